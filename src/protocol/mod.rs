@@ -1,0 +1,14 @@
+//! The wire types of `agent/*` and the one mapping from refusals to codes; no behaviour ever lives here.
+
+pub mod params;
+pub mod read;
+pub mod refusal;
+pub mod settings;
+pub mod status;
+
+pub use refusal::{Kind, Refusal, Rule};
+pub use settings::Settings;
+
+/// Version of the wire contract, reported at `initialize` and by `agent/status`.
+/// Added fields do not change it.
+pub const PROTOCOL_VERSION: u32 = 1;

@@ -1,0 +1,167 @@
+//! What `agent/read` returns, as `protocol.md` writes it; nothing here ever decides what is shown.
+
+use serde::Serialize;
+use serde_json::Value;
+
+/// One part of what the model is to see, as in the Model Context Protocol.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(tag = "type", rename_all = "camelCase")]
+pub enum ContentBlock {
+    Text {
+        text: String,
+    },
+    #[serde(rename_all = "camelCase")]
+    Image {
+        /// Base64.
+        data: String,
+        mime_type: String,
+    },
+}
+
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ReadResult {
+    pub content: Vec<ContentBlock>,
+    pub details: ReadDetails,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub is_error: Option<bool>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ResourceKind {
+    File,
+    Directory,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Cache {
+    Hit,
+    Miss,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Origin {
+    Disk,
+    Editor,
+}
+
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Meta {
+    pub source: String,
+}
+
+/// Source lines, 1-indexed and inclusive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct LineSpan {
+    pub start: u64,
+    pub end: u64,
+}
+
+#[derive(Debug, Clone, Serialize)]
+pub struct SuffixResolution {
+    pub from: String,
+    pub to: String,
+}
+
+#[derive(Debug, Clone, Serialize)]
+pub struct Hashline {
+    pub path: String,
+    pub tag: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CutLine {
+    pub line: u64,
+    pub shown_chars: u64,
+    pub total_chars: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CutReason {
+    Lines,
+    Bytes,
+}
+
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Truncation {
+    pub reason: CutReason,
+    /// Complete, without the colon.
+    pub next_selector: String,
+}
+
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Limits {
+    pub result_limit: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub total: Option<u64>,
+}
+
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct DisplayContent {
+    pub text: String,
+    pub start_line: u64,
+}
+
+/// What the program around the model needs to know of a read.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ReadDetails {
+    pub kind: ResourceKind,
+    pub meta: Meta,
+    pub cache: Cache,
+    #[serde(flatten)]
+    pub more: MoreDetails,
+}
+
+/// The details that depend on the kind of resource; absent ones are left out on the wire.
+#[derive(Debug, Clone, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct MoreDetails {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resolved_path: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub uri: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub is_directory: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub suffix_resolution: Option<SuffixResolution>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hashline: Option<Hashline>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub origin: Option<Origin>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub encoding: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub encoding_confidence: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub line_ending: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bom: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub total_lines: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub total_bytes: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shown: Option<Vec<LineSpan>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cut_lines: Option<Vec<CutLine>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub truncation: Option<Truncation>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limits: Option<Limits>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub display_content: Option<DisplayContent>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub notices: Option<Vec<String>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub native: Option<Value>,
+}

@@ -1,0 +1,243 @@
+//! Why a request was refused, and the one mapping from that to kind, code and `data`; a refusal is never a `bool`.
+
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+use tower_lsp::jsonrpc::{Error, ErrorCode};
+
+/// The rule that denied a path: where it is written and what it says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Rule {
+    /// A pattern of the setting `access.deny`.
+    Setting { pattern: String },
+    /// A line of an ignore file; `file` is relative to its root.
+    IgnoreFile { file: String, pattern: String },
+    /// An ignore file that cannot be read denies everything below it.
+    UnreadableIgnoreFile { file: String },
+}
+
+impl std::fmt::Display for Rule {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Rule::Setting { pattern } => {
+                write!(out, "the pattern '{pattern}' of the setting access.deny")
+            }
+            Rule::IgnoreFile { file, pattern } => write!(out, "the rule '{pattern}' in {file}"),
+            Rule::UnreadableIgnoreFile { file } => {
+                write!(out, "{file}, which cannot be read")
+            }
+        }
+    }
+}
+
+/// Everything that `agent/*` can refuse. `path` is always the path as the caller wrote it.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum Refusal {
+    #[error("File not found: {path}.{}", did_you_mean(suggestions))]
+    NotFound {
+        path: String,
+        suggestions: Vec<String>,
+    },
+    #[error(
+        "'{path}' is outside the workspace. Use a path inside the workspace, or ask the user to allow it with access.additionalRoots or access.outsideWorkspace."
+    )]
+    OutsideWorkspace { path: String, real_path: String },
+    #[error(
+        "Access to '{path}' is denied by {rule}. Continue without it, or ask the user to change the rule."
+    )]
+    Denied { path: String, rule: Rule },
+    #[error("'{path}' is a binary file ({what}), not text. {instead}")]
+    Binary {
+        path: String,
+        what: String,
+        instead: String,
+    },
+    #[error("'{path}' is {what}, not a regular file, and was not opened.")]
+    NotRegular { path: String, what: String },
+    #[error("'{path}' is too large: {what}. {instead}")]
+    TooLarge {
+        path: String,
+        what: String,
+        instead: String,
+    },
+    #[error("{message}")]
+    Unsupported { path: Option<String>, message: String },
+    #[error("{message}")]
+    BadSelector {
+        path: Option<String>,
+        message: String,
+    },
+    #[error("{message}")]
+    BadParams {
+        /// The parameter at fault, as a dotted path (`budget.lines`).
+        key: String,
+        message: String,
+    },
+    #[error("The encoding of '{path}' is in the way: {message}")]
+    Encoding { path: String, message: String },
+    #[error("The daemon is busy: {message} Send the request again.")]
+    Busy { message: String },
+    #[error("{message}")]
+    Timeout {
+        path: Option<String>,
+        message: String,
+    },
+    #[error("Cannot read '{path}': {message}.")]
+    Io { path: String, message: String },
+    #[error("The request was cancelled.")]
+    Cancelled,
+    #[error("Internal error; the daemon goes on. Please report it with the log.")]
+    Internal,
+}
+
+/// The stable name of a refusal on the wire (`data.kind`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Kind {
+    NotFound,
+    OutsideWorkspace,
+    Denied,
+    Binary,
+    NotRegular,
+    TooLarge,
+    Unsupported,
+    BadSelector,
+    BadParams,
+    Encoding,
+    Busy,
+    Timeout,
+    Io,
+    Cancelled,
+    Internal,
+}
+
+impl Refusal {
+    pub fn bad_params(key: impl Into<String>, message: impl Into<String>) -> Refusal {
+        Refusal::BadParams {
+            key: key.into(),
+            message: message.into(),
+        }
+    }
+
+    /// The system's own words about `path`, without the code's number.
+    pub fn io(path: impl Into<String>, error: &std::io::Error) -> Refusal {
+        let text = error.to_string();
+        let message = text.split(" (os error").next().unwrap_or(&text).to_owned();
+        Refusal::Io {
+            path: path.into(),
+            message,
+        }
+    }
+
+    pub fn kind(&self) -> Kind {
+        match self {
+            Refusal::NotFound { .. } => Kind::NotFound,
+            Refusal::OutsideWorkspace { .. } => Kind::OutsideWorkspace,
+            Refusal::Denied { .. } => Kind::Denied,
+            Refusal::Binary { .. } => Kind::Binary,
+            Refusal::NotRegular { .. } => Kind::NotRegular,
+            Refusal::TooLarge { .. } => Kind::TooLarge,
+            Refusal::Unsupported { .. } => Kind::Unsupported,
+            Refusal::BadSelector { .. } => Kind::BadSelector,
+            Refusal::BadParams { .. } => Kind::BadParams,
+            Refusal::Encoding { .. } => Kind::Encoding,
+            Refusal::Busy { .. } => Kind::Busy,
+            Refusal::Timeout { .. } => Kind::Timeout,
+            Refusal::Io { .. } => Kind::Io,
+            Refusal::Cancelled => Kind::Cancelled,
+            Refusal::Internal => Kind::Internal,
+        }
+    }
+
+    /// JSON-RPC code, as `protocol.md` assigns them.
+    pub fn code(&self) -> i64 {
+        match self.kind() {
+            Kind::BadSelector | Kind::BadParams => -32602,
+            Kind::Cancelled => -32800,
+            Kind::Internal => -32603,
+            _ => -32803,
+        }
+    }
+
+    /// Whether the same request may succeed when it is sent again unchanged.
+    pub fn retryable(&self) -> bool {
+        matches!(self.kind(), Kind::Busy | Kind::Timeout | Kind::Io)
+    }
+
+    fn path(&self) -> Option<&str> {
+        match self {
+            Refusal::NotFound { path, .. }
+            | Refusal::OutsideWorkspace { path, .. }
+            | Refusal::Denied { path, .. }
+            | Refusal::Binary { path, .. }
+            | Refusal::NotRegular { path, .. }
+            | Refusal::TooLarge { path, .. }
+            | Refusal::Encoding { path, .. }
+            | Refusal::Io { path, .. } => Some(path),
+            Refusal::Unsupported { path, .. }
+            | Refusal::BadSelector { path, .. }
+            | Refusal::Timeout { path, .. } => path.as_deref(),
+            Refusal::BadParams { .. }
+            | Refusal::Busy { .. }
+            | Refusal::Cancelled
+            | Refusal::Internal => None,
+        }
+    }
+
+    /// The `data` member of the error: kind, retryable, path, and what the kind adds.
+    pub fn data(&self) -> Value {
+        let mut data = Map::new();
+        data.insert("kind".into(), json!(self.kind()));
+        data.insert("retryable".into(), json!(self.retryable()));
+        if let Some(path) = self.path() {
+            data.insert("path".into(), json!(path));
+        }
+        match self {
+            Refusal::NotFound { suggestions, .. } => {
+                data.insert("suggestions".into(), json!(suggestions));
+            }
+            Refusal::OutsideWorkspace { real_path, .. } => {
+                data.insert("realPath".into(), json!(real_path));
+                data.insert("setting".into(), json!("access.outsideWorkspace"));
+            }
+            Refusal::Denied { rule, .. } => {
+                data.insert("rule".into(), json!(rule.to_string()));
+            }
+            Refusal::BadSelector { .. } => {
+                data.insert("accepted".into(), json!(SELECTOR_FORMS));
+            }
+            Refusal::BadParams { key, .. } => {
+                data.insert("key".into(), json!(key));
+            }
+            _ => {}
+        }
+        Value::Object(data)
+    }
+
+    /// The wire form inside `agent/readMany` results: `{ code, message, data }`.
+    pub fn to_tool_error(&self) -> Value {
+        json!({ "code": self.code(), "message": self.to_string(), "data": self.data() })
+    }
+}
+
+impl From<Refusal> for Error {
+    fn from(refusal: Refusal) -> Error {
+        Error {
+            code: ErrorCode::from(refusal.code()),
+            message: refusal.to_string().into(),
+            data: Some(refusal.data()),
+        }
+    }
+}
+
+/// The selector forms a caller may use, as `badSelector` lists them.
+pub const SELECTOR_FORMS: &[&str] = &[
+    ":N", ":N-", ":A-B", ":A+C", ":-N", ":A-B,C-D", ":raw", ":A-B:raw",
+];
+
+fn did_you_mean(suggestions: &[String]) -> String {
+    match suggestions {
+        [] => String::new(),
+        [one] => format!(" Did you mean {one}?"),
+        [head @ .., last] => format!(" Did you mean {} or {last}?", head.join(", ")),
+    }
+}

@@ -1,0 +1,65 @@
+//! What `agent/status` returns; counts and sizes only, never a path's content.
+
+use serde::Serialize;
+
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Status {
+    pub version: &'static str,
+    pub protocol: u32,
+    pub roots: Vec<String>,
+    pub sessions: usize,
+    pub buffers: Buffers,
+    pub snapshots: Held,
+    pub summaries: Summaries,
+    pub watches: Watches,
+    pub cache: CacheCounts,
+    /// Converter processes that are alive.
+    pub converters: usize,
+    /// Walks of the tree since the start.
+    pub scans: u64,
+    /// Where the log is written.
+    pub log: Option<String>,
+    pub problems: Vec<String>,
+    pub uptime_ms: u64,
+    /// Blocking jobs left behind by their deadline (a hung mount).
+    pub stuck: usize,
+}
+
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Buffers {
+    pub count: usize,
+    pub bytes: u64,
+    pub budget_bytes: u64,
+}
+
+#[derive(Debug, Clone, Copy, Default, Serialize)]
+pub struct Held {
+    pub count: usize,
+    pub bytes: u64,
+}
+
+#[derive(Debug, Clone, Copy, Default, Serialize)]
+pub struct Summaries {
+    pub count: usize,
+    pub bytes: u64,
+    pub hits: u64,
+    pub misses: u64,
+}
+
+#[derive(Debug, Clone, Copy, Default, Serialize)]
+pub struct Watches {
+    pub count: usize,
+    pub limit: usize,
+    pub degraded: bool,
+}
+
+#[derive(Debug, Clone, Copy, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CacheCounts {
+    pub hits: u64,
+    pub misses: u64,
+    /// Reads where the file had changed behind a warm buffer.
+    pub stale_avoided: u64,
+}

@@ -1,0 +1,1 @@
+//! Framing and transport over an LSP service; nothing in here knows a method.

@@ -1,0 +1,86 @@
+//! A lane: a bounded number of blocking jobs at a time; a job in one lane never takes the place of one in another.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use parking_lot::Mutex;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use super::{Stopped, Work};
+
+/// At most `places` blocking jobs at a time, on the runtime's blocking threads.
+///
+/// A job past its deadline (a stat on a hung mount cannot be interrupted) is left behind: its
+/// waiter is answered and its place given away, and it counts as stuck until it returns.
+#[derive(Debug)]
+pub struct Lane {
+    places: Arc<Semaphore>,
+    stuck: Arc<AtomicUsize>,
+}
+
+/// The place of a running job; taken away from it when it is left behind.
+type Place = Arc<Mutex<Option<OwnedSemaphorePermit>>>;
+
+impl Lane {
+    pub fn new(places: usize) -> Lane {
+        Lane {
+            places: Arc::new(Semaphore::new(places)),
+            stuck: Arc::new(AtomicUsize::new(0)),
+        }
+    }
+
+    /// Jobs that did not return by their deadline and still run.
+    pub fn stuck(&self) -> usize {
+        self.stuck.load(Ordering::Relaxed)
+    }
+
+    /// Runs `job` on a blocking thread. Waits for a place and for the job until the work's
+    /// deadline; errors with [`Stopped`] when that passes, when the work is cancelled before it
+    /// begins, or when the job panics.
+    pub async fn run<T: Send + 'static>(
+        &self,
+        work: Work,
+        job: impl FnOnce(&Work) -> T + Send + 'static,
+    ) -> Result<T, Stopped> {
+        let deadline = tokio::time::Instant::from_std(work.deadline());
+        let permit = tokio::time::timeout_at(deadline, self.places.clone().acquire_owned())
+            .await
+            .map_err(|_| Stopped::TimedOut)?
+            .map_err(|_| Stopped::Cancelled)?;
+        work.check()?;
+        let place: Place = Arc::new(Mutex::new(Some(permit)));
+        let returned = Returned {
+            place: place.clone(),
+            stuck: self.stuck.clone(),
+        };
+        let job = tokio::task::spawn_blocking(move || {
+            let _returned = returned;
+            job(&work)
+        });
+        match tokio::time::timeout_at(deadline, job).await {
+            Ok(Ok(result)) => Ok(result),
+            Ok(Err(join)) if join.is_cancelled() => Err(Stopped::Cancelled),
+            Ok(Err(_)) => Err(Stopped::Panicked),
+            Err(_) => {
+                if place.lock().take().is_some() {
+                    self.stuck.fetch_add(1, Ordering::Relaxed);
+                }
+                Err(Stopped::TimedOut)
+            }
+        }
+    }
+}
+
+/// Gives the place back when the job ends, however it ends.
+struct Returned {
+    place: Place,
+    stuck: Arc<AtomicUsize>,
+}
+
+impl Drop for Returned {
+    fn drop(&mut self) {
+        if self.place.lock().take().is_none() {
+            self.stuck.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+}

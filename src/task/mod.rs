@@ -1,0 +1,92 @@
+//! Cancel tokens, deadlines and the two lanes of blocking work; nothing here ever waits without a limit.
+
+mod lane;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+pub use lane::Lane;
+
+/// Why a piece of work stopped early.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Stopped {
+    #[error("cancelled")]
+    Cancelled,
+    #[error("out of time")]
+    TimedOut,
+    #[error("the work panicked")]
+    Panicked,
+}
+
+/// A flag that says that nobody waits for the answer any more. Clones share it.
+#[derive(Debug, Clone, Default)]
+pub struct CancelToken(Arc<AtomicBool>);
+
+impl CancelToken {
+    pub fn new() -> CancelToken {
+        CancelToken::default()
+    }
+
+    pub fn cancel(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    pub fn is_cancelled(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    /// Cancels when the guard is dropped: a handler's future that is dropped takes its work along.
+    pub fn cancel_on_drop(&self) -> CancelOnDrop {
+        CancelOnDrop(self.clone())
+    }
+}
+
+/// See [`CancelToken::cancel_on_drop`].
+#[derive(Debug)]
+pub struct CancelOnDrop(CancelToken);
+
+impl Drop for CancelOnDrop {
+    fn drop(&mut self) {
+        self.0.cancel();
+    }
+}
+
+/// What every loop that may be long carries along and asks from time to time.
+#[derive(Debug, Clone)]
+pub struct Work {
+    cancel: CancelToken,
+    deadline: Instant,
+}
+
+impl Work {
+    pub fn new(cancel: CancelToken, limit: Duration) -> Work {
+        Work {
+            cancel,
+            deadline: Instant::now() + limit,
+        }
+    }
+
+    /// The same work with a deadline that is at most `limit` from now.
+    pub fn within(&self, limit: Duration) -> Work {
+        Work {
+            cancel: self.cancel.clone(),
+            deadline: self.deadline.min(Instant::now() + limit),
+        }
+    }
+
+    pub fn deadline(&self) -> Instant {
+        self.deadline
+    }
+
+    /// Errors once the work is cancelled or out of time.
+    pub fn check(&self) -> Result<(), Stopped> {
+        if self.cancel.is_cancelled() {
+            Err(Stopped::Cancelled)
+        } else if Instant::now() >= self.deadline {
+            Err(Stopped::TimedOut)
+        } else {
+            Ok(())
+        }
+    }
+}
