@@ -1,7 +1,35 @@
-//! Pilcrow: a per-workspace daemon that reads and edits files for coding agents; nothing in this file but the map.
+//! Pilcrow, a per-workspace daemon that reads and edits files for coding agents: the map of its rooms; nothing here does anything.
+//!
+//! A room may name only rooms that come before it; `tests/tidy.rs` holds the exact rule.
 
+/// Wire types and the one mapping from refusals to codes. Never any behaviour.
 pub mod protocol;
+/// Framing and transport over an LSP service. Never knows a method.
 pub mod rpc;
+/// Cancel tokens, deadlines, lanes of blocking work. Never waits without a limit.
 pub mod task;
+/// Encodings, line ends, the rope behind our own type. Never does I/O.
 pub mod text;
+
+/// Tags and fingerprints of texts. Never identifies a text by its tag.
+pub mod hashline;
+/// What is asked, what of it is shown, how it is written. Never touches a file.
+pub mod view;
+
+/// Roots, path resolution and access. Nothing else opens a path of the user's.
 pub mod workspace;
+
+/// Warm text, validated by a `stat` in every request. Never served on a watcher's word.
+pub mod buffer;
+
+/// Versions and what was shown to whom. Never gives one tag to two texts.
+pub mod session;
+
+/// The pipeline of a read and its sources. Nothing later goes back to an earlier stage.
+pub mod read;
+
+/// The LSP face, one file per method. Never decides order after the first await.
+pub mod server;
+
+/// One-shot commands over the same engine. Never prints.
+pub mod cli;

@@ -1,0 +1,230 @@
+//! Getting a file's text: warm where the file proves unchanged, else from its bytes; a file that changes while it is read is never shown torn.
+
+use std::fs::File;
+use std::io::{ErrorKind, Read};
+use std::sync::Arc;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
+
+use encoding_rs::Encoding;
+use xxhash_rust::xxh3::xxh3_128;
+
+use crate::protocol::Refusal;
+use crate::protocol::read::Cache;
+use crate::task::{Stopped, Work};
+use crate::text::{NotText, decode};
+use crate::workspace::{Handle, Stamp};
+
+use super::{Buffer, Loaded, MAX_BUFFER_BYTES, Store, now_ns};
+
+/// Which lane a job runs in; some work is refused in the short one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lane {
+    Short,
+    Long,
+}
+
+/// Why a job did not give its result.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Detour {
+    /// It would take long: the same job belongs in the long lane.
+    TakesLong,
+    Refused(Refusal),
+}
+
+impl From<Refusal> for Detour {
+    fn from(refusal: Refusal) -> Detour {
+        Detour::Refused(refusal)
+    }
+}
+
+impl From<Stopped> for Detour {
+    fn from(stopped: Stopped) -> Detour {
+        Detour::Refused(stopped.into())
+    }
+}
+
+/// Loads and parses over this many bytes belong in the long lane.
+const SHORT_LANE_BYTES: u64 = 1024 * 1024;
+
+/// Attempts to read a file that does not change meanwhile.
+const STEADY_ATTEMPTS: usize = 5;
+
+/// A change so recent that the next one may still bear the same time stamp on kernels whose file
+/// times tick every 1-10 ms.
+const TICK_NS: i128 = 20_000_000;
+
+/// Bytes between two looks at the cancel token.
+const READ_CHUNK: usize = 1024 * 1024;
+
+impl Store {
+    /// The text of an opened file. `spelled` is the path as the caller wrote it, for refusals;
+    /// `declared` an encoding that the caller names and that is remembered for the file.
+    pub fn load(
+        &self,
+        handle: &Handle,
+        spelled: &str,
+        declared: Option<&'static Encoding>,
+        lane: Lane,
+        work: &Work,
+    ) -> Result<Loaded, Detour> {
+        if let Some(encoding) = declared {
+            self.declared.insert(handle.real().clone(), encoding);
+        }
+        let declared = declared.or_else(|| self.declared.get(handle.real()));
+        let stamp = handle.stamp();
+        let warm = self.buffers.get(handle.real());
+        let warm = warm.filter(|buffer| buffer.declared == declared);
+        if let Some(buffer) = &warm
+            && buffer.stamp == stamp
+            && buffer.stamp_is_proof()
+        {
+            self.counts.hits.fetch_add(1, Ordering::Relaxed);
+            return Ok(hit(buffer.clone()));
+        }
+        if stamp.size > MAX_BUFFER_BYTES {
+            return Err(too_large(spelled, stamp.size).into());
+        }
+        if lane == Lane::Short && stamp.size > SHORT_LANE_BYTES {
+            return Err(Detour::TakesLong);
+        }
+        let read = read_steady(handle, spelled, work)?;
+        let hash = xxh3_128(&read.bytes);
+        if let Some(buffer) = warm
+            && buffer.bytes_hash == hash
+        {
+            return Ok(self.confirm(handle, buffer, &read));
+        }
+        self.take_in(handle, spelled, declared, read, hash)
+    }
+
+    /// The bytes are those of the warm buffer: its text serves on, under the newest stamp.
+    fn confirm(&self, handle: &Handle, buffer: Arc<Buffer>, read: &SteadyRead) -> Loaded {
+        self.counts.hits.fetch_add(1, Ordering::Relaxed);
+        if buffer.stamp == read.stamp {
+            buffer.looked_at.fetch_max(read.at, Ordering::Relaxed);
+            return hit(buffer);
+        }
+        let renewed = Arc::new(Buffer {
+            text: buffer.text.clone(),
+            fingerprint: buffer.fingerprint.clone(),
+            stamp: read.stamp,
+            looked_at: AtomicI64::new(read.at),
+            ..*buffer
+        });
+        self.buffers.insert(handle.real().clone(), renewed.clone());
+        hit(renewed)
+    }
+
+    fn take_in(
+        &self,
+        handle: &Handle,
+        spelled: &str,
+        declared: Option<&'static Encoding>,
+        read: SteadyRead,
+        bytes_hash: u128,
+    ) -> Result<Loaded, Detour> {
+        self.counts.misses.fetch_add(1, Ordering::Relaxed);
+        if self.buffers.remove(handle.real()).is_some() {
+            self.counts.stale_avoided.fetch_add(1, Ordering::Relaxed);
+        }
+        let total_bytes = read.bytes.len() as u64;
+        let decoded = decode(&read.bytes, declared).map_err(|NotText::Binary { what }| {
+            Refusal::Binary {
+                path: spelled.to_owned(),
+                what,
+                instead: "If it is text after all, name its encoding with the encoding parameter."
+                    .to_owned(),
+            }
+        })?;
+        let buffer = Arc::new(Buffer {
+            text: decoded.text,
+            encoding: decoded.encoding,
+            confidence: decoded.confidence,
+            bom: decoded.bom,
+            bad_bytes: decoded.bad_bytes,
+            total_bytes,
+            fingerprint: OnceLock::new(),
+            declared,
+            stamp: read.stamp,
+            bytes_hash,
+            looked_at: AtomicI64::new(read.at),
+        });
+        self.buffers.insert(handle.real().clone(), buffer.clone());
+        Ok(Loaded {
+            buffer,
+            cache: Cache::Miss,
+        })
+    }
+}
+
+fn hit(buffer: Arc<Buffer>) -> Loaded {
+    Loaded {
+        buffer,
+        cache: Cache::Hit,
+    }
+}
+
+fn too_large(spelled: &str, size: u64) -> Refusal {
+    Refusal::TooLarge {
+        path: spelled.to_owned(),
+        what: format!("{size} bytes, and text files are held up to 32 MiB"),
+        instead: "Use a tool that streams, such as sed -n, for a part of it.".to_owned(),
+    }
+}
+
+/// Bytes that the file held at one moment between the request and now.
+struct SteadyRead {
+    bytes: Vec<u8>,
+    stamp: Stamp,
+    /// Before the first byte was read, in nanoseconds since the epoch.
+    at: i64,
+}
+
+/// Reads until the file's stamp is the same before and after. Where the last change is so fresh
+/// that another could hide in the same tick of the clock, the bytes must also come out twice alike.
+fn read_steady(handle: &Handle, spelled: &str, work: &Work) -> Result<SteadyRead, Detour> {
+    let refuse = |error: std::io::Error| Detour::Refused(Refusal::io(spelled, &error));
+    let mut previous: Option<Vec<u8>> = None;
+    let mut attempt = 0;
+    loop {
+        attempt += 1;
+        let at = now_ns();
+        let before = handle.restamp().map_err(refuse)?;
+        let mut file = handle.open_read().map_err(refuse)?;
+        let bytes = read_all(&mut file, before.size, spelled, work)?;
+        let after = handle.restamp().map_err(refuse)?;
+        let fresh = i128::from(at) - after.mtime_ns.max(after.ctime_ns) < TICK_NS;
+        let steady = before == after && (!fresh || previous.as_ref() == Some(&bytes));
+        if steady || attempt == STEADY_ATTEMPTS {
+            return Ok(SteadyRead {
+                bytes,
+                stamp: after,
+                at,
+            });
+        }
+        if before != after {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        previous = Some(bytes);
+    }
+}
+
+/// Reads to the end whatever size the file claims (/proc says 0), up to the cap.
+fn read_all(file: &mut File, size: u64, spelled: &str, work: &Work) -> Result<Vec<u8>, Detour> {
+    let mut bytes = Vec::with_capacity(size.min(MAX_BUFFER_BYTES) as usize + 1);
+    loop {
+        work.check()?;
+        let taken = file.by_ref().take(READ_CHUNK as u64).read_to_end(&mut bytes);
+        match taken {
+            Ok(0) => return Ok(bytes),
+            Ok(_) if bytes.len() as u64 > MAX_BUFFER_BYTES => {
+                return Err(too_large(spelled, bytes.len() as u64).into());
+            }
+            Ok(_) => {}
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(Refusal::io(spelled, &error).into()),
+        }
+    }
+}

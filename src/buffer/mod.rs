@@ -1,0 +1,157 @@
+//! Warm text: what files held when they were last looked at; no buffer is ever served without a `stat` in this very request.
+
+mod load;
+
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use encoding_rs::Encoding;
+use quick_cache::sync::Cache as Bounded;
+
+use crate::hashline::tag::{Fingerprint, fingerprint};
+use crate::protocol::read::Cache;
+use crate::text::{Confidence, Text};
+use crate::workspace::{RealPath, Stamp};
+
+pub use load::{Detour, Lane};
+
+/// Files over this many bytes are never held as a buffer.
+pub const MAX_BUFFER_BYTES: u64 = 32 * 1024 * 1024;
+
+/// Two changes closer than this may bear the same time stamp on some file system (FAT: 2 s).
+const TIMESTAMP_DOUBT_NS: i128 = 2_000_000_000;
+
+/// The text of a file at one moment, and the facts about its bytes. Immutable but for `looked_at`.
+#[derive(Debug)]
+pub struct Buffer {
+    pub text: Text,
+    pub encoding: &'static Encoding,
+    pub confidence: Confidence,
+    pub bom: bool,
+    /// Undecodable sequences, shown as U+FFFD.
+    pub bad_bytes: usize,
+    pub total_bytes: u64,
+    fingerprint: OnceLock<Fingerprint>,
+    /// The encoding a caller declared for this file, if one did.
+    declared: Option<&'static Encoding>,
+    stamp: Stamp,
+    /// Identity of the bytes (xxh3-128).
+    bytes_hash: u128,
+    /// When the bytes were last known to be these, in nanoseconds since the epoch.
+    looked_at: AtomicI64,
+}
+
+impl Buffer {
+    /// Tag and identity of the text; computed once.
+    pub fn fingerprint(&self) -> Fingerprint {
+        *self.fingerprint.get_or_init(|| fingerprint(&self.text))
+    }
+
+    /// Whether an unchanged stamp proves unchanged bytes: both times lie far enough before the
+    /// moment of the look, and the size is that of the bytes (in /proc and /sys it is not).
+    fn stamp_is_proof(&self) -> bool {
+        let looked_at = i128::from(self.looked_at.load(Ordering::Relaxed));
+        let changed_at = self.stamp.mtime_ns.max(self.stamp.ctime_ns);
+        looked_at - changed_at > TIMESTAMP_DOUBT_NS && self.size_is_honest()
+    }
+
+    fn size_is_honest(&self) -> bool {
+        self.stamp.size == self.total_bytes
+    }
+
+    /// Bytes in memory, about.
+    fn weight(&self) -> u64 {
+        (self.text.len_bytes() as u64) * 9 / 8 + 1024
+    }
+}
+
+/// A buffer and whether it was warm.
+#[derive(Debug, Clone)]
+pub struct Loaded {
+    pub buffer: Arc<Buffer>,
+    pub cache: Cache,
+}
+
+/// The warm buffers, bounded by bytes. Shared by all sessions.
+pub struct Store {
+    buffers: Bounded<RealPath, Arc<Buffer>, ByBytes>,
+    /// Encodings that callers declared, for the files they declared them for.
+    declared: Bounded<RealPath, &'static Encoding>,
+    budget: AtomicU64,
+    counts: Counts,
+}
+
+#[derive(Debug, Default)]
+struct Counts {
+    hits: AtomicU64,
+    misses: AtomicU64,
+    stale_avoided: AtomicU64,
+}
+
+/// What a store holds and did, for `agent/status`.
+#[derive(Debug, Clone, Copy)]
+pub struct StoreStatus {
+    pub count: usize,
+    pub bytes: u64,
+    pub budget_bytes: u64,
+    pub hits: u64,
+    pub misses: u64,
+    pub stale_avoided: u64,
+}
+
+#[derive(Debug, Clone)]
+struct ByBytes;
+
+impl quick_cache::Weighter<RealPath, Arc<Buffer>> for ByBytes {
+    fn weight(&self, _path: &RealPath, buffer: &Arc<Buffer>) -> u64 {
+        buffer.weight()
+    }
+}
+
+/// Files whose declared encoding is remembered.
+const DECLARED_ENTRIES: usize = 4096;
+
+impl Store {
+    /// A store of at most `budget` bytes.
+    pub fn new(budget: u64) -> Store {
+        Store {
+            buffers: Bounded::with_weighter(1024, budget, ByBytes),
+            declared: Bounded::new(DECLARED_ENTRIES),
+            budget: AtomicU64::new(budget),
+            counts: Counts::default(),
+        }
+    }
+
+    /// Changes the bound; what no longer fits is dropped.
+    pub fn set_budget(&self, budget: u64) {
+        if self.budget.swap(budget, Ordering::Relaxed) != budget {
+            self.buffers.set_capacity(budget);
+        }
+    }
+
+    pub fn status(&self) -> StoreStatus {
+        StoreStatus {
+            count: self.buffers.len(),
+            bytes: self.buffers.weight(),
+            budget_bytes: self.budget.load(Ordering::Relaxed),
+            hits: self.counts.hits.load(Ordering::Relaxed),
+            misses: self.counts.misses.load(Ordering::Relaxed),
+            stale_avoided: self.counts.stale_avoided.load(Ordering::Relaxed),
+        }
+    }
+}
+
+impl std::fmt::Debug for Store {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(out, "Store({:?})", self.status())
+    }
+}
+
+/// Nanoseconds since the epoch; 0 for a clock before it.
+fn now_ns() -> i64 {
+    SystemTime::now()
+        .duration_since(SystemTime::UNIX_EPOCH)
+        .map_or(0, |since| since.as_nanos() as i64)
+}

@@ -1,0 +1,51 @@
+//! One budget for several reads; a read never gets more than it can use while another is cut.
+
+use crate::view::Budget;
+use crate::view::window::Spent;
+
+/// Splits `budget` fairly: whoever wants less than an even share gets it all, and what is left is
+/// split evenly among the others (max-min fairness), for lines and bytes apart.
+pub fn share(demands: &[Spent], budget: Budget) -> Vec<Budget> {
+    let lines: Vec<u64> = demands.iter().map(|demand| demand.lines).collect();
+    let bytes: Vec<u64> = demands.iter().map(|demand| demand.bytes).collect();
+    let lines = fair(&lines, budget.lines);
+    let bytes = fair(&bytes, budget.bytes);
+    lines
+        .into_iter()
+        .zip(bytes)
+        .map(|(lines, bytes)| Budget { lines, bytes })
+        .collect()
+}
+
+fn fair(demands: &[u64], total: u64) -> Vec<u64> {
+    let mut order: Vec<usize> = (0..demands.len()).collect();
+    order.sort_by_key(|&index| demands[index]);
+    let mut shares = vec![0; demands.len()];
+    let mut left = total;
+    for (done, &index) in order.iter().enumerate() {
+        let even = left / (demands.len() - done) as u64;
+        shares[index] = demands[index].min(even);
+        left -= shares[index];
+    }
+    shares
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn is_max_min_fair(demands in prop::collection::vec(0u64..1000, 1..20), total in 0u64..5000) {
+            let shares = fair(&demands, total);
+            prop_assert!(shares.iter().sum::<u64>() <= total);
+            let largest = shares.iter().max().copied().unwrap_or(0);
+            for (demand, share) in demands.iter().zip(&shares) {
+                // Only those are cut that have as much as anyone, give or take the remainder.
+                prop_assert!(share == demand || (share < demand && share + 1 >= largest));
+            }
+        }
+    }
+}

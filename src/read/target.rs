@@ -1,0 +1,137 @@
+//! From a path string to an opened file and a selector; a literal path that exists is never read as a selector.
+
+use crate::buffer::{Detour, Lane};
+use crate::protocol::Refusal;
+use crate::task::Work;
+use crate::view::selector::SelectorError;
+use crate::view::{Selector, Target};
+use crate::workspace::{Found, Scope, Via};
+
+/// What a path string turned out to name.
+#[derive(Debug)]
+pub struct Located {
+    pub found: Found,
+    pub selector: Selector,
+    /// How the path was understood, one sentence each.
+    pub understood: Vec<String>,
+}
+
+/// Finds what `target` names. What is not there under its exact name belongs in the long lane,
+/// since looking further may walk the tree.
+pub fn locate(
+    target: &Target,
+    scope: &Scope,
+    lane: Lane,
+    work: &Work,
+) -> Result<Located, Detour> {
+    let search = Search { scope, lane, work };
+    match target {
+        Target::Literal(path, selector) => match scope.probe(path)? {
+            Some(found) => Ok(located(found, selector.clone())),
+            None => search.further(path, selector.clone()),
+        },
+        Target::Spelled(spelled) => {
+            refuse_other_schemes(spelled)?;
+            let decoded = crate::workspace::decode_file_uri(spelled)?;
+            search.spelled(decoded.as_deref().unwrap_or(spelled))
+        }
+    }
+}
+
+struct Search<'a> {
+    scope: &'a Scope,
+    lane: Lane,
+    work: &'a Work,
+}
+
+impl Search<'_> {
+    /// Literal, then split at a selector, then a mistyped selector, then further afield.
+    fn spelled(&self, path: &str) -> Result<Located, Detour> {
+        let literal = self.scope.probe(path);
+        if let Ok(Some(found)) = literal {
+            return Ok(located(found, Selector::default()));
+        }
+        let Some((colon, selector)) = Selector::split(path) else {
+            literal?;
+            self.refuse_mistyped_selector(path)?;
+            return self.further(path, Selector::default());
+        };
+        match self.scope.probe(&path[..colon])? {
+            Some(found) => Ok(located(found, selector)),
+            None => {
+                self.refuse_mistyped_selector(path)?;
+                self.further(&path[..colon], selector)
+            }
+        }
+    }
+
+    /// Variants of the name, then a unique suffix, then `notFound`.
+    fn further(&self, path: &str, selector: Selector) -> Result<Located, Detour> {
+        if self.lane == Lane::Short {
+            return Err(Detour::TakesLong);
+        }
+        Ok(located(self.scope.find(path, self.work)?, selector))
+    }
+
+    /// An existing path followed by something that is no selector was meant as one.
+    fn refuse_mistyped_selector(&self, path: &str) -> Result<(), Refusal> {
+        for (index, _) in path.rmatch_indices([':', '#']).take(4) {
+            if index == 0 || !matches!(self.scope.probe(&path[..index]), Ok(Some(_))) {
+                continue;
+            }
+            let tail = &path[index + 1..];
+            let error = match Selector::parse(tail) {
+                Err(error) => error,
+                Ok(_) => SelectorError::Unknown(path[index..].to_owned()),
+            };
+            return Err(Refusal::BadSelector {
+                path: Some(path.to_owned()),
+                message: error.to_string(),
+            });
+        }
+        // Nothing of that name is there, but a malformed number cannot be a path either.
+        let tail = path.rfind(':').map(|colon| &path[colon + 1..]);
+        match tail.map(Selector::parse) {
+            Some(Err(SelectorError::Invalid(message))) => Err(Refusal::BadSelector {
+                path: Some(path.to_owned()),
+                message,
+            }),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn located(found: Found, selector: Selector) -> Located {
+    let understood = match &found.via {
+        Via::Suffix { from, to } => vec![format!(
+            "Path '{from}' not found; resolved to '{to}' via suffix match"
+        )],
+        Via::Exact | Via::Variant => Vec::new(),
+    };
+    Located {
+        found,
+        selector,
+        understood,
+    }
+}
+
+/// Web and other addresses are not files; saying so beats `notFound`.
+fn refuse_other_schemes(spelled: &str) -> Result<(), Refusal> {
+    let scheme = match spelled.split_once("://") {
+        Some((scheme, _)) => scheme,
+        None if spelled.starts_with("www.") => "https",
+        None => return Ok(()),
+    };
+    let is_scheme = scheme.len() > 1
+        && scheme.starts_with(|c: char| c.is_ascii_alphabetic())
+        && scheme.chars().all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c));
+    if !is_scheme || scheme.eq_ignore_ascii_case("file") {
+        return Ok(());
+    }
+    Err(Refusal::Unsupported {
+        path: Some(spelled.to_owned()),
+        message: format!(
+            "'{spelled}' is not a file: this daemon reads file paths and file:// URIs, not {scheme}:// addresses."
+        ),
+    })
+}

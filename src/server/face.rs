@@ -1,0 +1,60 @@
+//! A thin service in front of the LSP service that mends what its router is too strict about; it never answers a method itself.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::task::{Context, Poll};
+
+use serde_json::{Map, Value};
+use tower::Service;
+use tower_lsp::jsonrpc::{Request, Response};
+use tower_lsp::{ExitedError, LspService};
+
+use super::Server;
+use super::state::State;
+
+/// The server as the transport sees it.
+pub struct Face {
+    service: LspService<Server>,
+    state: Arc<State>,
+}
+
+impl Face {
+    pub(super) fn new(service: LspService<Server>, state: Arc<State>) -> Face {
+        Face { service, state }
+    }
+
+    /// Tells, also after the transport has taken the face, whether `shutdown` was answered.
+    pub fn was_shut_down(&self) -> impl Fn() -> bool + Send + 'static {
+        let state = self.state.clone();
+        move || state.shut_down.load(Ordering::Relaxed)
+    }
+}
+
+impl Service<Request> for Face {
+    type Response = Option<Response>;
+    type Error = ExitedError;
+    type Future = <LspService<Server> as Service<Request>>::Future;
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), ExitedError>> {
+        self.service.poll_ready(context)
+    }
+
+    /// `agent/*` methods may come without params, and `shutdown` and `exit` with empty ones; the
+    /// router would refuse both.
+    fn call(&mut self, request: Request) -> Self::Future {
+        let is_ours = request.method().starts_with("agent/");
+        let ends = matches!(request.method(), "shutdown" | "exit");
+        if (is_ours && request.params().is_none()) || (ends && request.params().is_some()) {
+            let (method, id, _) = request.into_parts();
+            let mut mended = Request::build(method);
+            if let Some(id) = id {
+                mended = mended.id(id);
+            }
+            if is_ours {
+                mended = mended.params(Value::Object(Map::new()));
+            }
+            return self.service.call(mended.finish());
+        }
+        self.service.call(request)
+    }
+}

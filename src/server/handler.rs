@@ -1,0 +1,54 @@
+//! What every `agent/*` handler has around it: a span with method, path and duration, and a net for panics; content is never logged.
+
+use std::any::Any;
+use std::future::Future;
+use std::panic::AssertUnwindSafe;
+use std::time::Instant;
+
+use futures::FutureExt;
+use serde::Serialize;
+use serde_json::Value;
+use tower_lsp::jsonrpc;
+use tracing::{Instrument, info, info_span, warn};
+
+use crate::protocol::Refusal;
+
+/// Runs a handler's body. A panic is an internal error of this request alone; it is caught here
+/// because the LSP service would keep the request's id for ever.
+pub async fn answer<T: Serialize>(
+    method: &'static str,
+    path: Option<String>,
+    body: impl Future<Output = Result<T, Refusal>>,
+) -> jsonrpc::Result<Value> {
+    let begun = Instant::now();
+    let span = info_span!("request", method, path);
+    async move {
+        let outcome = AssertUnwindSafe(body).catch_unwind().await;
+        let outcome = outcome.unwrap_or_else(|panic| {
+            warn!(panic = panic_message(&*panic), "a handler panicked");
+            Err(Refusal::Internal)
+        });
+        let micros = begun.elapsed().as_micros() as u64;
+        match outcome {
+            Ok(value) => {
+                info!(micros, "answered");
+                serde_json::to_value(value).map_err(|_| Refusal::Internal.into())
+            }
+            Err(refusal) => {
+                info!(micros, kind = ?refusal.kind(), "refused");
+                Err(refusal.into())
+            }
+        }
+    }
+    .instrument(span)
+    .await
+}
+
+/// A panic's own words; they name a place in our code, never a file's content.
+fn panic_message(panic: &(dyn Any + Send)) -> &str {
+    panic
+        .downcast_ref::<&str>()
+        .copied()
+        .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
+        .unwrap_or("no message")
+}

@@ -1,0 +1,173 @@
+//! `initialize`, folders and settings; no configuration is ever read from the workspace itself.
+
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+use tower_lsp::jsonrpc;
+use tower_lsp::ls_types as lsp;
+
+use crate::protocol::{PROTOCOL_VERSION, Settings};
+use crate::rpc::watch_process;
+use crate::view::dialect::DIALECTS;
+use crate::workspace::decode_file_uri;
+
+use super::METHODS;
+use super::state::{ClientFacts, State};
+
+/// Takes the client's folders, settings and capabilities. Does no I/O but opening the log.
+pub fn initialize(
+    state: &State,
+    params: lsp::InitializeParams,
+) -> jsonrpc::Result<lsp::InitializeResult> {
+    if let Some(parent) = params.process_id {
+        watch_process(parent, state.lifeline.clone());
+    }
+    let folders = initial_folders(state, &params);
+    let (settings, problems) = Settings::read(&params.initialization_options.unwrap_or_default());
+    for problem in problems {
+        state.problems.lock().add(problem);
+    }
+    let workspace = params.capabilities.workspace.unwrap_or_default();
+    // A second `initialize` never gets here, so the facts are set once.
+    let _ = state.client_facts.set(ClientFacts {
+        configuration: workspace.configuration.unwrap_or(false),
+    });
+    state.apply(folders, settings);
+    let general = params.capabilities.general.unwrap_or_default();
+    let utf8 = general
+        .position_encodings
+        .is_some_and(|offered| offered.contains(&lsp::PositionEncodingKind::UTF8));
+    Ok(lsp::InitializeResult {
+        capabilities: capabilities(utf8),
+        server_info: Some(lsp::ServerInfo {
+            name: "pilcrow".to_owned(),
+            version: Some(env!("CARGO_PKG_VERSION").to_owned()),
+        }),
+        offset_encoding: None,
+    })
+}
+
+fn capabilities(utf8: bool) -> lsp::ServerCapabilities {
+    let encoding = match utf8 {
+        true => lsp::PositionEncodingKind::UTF8,
+        false => lsp::PositionEncodingKind::UTF16,
+    };
+    let dialects: Vec<&str> = DIALECTS.iter().map(|dialect| dialect.name()).collect();
+    lsp::ServerCapabilities {
+        position_encoding: Some(encoding),
+        workspace: Some(lsp::WorkspaceServerCapabilities {
+            workspace_folders: Some(lsp::WorkspaceFoldersServerCapabilities {
+                supported: Some(true),
+                change_notifications: Some(lsp::OneOf::Left(true)),
+            }),
+            file_operations: None,
+            ..Default::default()
+        }),
+        experimental: Some(json!({ "pilcrow": {
+            "protocol": PROTOCOL_VERSION,
+            "methods": METHODS,
+            "dialects": dialects,
+            "schemes": ["file"],
+            "languages": [],
+            "kinds": ["file", "directory"],
+        }})),
+        ..Default::default()
+    }
+}
+
+/// `workspaceFolders`, else `rootUri`, else the process's directory.
+fn initial_folders(state: &State, params: &lsp::InitializeParams) -> Vec<PathBuf> {
+    let mut folders = Vec::new();
+    if let Some(given) = &params.workspace_folders {
+        folders.extend(given.iter().filter_map(|folder| folder_path(state, folder.uri.as_str())));
+    }
+    #[expect(deprecated, reason = "clients that predate workspace folders send only this")]
+    let root = &params.root_uri;
+    if let (true, Some(root)) = (folders.is_empty(), root) {
+        folders.extend(folder_path(state, root.as_str()));
+    }
+    if folders.is_empty() {
+        folders.extend(std::env::current_dir());
+    }
+    folders
+}
+
+fn folder_path(state: &State, uri: &str) -> Option<PathBuf> {
+    match decode_file_uri(uri) {
+        Ok(Some(path)) => Some(PathBuf::from(path)),
+        Ok(None) | Err(_) => {
+            let problem = format!("The workspace folder {uri} is not a local folder and is left out.");
+            state.problems.lock().add(problem);
+            None
+        }
+    }
+}
+
+/// Folders come and go while the daemon runs.
+pub fn change_folders(state: &State, params: lsp::DidChangeWorkspaceFoldersParams) {
+    let world = state.engine.world();
+    let paths = |folders: &[lsp::WorkspaceFolder]| -> Vec<PathBuf> {
+        let path = |folder: &lsp::WorkspaceFolder| folder_path(state, folder.uri.as_str());
+        folders.iter().filter_map(path).collect()
+    };
+    let removed = paths(&params.event.removed);
+    let mut folders = world.folders.clone();
+    folders.retain(|folder| !removed.contains(folder));
+    for added in paths(&params.event.added) {
+        if !folders.contains(&added) {
+            folders.push(added);
+        }
+    }
+    state.engine.set_world(folders, world.settings.clone());
+}
+
+/// New settings, as sent or, when none are sent, as pulled from a client that can be asked.
+pub async fn change_configuration(state: &State, params: lsp::DidChangeConfigurationParams) {
+    let sent = params.settings.get("pilcrow").cloned().unwrap_or_default();
+    let can_be_asked = state.client_facts.get().is_some_and(|facts| facts.configuration);
+    let settings = match sent {
+        Value::Null if can_be_asked => pull_configuration(state).await,
+        Value::Null => None,
+        sent => Some(sent),
+    };
+    if let Some(settings) = settings {
+        let (settings, problems) = Settings::read(&settings);
+        for problem in problems {
+            state.problems.lock().add(problem);
+        }
+        state.apply(state.engine.world().folders.clone(), settings);
+    }
+    report_problems(state).await;
+}
+
+/// How long a client may take to tell its settings.
+const PULL_LIMIT: std::time::Duration = std::time::Duration::from_secs(10);
+
+async fn pull_configuration(state: &State) -> Option<Value> {
+    let item = lsp::ConfigurationItem {
+        scope_uri: None,
+        section: Some("pilcrow".to_owned()),
+    };
+    let answer = tokio::time::timeout(PULL_LIMIT, state.client.configuration(vec![item])).await;
+    match answer {
+        Ok(Ok(sections)) => sections.into_iter().next(),
+        Ok(Err(error)) => {
+            let problem = format!("The client could not tell its settings: {error}");
+            state.problems.lock().add(problem);
+            None
+        }
+        Err(_) => {
+            let problem = "The client did not tell its settings within 10 s.".to_owned();
+            state.problems.lock().add(problem);
+            None
+        }
+    }
+}
+
+/// Tells the client, once each, what was wrong with its settings and folders.
+pub async fn report_problems(state: &State) {
+    let untold = state.problems.lock().take_untold();
+    for problem in untold {
+        state.client.show_message(lsp::MessageType::WARNING, problem).await;
+    }
+}

@@ -1,0 +1,99 @@
+//! The LSP face: lifecycle and one file per `agent/*` method; order is decided before the first await and nowhere else.
+
+mod close_session;
+mod face;
+mod handler;
+mod lifecycle;
+mod read;
+mod read_many;
+mod state;
+mod status;
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use tower_lsp::ls_types as lsp;
+use tower_lsp::{ClientSocket, LanguageServer, LspService, jsonrpc};
+
+use crate::protocol::{Refusal, Settings};
+use crate::rpc::{Lifeline, Limits};
+
+pub use face::Face;
+pub use state::{Engine, World};
+pub use status::of_engine as status_of;
+
+use state::State;
+
+/// Every `agent/*` method, as `initialize` and the README list them.
+pub const METHODS: &[&str] = &[
+    "agent/read",
+    "agent/readMany",
+    "agent/status",
+    "agent/closeSession",
+];
+
+/// What the process around the server provides.
+pub struct Options {
+    pub lifeline: Lifeline,
+    /// Called with the settings whenever they are set; returns where the log is written.
+    pub on_settings: Box<dyn Fn(&Settings) -> Result<String, String> + Send + Sync>,
+}
+
+/// The server and the requests it will send to its client.
+pub fn build(options: Options) -> (Face, ClientSocket) {
+    let (service, socket) = LspService::build(|client| Server {
+        state: Arc::new(State::new(client, options)),
+    })
+    .custom_method("agent/read", Server::read)
+    .custom_method("agent/readMany", Server::read_many)
+    .custom_method("agent/status", Server::status)
+    .custom_method("agent/closeSession", Server::close_session)
+    .finish();
+    let state = service.inner().state.clone();
+    (Face::new(service, state), socket)
+}
+
+/// What the transport bears of one client (`protocol.md`, Transport and lifecycle).
+pub fn limits() -> Limits {
+    Limits {
+        frame_bytes: 64 * 1024 * 1024,
+        in_flight: 512,
+        unsent_bytes: 64 * 1024 * 1024,
+        busy: || {
+            let message = "512 requests are in flight.".to_owned();
+            Refusal::Busy { message }.into()
+        },
+    }
+}
+
+/// The handlers of every method, over the shared state.
+pub struct Server {
+    state: Arc<State>,
+}
+
+impl LanguageServer for Server {
+    async fn initialize(
+        &self,
+        params: lsp::InitializeParams,
+    ) -> jsonrpc::Result<lsp::InitializeResult> {
+        lifecycle::initialize(&self.state, params)
+    }
+
+    async fn initialized(&self, _: lsp::InitializedParams) {
+        lifecycle::report_problems(&self.state).await;
+    }
+
+    async fn shutdown(&self) -> jsonrpc::Result<()> {
+        self.state.shut_down.store(true, Ordering::Relaxed);
+        Ok(())
+    }
+
+    async fn did_change_configuration(&self, params: lsp::DidChangeConfigurationParams) {
+        lifecycle::change_configuration(&self.state, params).await;
+    }
+
+    async fn did_change_workspace_folders(&self, params: lsp::DidChangeWorkspaceFoldersParams) {
+        lifecycle::change_folders(&self.state, params);
+        lifecycle::report_problems(&self.state).await;
+    }
+}

@@ -1,0 +1,199 @@
+//! The shared state behind the handlers; no lock of it is ever held across an await.
+
+use std::collections::HashSet;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
+use tower_lsp::Client;
+
+use crate::buffer::{Detour, Lane as LaneName};
+use crate::protocol::{Refusal, Settings};
+use crate::read::Reader;
+use crate::rpc::Lifeline;
+use crate::task::{CancelToken, Lane, Work};
+use crate::workspace::Scope;
+
+use super::Options;
+
+/// Places in the short lane: more than cores, since its jobs wait for the disk.
+const SHORT_PLACES: usize = 16;
+/// Places in the long lane.
+const LONG_PLACES: usize = 4;
+/// What a blocking job may take at most.
+const WORK_LIMIT: Duration = Duration::from_secs(30);
+
+/// Roots and settings as they were at one moment. Replaced as a whole, never changed.
+#[derive(Debug)]
+pub struct World {
+    pub folders: Vec<PathBuf>,
+    pub settings: Arc<Settings>,
+    pub scope: Scope,
+}
+
+/// Everything but the connection: what the daemon and the command line share.
+#[derive(Debug)]
+pub struct Engine {
+    pub reader: Reader,
+    world: Mutex<Arc<World>>,
+    scans: Arc<AtomicU64>,
+}
+
+impl Engine {
+    /// An engine over these folders. Does no I/O.
+    pub fn new(folders: Vec<PathBuf>, settings: Settings) -> Engine {
+        let settings = Arc::new(settings);
+        let scans = Arc::new(AtomicU64::new(0));
+        Engine {
+            reader: Reader::new(settings.memory.budget_bytes),
+            world: Mutex::new(Arc::new(World::new(folders, settings, &scans))),
+            scans,
+        }
+    }
+
+    /// Roots and settings as of now.
+    pub fn world(&self) -> Arc<World> {
+        self.world.lock().clone()
+    }
+
+    pub fn set_world(&self, folders: Vec<PathBuf>, settings: Arc<Settings>) {
+        self.reader.set_budget(settings.memory.budget_bytes);
+        *self.world.lock() = Arc::new(World::new(folders, settings, &self.scans));
+    }
+
+    /// Walks of the tree since the start.
+    pub fn scans(&self) -> u64 {
+        self.scans.load(Ordering::Relaxed)
+    }
+}
+
+impl World {
+    fn new(folders: Vec<PathBuf>, settings: Arc<Settings>, scans: &Arc<AtomicU64>) -> World {
+        World {
+            scope: Scope::new(folders.clone(), settings.clone(), scans.clone()),
+            folders,
+            settings,
+        }
+    }
+}
+
+/// What the client said it can do.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct ClientFacts {
+    /// Answers `workspace/configuration`.
+    pub configuration: bool,
+}
+
+pub struct State {
+    pub client: Client,
+    pub engine: Engine,
+    pub lifeline: Lifeline,
+    pub started: Instant,
+    pub client_facts: OnceLock<ClientFacts>,
+    pub problems: Mutex<Problems>,
+    pub log: Mutex<Option<String>>,
+    /// `shutdown` was answered: the process may end well.
+    pub shut_down: AtomicBool,
+    on_settings: Box<dyn Fn(&Settings) -> Result<String, String> + Send + Sync>,
+    short: Lane,
+    long: Lane,
+}
+
+/// What went wrong outside any request; each is told to the client once.
+#[derive(Debug, Default)]
+pub struct Problems {
+    untold: Vec<String>,
+    told: HashSet<String>,
+}
+
+/// Problems that are kept for `agent/status`.
+const MAX_PROBLEMS: usize = 100;
+
+impl Problems {
+    pub fn add(&mut self, problem: String) {
+        let full = self.told.len() + self.untold.len() >= MAX_PROBLEMS;
+        if !full && !self.told.contains(&problem) && !self.untold.contains(&problem) {
+            self.untold.push(problem);
+        }
+    }
+
+    /// Takes what the client has not been told yet.
+    pub fn take_untold(&mut self) -> Vec<String> {
+        let untold = std::mem::take(&mut self.untold);
+        self.told.extend(untold.iter().cloned());
+        untold
+    }
+
+    pub fn all(&self) -> Vec<String> {
+        let mut all: Vec<String> = self.told.iter().chain(&self.untold).cloned().collect();
+        all.sort();
+        all
+    }
+}
+
+impl State {
+    pub fn new(client: Client, options: Options) -> State {
+        State {
+            client,
+            engine: Engine::new(Vec::new(), Settings::default()),
+            lifeline: options.lifeline,
+            started: Instant::now(),
+            client_facts: OnceLock::new(),
+            problems: Mutex::new(Problems::default()),
+            log: Mutex::new(None),
+            shut_down: AtomicBool::new(false),
+            on_settings: options.on_settings,
+            short: Lane::new(SHORT_PLACES),
+            long: Lane::new(LONG_PLACES),
+        }
+    }
+
+    /// Takes folders and settings over, all at once, for every request that comes later.
+    pub fn apply(&self, folders: Vec<PathBuf>, settings: Settings) {
+        match (self.on_settings)(&settings) {
+            Ok(log) => *self.log.lock() = Some(log),
+            Err(problem) => self.problems.lock().add(problem),
+        }
+        self.engine.set_world(folders, Arc::new(settings));
+    }
+
+    /// Blocking jobs that were left behind by their deadline.
+    pub fn stuck(&self) -> usize {
+        self.short.stuck() + self.long.stuck()
+    }
+
+    /// Runs a job in the short lane, and again in the long lane if it says that it takes long.
+    /// The job is cancelled when the returned future is dropped.
+    pub async fn in_lanes<T: Send + 'static>(
+        &self,
+        job: impl Fn(LaneName, &Work) -> Result<T, Detour> + Send + Sync + 'static,
+    ) -> Result<T, Refusal> {
+        let cancel = CancelToken::new();
+        let _guard = cancel.cancel_on_drop();
+        let work = Work::new(cancel, WORK_LIMIT);
+        let job = Arc::new(job);
+        let first = job.clone();
+        let outcome = self
+            .short
+            .run(work.clone(), move |work| first(LaneName::Short, work))
+            .await?;
+        match outcome {
+            Ok(value) => Ok(value),
+            Err(Detour::Refused(refusal)) => Err(refusal),
+            Err(Detour::TakesLong) => {
+                let outcome = self
+                    .long
+                    .run(work, move |work| job(LaneName::Long, work))
+                    .await?;
+                outcome.map_err(|detour| match detour {
+                    Detour::Refused(refusal) => refusal,
+                    // The long lane is where long work belongs; asking for it again is a bug.
+                    Detour::TakesLong => Refusal::Internal,
+                })
+            }
+        }
+    }
+}

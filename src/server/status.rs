@@ -1,0 +1,60 @@
+//! `agent/status`: what the daemon holds and did; never a file's content.
+
+use serde_json::Value;
+use tower_lsp::jsonrpc;
+
+use crate::protocol::PROTOCOL_VERSION;
+use crate::protocol::status::{Buffers, CacheCounts, Held, Status, Summaries, Watches};
+
+use super::Server;
+use super::handler::answer;
+use super::state::Engine;
+
+impl Server {
+    pub async fn status(&self, _params: Value) -> jsonrpc::Result<Value> {
+        let mut status = of_engine(&self.state.engine);
+        status.log = self.state.log.lock().clone();
+        status.problems = self.state.problems.lock().all();
+        status.uptime_ms = self.state.started.elapsed().as_millis() as u64;
+        status.stuck = self.state.stuck();
+        answer("agent/status", None, async move { Ok(status) }).await
+    }
+}
+
+/// What an engine holds; log, problems and uptime belong to the process around it.
+pub fn of_engine(engine: &Engine) -> Status {
+    let world = engine.world();
+    let store = engine.reader.buffers.status();
+    let snapshots = engine.reader.sessions.snapshot_status();
+    Status {
+        version: env!("CARGO_PKG_VERSION"),
+        protocol: PROTOCOL_VERSION,
+        roots: world.folders.iter().map(|folder| folder.display().to_string()).collect(),
+        sessions: engine.reader.sessions.count(),
+        buffers: Buffers {
+            count: store.count,
+            bytes: store.bytes,
+            budget_bytes: store.budget_bytes,
+        },
+        snapshots: Held {
+            count: snapshots.count,
+            bytes: snapshots.bytes,
+        },
+        summaries: Summaries::default(),
+        watches: Watches {
+            limit: world.settings.watch.max_directories,
+            ..Watches::default()
+        },
+        cache: CacheCounts {
+            hits: store.hits,
+            misses: store.misses,
+            stale_avoided: store.stale_avoided,
+        },
+        converters: 0,
+        scans: engine.scans(),
+        log: None,
+        problems: Vec::new(),
+        uptime_ms: 0,
+        stuck: 0,
+    }
+}

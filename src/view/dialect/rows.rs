@@ -1,0 +1,244 @@
+//! The dialects `hashline`, `numbered` and `plain`, as `formats.md` shows them; they differ in header and prefix and in nothing else.
+
+use std::fmt::Write;
+
+use crate::protocol::params::Fields;
+use crate::protocol::read::{ContentBlock, CutReason};
+use crate::protocol::{Refusal, Settings};
+use crate::view::selector::Selector;
+use crate::view::window::{Limits, Window, count_lines};
+use crate::view::{Budget, Style, Target};
+
+use super::{Body, Dialect, Request, View, Written};
+
+pub static HASHLINE: Rows = Rows {
+    name: "hashline",
+    header: true,
+    numbers: true,
+};
+pub static NUMBERED: Rows = Rows {
+    name: "numbered",
+    header: false,
+    numbers: true,
+};
+pub static PLAIN: Rows = Rows {
+    name: "plain",
+    header: false,
+    numbers: false,
+};
+
+/// Cut rows that get a footer of their own; the rest share one.
+const CUT_FOOTERS: usize = 10;
+
+#[derive(Debug)]
+pub struct Rows {
+    name: &'static str,
+    header: bool,
+    numbers: bool,
+}
+
+impl Dialect for Rows {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn request(&self, fields: Fields, settings: &Settings) -> Result<Request, Refusal> {
+        let path = fields.required_string("path")?.to_owned();
+        let target = match fields.string("selector")? {
+            None => Target::Spelled(path),
+            Some(text) => {
+                let text = text.strip_prefix(':').unwrap_or(text);
+                let selector = match text.is_empty() {
+                    true => Selector::default(),
+                    false => Selector::parse(text).map_err(|error| Refusal::BadSelector {
+                        path: Some(path.clone()),
+                        message: error.to_string(),
+                    })?,
+                };
+                Target::Literal(path, selector)
+            }
+        };
+        Ok(Request {
+            limits: Limits {
+                budget: Budget::DEFAULT,
+                open_lines: settings.read.default_limit as u64,
+                columns: settings.read.max_columns,
+                leading: settings.read.context_lines.leading as u64,
+                trailing: settings.read.context_lines.trailing as u64,
+            },
+            target,
+        })
+    }
+
+    fn write(&self, view: &View) -> Written {
+        let mut footers = String::new();
+        let content = match view.body {
+            Body::Raw(raw) => {
+                write_notices(view.understood, &mut footers);
+                write_footers(view, &mut footers);
+                let mut content = vec![text_block(raw.to_owned())];
+                if !footers.is_empty() {
+                    footers.pop();
+                    content.push(text_block(footers));
+                }
+                content
+            }
+            Body::Rows => {
+                let mut text = String::with_capacity(256 + view.window.spent.bytes as usize * 3 / 2);
+                write_notices(view.understood, &mut text);
+                self.write_rows(view, &mut text);
+                write_footers(view, &mut footers);
+                if !footers.is_empty() {
+                    text.push('\n');
+                    text.push_str(&footers);
+                }
+                // Every part above ends its line; the answer as a whole does not.
+                if text.ends_with('\n') {
+                    text.pop();
+                }
+                vec![text_block(text)]
+            }
+        };
+        Written {
+            content,
+            native: None,
+        }
+    }
+}
+
+impl Rows {
+    fn write_rows(&self, view: &View, text: &mut String) {
+        let window = view.window;
+        if window.blocks.is_empty() && !window.beyond.is_empty() {
+            text.push_str(&beyond_the_end(view.name, window));
+            text.push('\n');
+            return;
+        }
+        if let Some((path, tag)) = view.header
+            && self.header
+        {
+            let _ = writeln!(text, "¶{path}#{tag}");
+        }
+        if window.total_lines == 0 && (self.header || self.numbers) {
+            text.push_str("(empty file)\n");
+        }
+        for (index, block) in window.blocks.iter().enumerate() {
+            if index > 0 {
+                text.push_str("…\n");
+            }
+            for row in &block.rows {
+                if self.numbers && view.style == Style::Lines {
+                    push_number(text, row.number);
+                    text.push(':');
+                }
+                text.push_str(&row.text);
+                text.push('\n');
+            }
+        }
+    }
+}
+
+fn text_block(text: String) -> ContentBlock {
+    ContentBlock::Text { text }
+}
+
+/// Writes a number without the formatting machinery: it stands before every row.
+fn push_number(text: &mut String, mut number: u64) {
+    let mut digits = [0u8; 20];
+    let mut at = digits.len();
+    loop {
+        at -= 1;
+        digits[at] = b'0' + (number % 10) as u8;
+        number /= 10;
+        if number == 0 {
+            break;
+        }
+    }
+    text.extend(digits[at..].iter().map(|digit| char::from(*digit)));
+}
+
+fn write_notices(notices: &[String], text: &mut String) {
+    for notice in notices {
+        let _ = writeln!(text, "[{notice}]");
+    }
+}
+
+/// One line each, in the order of `formats.md`: skipped ranges, cut rows, showing.
+fn write_footers(view: &View, text: &mut String) {
+    let window = view.window;
+    if window.blocks.is_empty() {
+        return;
+    }
+    for skipped in window.skipped_notices() {
+        let _ = writeln!(text, "[{skipped}]");
+    }
+    let cut = window.cut_lines();
+    for line in cut.iter().take(CUT_FOOTERS) {
+        let _ = match window.raw {
+            true => writeln!(
+                text,
+                "[Line {} cut at {} of {} characters (1 MiB limit)]",
+                line.line, line.shown_chars, line.total_chars
+            ),
+            false => writeln!(
+                text,
+                "[Line {} cut at {} of {} characters. Use :{}-{}:raw for the whole line]",
+                line.line, line.shown_chars, line.total_chars, line.line, line.line
+            ),
+        };
+    }
+    if cut.len() > CUT_FOOTERS {
+        let _ = writeln!(
+            text,
+            "[{} more lines are cut. Use :N-N:raw for a whole line]",
+            cut.len() - CUT_FOOTERS
+        );
+    }
+    if let Some(showing) = showing(window, view) {
+        let _ = writeln!(text, "[{showing}]");
+    }
+}
+
+fn showing(window: &Window, view: &View) -> Option<String> {
+    let next = match (&window.stop, &window.goes_on) {
+        (Some(stop), _) => &stop.next_selector,
+        (None, Some(next)) if !window.raw => next,
+        _ => return None,
+    };
+    let spans: Vec<String> = window
+        .spans()
+        .map(|span| format!("{}-{}", span.start, span.end))
+        .collect();
+    let limit = match &window.stop {
+        Some(stop) if stop.reason == CutReason::Bytes => {
+            format!(" ({} limit)", count_bytes(view.byte_limit))
+        }
+        _ => String::new(),
+    };
+    Some(format!(
+        "Showing lines {} of {}{limit}. Use :{next} to continue",
+        spans.join(","),
+        window.total_lines
+    ))
+}
+
+/// A budget in words: `50 KiB`, `1 MiB`, `1000 bytes`.
+fn count_bytes(bytes: u64) -> String {
+    match bytes {
+        _ if bytes.is_multiple_of(1024 * 1024) => format!("{} MiB", bytes / (1024 * 1024)),
+        _ if bytes.is_multiple_of(1024) => format!("{} KiB", bytes / 1024),
+        _ => format!("{bytes} bytes"),
+    }
+}
+
+fn beyond_the_end(name: &str, window: &Window) -> String {
+    let first = window.beyond.iter().map(|span| span.start).min();
+    let first = first.unwrap_or(1);
+    match window.total_lines {
+        0 => format!("Line {first} is beyond the end of {name} (0 lines): the file is empty."),
+        total => format!(
+            "Line {first} is beyond the end of {name} ({}). Use :1 to read from the start, or :{total} to read the last line.",
+            count_lines(total)
+        ),
+    }
+}

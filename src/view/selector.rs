@@ -1,0 +1,325 @@
+//! Selectors: which lines of a resource are asked for, and in what form; a selector never says how many fit.
+
+use crate::protocol::read::LineSpan;
+
+use super::LineSet;
+
+/// One piece of a selector. Lines are 1-indexed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Piece {
+    /// From a line to the end.
+    From(u64),
+    /// Inclusive.
+    Range(u64, u64),
+    /// The last so many lines.
+    Tail(u64),
+}
+
+/// What of a resource is asked for. The default asks for all of it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Selector {
+    /// Empty: everything.
+    pub pieces: Vec<Piece>,
+    pub raw: bool,
+    /// The text itself where a summary would be shown.
+    pub full: bool,
+    /// The unresolved merge conflicts only.
+    pub conflicts: bool,
+    /// A single `A-B` or `A+C`: the only form that is given context.
+    pub bounded: bool,
+}
+
+/// Why a text is not a selector.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SelectorError {
+    /// It has no form of a selector; it may well be part of a file's name.
+    #[error("'{0}' is not a selector. Use {forms}.", forms = FORMS)]
+    Unknown(String),
+    /// It has the form of a selector and cannot be meant.
+    #[error("{0}")]
+    Invalid(String),
+}
+
+/// The forms in words, for messages.
+const FORMS: &str =
+    ":N, :N-, :A-B, :A+C, :-N, lists of these by comma, :raw, or a range with :raw on either side";
+
+/// The lines of a text that a selector asks for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Wanted {
+    /// Sorted and merged, all within the text.
+    pub lines: LineSet,
+    /// Pieces wholly beyond the end, in the order they were written, as written.
+    pub beyond: Vec<LineSpan>,
+}
+
+impl Selector {
+    /// Parses `813-`, `raw`, `5-16,960-973:raw` and the like; the text is without its leading colon.
+    pub fn parse(text: &str) -> Result<Selector, SelectorError> {
+        let mut selector = Selector::default();
+        let mut seen_lines = false;
+        for part in text.split(':') {
+            match part.to_ascii_lowercase().as_str() {
+                "raw" if !selector.raw => selector.raw = true,
+                "full" if !selector.full => selector.full = true,
+                "conflicts" if !selector.conflicts => selector.conflicts = true,
+                _ if seen_lines => return Err(SelectorError::Unknown(text.to_owned())),
+                _ => {
+                    selector.pieces = parse_list(part)
+                        .map_err(|error| error.unwrap_or(SelectorError::Unknown(text.to_owned())))?;
+                    selector.bounded = matches!(selector.pieces[..], [Piece::Range(..)]);
+                    seen_lines = true;
+                }
+            }
+        }
+        if selector.conflicts && (selector.raw || seen_lines) {
+            return Err(SelectorError::Invalid(
+                ":conflicts shows all conflicts of a file and cannot be combined.".into(),
+            ));
+        }
+        Ok(selector)
+    }
+
+    /// Where a path string may be split into a path and a selector: the longest tail that parses.
+    /// Returns the byte index of the colon.
+    pub fn split(path: &str) -> Option<(usize, Selector)> {
+        let mut found = None;
+        for (index, _) in path.rmatch_indices(':').take(3) {
+            if index == 0 {
+                break;
+            }
+            if let Ok(selector) = Selector::parse(&path[index + 1..]) {
+                found = Some((index, selector));
+            }
+        }
+        found
+    }
+
+    /// Whether lines, and not the whole, are asked for.
+    pub fn has_lines(&self) -> bool {
+        !self.pieces.is_empty()
+    }
+
+    /// Whether no end was named: everything, or everything from a line on.
+    pub fn is_open_ended(&self) -> bool {
+        self.pieces.is_empty() || self.pieces.iter().any(|piece| matches!(piece, Piece::From(_)))
+    }
+
+    /// The lines asked for of a text of `total` lines.
+    pub fn resolve(&self, total: u64) -> Wanted {
+        let mut wanted = Wanted {
+            lines: LineSet::new(),
+            beyond: Vec::new(),
+        };
+        if self.pieces.is_empty() {
+            wanted.lines.insert(1, total);
+        }
+        for piece in &self.pieces {
+            let (start, end) = match *piece {
+                Piece::From(start) => (start, total.max(start)),
+                Piece::Range(start, end) => (start, end),
+                Piece::Tail(count) => (total.saturating_sub(count) + 1, total),
+            };
+            if start > total && !matches!(piece, Piece::Tail(_)) {
+                wanted.beyond.push(LineSpan { start, end });
+            } else {
+                wanted.lines.insert(start, end.min(total));
+            }
+        }
+        wanted
+    }
+}
+
+/// Writes the selector of what is left, without the colon: complete, and never with context, so
+/// that no line is shown twice. `to_end` says that the last interval runs to the end of the text.
+pub fn continuation(left: &[LineSpan], to_end: bool, raw: bool) -> String {
+    let mut pieces: Vec<String> = left
+        .iter()
+        .map(|span| match span.start == span.end {
+            true => span.start.to_string(),
+            false => format!("{}-{}", span.start, span.end),
+        })
+        .collect();
+    if to_end && let (Some(last), Some(span)) = (pieces.last_mut(), left.last()) {
+        *last = format!("{}-", span.start);
+    } else if let [only] = left {
+        // A single `A-B` would be given context rows, a lone `A` is open-ended; a list is exact.
+        pieces = match only.start == only.end {
+            true => vec![only.start.to_string(), only.start.to_string()],
+            false if only.start + 1 == only.end => {
+                vec![only.start.to_string(), only.end.to_string()]
+            }
+            false => vec![
+                format!("{}-{}", only.start, only.end - 1),
+                only.end.to_string(),
+            ],
+        };
+        if raw {
+            pieces = vec![format!("{}-{}", only.start, only.end)];
+        }
+    }
+    let mut text = pieces.join(",");
+    if raw {
+        text.push_str(":raw");
+    }
+    text
+}
+
+/// `Err(None)` means that the text has no form of a list of lines at all.
+fn parse_list(text: &str) -> Result<Vec<Piece>, Option<SelectorError>> {
+    let items: Vec<&str> = text.split(',').collect();
+    let alone = items.len() == 1;
+    items
+        .into_iter()
+        .map(|item| match parse_piece(item)? {
+            // Alone a number is open-ended; in a list it is that one line.
+            Piece::From(line) if !alone && item.ends_with(|c: char| c.is_ascii_digit()) => {
+                Ok(Piece::Range(line, line))
+            }
+            piece => Ok(piece),
+        })
+        .collect()
+}
+
+fn parse_piece(text: &str) -> Result<Piece, Option<SelectorError>> {
+    let text = text
+        .replace("..", "-")
+        .replace(['–', '…', '—', '−'], "-");
+    if let Some(count) = text.strip_prefix('-') {
+        return match parse_number(count)? {
+            0 => Err(invalid(
+                "Tail selector -0 is invalid; use :-N with N >= 1 to read the last N lines.",
+            )),
+            count => Ok(Piece::Tail(count)),
+        };
+    }
+    if let Some((start, count)) = text.split_once('+') {
+        let (start, count) = (parse_line(start)?, parse_number(strip_l(count))?);
+        return match count {
+            0 => Err(invalid(&format!(
+                "Invalid range {text}: count must be >= 1."
+            ))),
+            count => Ok(Piece::Range(start, start.saturating_add(count - 1))),
+        };
+    }
+    let Some((start, end)) = text.split_once('-') else {
+        return Ok(Piece::From(parse_line(&text)?));
+    };
+    if end.is_empty() {
+        return Ok(Piece::From(parse_line(start)?));
+    }
+    // Both sides must have the form before either can be wrong.
+    let (first, last) = (parse_line(start), parse_number(strip_l(end))?);
+    let first = first?;
+    match last < first {
+        true => Err(invalid(&format!(
+            "Invalid range {first}-{last}: end must be >= start."
+        ))),
+        false => Ok(Piece::Range(first, last)),
+    }
+}
+
+fn strip_l(text: &str) -> &str {
+    text.strip_prefix(['L', 'l']).unwrap_or(text)
+}
+
+fn parse_line(text: &str) -> Result<u64, Option<SelectorError>> {
+    match parse_number(strip_l(text))? {
+        0 => Err(invalid(
+            "Line selector 0 is invalid; lines are 1-indexed. Use :1.",
+        )),
+        line => Ok(line),
+    }
+}
+
+fn parse_number(text: &str) -> Result<u64, Option<SelectorError>> {
+    if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Err(None);
+    }
+    text.parse().map_err(|_| {
+        invalid(&format!(
+            "Line number {text} is too large; no file has so many lines."
+        ))
+    })
+}
+
+fn invalid(message: &str) -> Option<SelectorError> {
+    Some(SelectorError::Invalid(message.to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pieces(text: &str) -> Vec<Piece> {
+        Selector::parse(text).expect(text).pieces
+    }
+
+    #[test]
+    fn all_forms() {
+        use Piece::*;
+        assert_eq!(pieces("50"), [From(50)]);
+        assert_eq!(pieces("L50-"), [From(50)]);
+        assert_eq!(pieces("50-52"), [Range(50, 52)]);
+        assert_eq!(pieces("L50-L52"), [Range(50, 52)]);
+        assert_eq!(pieces("50+3"), [Range(50, 52)]);
+        assert_eq!(pieces("-20"), [Tail(20)]);
+        assert_eq!(pieces("5..9"), [Range(5, 9)]);
+        assert_eq!(pieces("5–9"), [Range(5, 9)]);
+        assert_eq!(pieces("5…9"), [Range(5, 9)]);
+        assert_eq!(pieces("5,7,9-"), [Range(5, 5), Range(7, 7), From(9)]);
+        assert!(Selector::parse("raw:5-6").is_ok_and(|s| s.raw && s.bounded));
+        assert!(Selector::parse("5-6:raw").is_ok_and(|s| s.raw && s.bounded));
+        assert!(Selector::parse("5-6,7").is_ok_and(|s| !s.bounded));
+    }
+
+    #[test]
+    fn what_cannot_be_meant() {
+        let message = |text| match Selector::parse(text) {
+            Err(SelectorError::Invalid(message)) => message,
+            other => panic!("{text}: {other:?}"),
+        };
+        assert_eq!(
+            message("0"),
+            "Line selector 0 is invalid; lines are 1-indexed. Use :1."
+        );
+        assert_eq!(
+            message("10-5"),
+            "Invalid range 10-5: end must be >= start."
+        );
+        assert_eq!(message("5+0"), "Invalid range 5+0: count must be >= 1.");
+        assert!(message("-0").starts_with("Tail selector -0"));
+        for text in ["foo", "", "1:5", " 5-6", "5-6x", "1,,2", "raw:raw", "L"] {
+            assert!(
+                matches!(Selector::parse(text), Err(SelectorError::Unknown(_))),
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn splits_at_the_longest_tail_that_parses() {
+        let split = |path| Selector::split(path).map(|(index, _)| &path[..index]);
+        assert_eq!(split("a.txt:5-6:raw"), Some("a.txt"));
+        assert_eq!(split("a:b.txt:5"), Some("a:b.txt"));
+        assert_eq!(split("a.txt:foo"), None);
+        assert_eq!(split(":5"), None);
+    }
+
+    #[test]
+    fn continuations_are_lists_or_open() {
+        let span = |start, end| LineSpan { start, end };
+        assert_eq!(continuation(&[span(813, 5000)], true, false), "813-");
+        assert_eq!(continuation(&[span(813, 5000)], true, true), "813-:raw");
+        assert_eq!(
+            continuation(&[span(813, 900)], false, false),
+            "813-899,900"
+        );
+        assert_eq!(continuation(&[span(813, 813)], false, false), "813,813");
+        assert_eq!(continuation(&[span(813, 900)], false, true), "813-900:raw");
+        assert_eq!(
+            continuation(&[span(8, 9), span(20, 20)], false, false),
+            "8-9,20"
+        );
+    }
+}

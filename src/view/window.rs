@@ -1,0 +1,393 @@
+//! Which lines and bytes of a text are shown, and what the continuation is, for every kind and dialect; nothing else decides that.
+
+use std::borrow::Cow;
+
+use crate::protocol::read::{CutLine, CutReason, LineSpan};
+use crate::text::Text;
+
+use super::Budget;
+use super::selector::{Selector, continuation};
+
+/// A raw line alone is given whole up to this many bytes.
+const RAW_LINE_CAP: usize = 1024 * 1024;
+
+/// The limits of one window.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    pub budget: Budget,
+    /// Lines of a read that names no end; at most the budget's.
+    pub open_lines: u64,
+    /// Characters after which a row that is not raw is cut.
+    pub columns: usize,
+    /// Context rows before and after a single bounded range.
+    pub leading: u64,
+    pub trailing: u64,
+}
+
+impl Limits {
+    /// The budget of a caller replaces the defaults, for open-ended reads too; capped.
+    pub fn with_budget(mut self, lines: Option<u64>, bytes: Option<u64>) -> Limits {
+        if let Some(lines) = lines {
+            self.budget.lines = lines.min(Budget::CAP.lines);
+            self.open_lines = self.budget.lines;
+        }
+        if let Some(bytes) = bytes {
+            self.budget.bytes = bytes.min(Budget::CAP.bytes);
+        }
+        self
+    }
+
+    /// The smaller of these limits and a part of a shared budget.
+    pub fn at_most(mut self, share: Budget) -> Limits {
+        self.budget.lines = self.budget.lines.min(share.lines);
+        self.budget.bytes = self.budget.bytes.min(share.bytes);
+        self
+    }
+
+    fn for_selector(&self, selector: &Selector) -> Budget {
+        let mut budget = self.budget;
+        if selector.is_open_ended() {
+            budget.lines = budget.lines.min(self.open_lines);
+        }
+        budget
+    }
+}
+
+/// One line that is shown.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Row<'t> {
+    /// 1-indexed.
+    pub number: u64,
+    pub text: Cow<'t, str>,
+    /// Set where the row was cut: its whole length in characters.
+    pub total_chars: Option<u64>,
+}
+
+/// Rows without a gap between them.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Block<'t> {
+    pub rows: Vec<Row<'t>>,
+}
+
+/// Why a window ended before what was asked for did, and how to go on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stop {
+    pub reason: CutReason,
+    /// Complete, without the colon.
+    pub next_selector: String,
+}
+
+/// What of a text is shown.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Window<'t> {
+    pub blocks: Vec<Block<'t>>,
+    pub total_lines: u64,
+    pub raw: bool,
+    /// Pieces of the selector that lie wholly beyond the end.
+    pub beyond: Vec<LineSpan>,
+    pub stop: Option<Stop>,
+    /// Where the text goes on after a window that nothing cut (`56-`); `None` at the end of the
+    /// text and after a list, which is exactly what was asked for.
+    pub goes_on: Option<String>,
+    /// Lines and bytes as the budget counts them.
+    pub spent: Spent,
+}
+
+/// What a window took of its budget.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Spent {
+    pub lines: u64,
+    pub bytes: u64,
+}
+
+impl Window<'_> {
+    pub fn rows(&self) -> impl Iterator<Item = &Row<'_>> {
+        self.blocks.iter().flat_map(|block| &block.rows)
+    }
+
+    /// First and last line of each block.
+    pub fn spans(&self) -> impl Iterator<Item = LineSpan> + '_ {
+        self.blocks.iter().filter_map(|block| {
+            Some(LineSpan {
+                start: block.rows.first()?.number,
+                end: block.rows.last()?.number,
+            })
+        })
+    }
+
+    /// The lines that stand whole in the window, as merged intervals.
+    pub fn whole_lines(&self) -> Vec<LineSpan> {
+        let mut spans: Vec<LineSpan> = Vec::new();
+        for row in self.rows().filter(|row| row.total_chars.is_none()) {
+            match spans.last_mut() {
+                Some(span) if span.end + 1 == row.number => span.end = row.number,
+                _ => spans.push(LineSpan {
+                    start: row.number,
+                    end: row.number,
+                }),
+            }
+        }
+        spans
+    }
+
+    pub fn cut_lines(&self) -> Vec<CutLine> {
+        self.rows()
+            .filter_map(|row| {
+                Some(CutLine {
+                    line: row.number,
+                    total_chars: row.total_chars?,
+                    shown_chars: match self.raw {
+                        true => row.text.chars().count() as u64,
+                        false => row.text.chars().count() as u64 - 1,
+                    },
+                })
+            })
+            .collect()
+    }
+
+    /// `Range 500-510 is beyond the end (200 lines); skipped`, one for each such piece of a
+    /// selector of which another piece is shown.
+    pub fn skipped_notices(&self) -> Vec<String> {
+        if self.blocks.is_empty() {
+            return Vec::new();
+        }
+        let end = count_lines(self.total_lines);
+        let notice = |span: &LineSpan| match span.start == span.end {
+            true => format!("Line {} is beyond the end ({end}); skipped", span.start),
+            false => format!(
+                "Range {}-{} is beyond the end ({end}); skipped",
+                span.start, span.end
+            ),
+        };
+        self.beyond.iter().map(notice).collect()
+    }
+}
+
+/// Opens a window on `text`: the lines that `selector` asks for, in order, as far as they fit. It
+/// always holds at least one line of what was asked for, and context only where it displaces none.
+pub fn open<'t>(text: &'t Text, selector: &Selector, limits: &Limits) -> Window<'t> {
+    let total_lines = text.len_lines() as u64;
+    let wanted = selector.resolve(total_lines);
+    let mut filler = Filler {
+        text,
+        raw: selector.raw,
+        columns: limits.columns,
+        budget: limits.for_selector(selector),
+        spent: Spent::default(),
+        blocks: Vec::new(),
+    };
+    let stop = filler.fill(wanted.lines.spans(), total_lines);
+    let whole_range = stop.is_none() && wanted.beyond.is_empty();
+    if selector.bounded && !selector.raw && whole_range {
+        filler.add_context(limits.leading, limits.trailing, total_lines);
+    }
+    let mut window = Window {
+        blocks: filler.blocks,
+        total_lines,
+        raw: selector.raw,
+        beyond: wanted.beyond,
+        stop,
+        goes_on: None,
+        spent: filler.spent,
+    };
+    let last = window.rows().last().map(|row| row.number);
+    if let ([_], Some(last), None, 0..=1) =
+        (&window.blocks[..], last, &window.stop, selector.pieces.len())
+        && last < total_lines
+    {
+        window.goes_on = Some(match selector.raw {
+            true => format!("{}-:raw", last + 1),
+            false => format!("{}-", last + 1),
+        });
+    }
+    window
+}
+
+/// Takes lines into blocks as long as the budget lasts.
+struct Filler<'t> {
+    text: &'t Text,
+    raw: bool,
+    columns: usize,
+    budget: Budget,
+    spent: Spent,
+    blocks: Vec<Block<'t>>,
+}
+
+impl<'t> Filler<'t> {
+    /// Fills in the spans; says where and why it had to stop.
+    fn fill(&mut self, spans: &[LineSpan], total_lines: u64) -> Option<Stop> {
+        for (index, span) in spans.iter().enumerate() {
+            let mut block = Block::default();
+            let lines = self.text.lines_at(span.start as usize - 1);
+            for (number, line) in (span.start..=span.end).zip(lines) {
+                let row = self.row(number, line);
+                if let Some(reason) = self.no_room_for(&row) {
+                    let mut left = vec![LineSpan {
+                        start: number,
+                        end: span.end,
+                    }];
+                    left.extend_from_slice(&spans[index + 1..]);
+                    let to_end = spans.last().is_some_and(|last| last.end == total_lines);
+                    if !block.rows.is_empty() {
+                        self.blocks.push(block);
+                    }
+                    return Some(Stop {
+                        reason,
+                        next_selector: continuation(&left, to_end, self.raw),
+                    });
+                }
+                self.spend(&row);
+                block.rows.push(row);
+            }
+            self.blocks.push(block);
+        }
+        None
+    }
+
+    /// Adds rows before and after the only block while there is room for each.
+    fn add_context(&mut self, leading: u64, trailing: u64, total_lines: u64) {
+        let Some(LineSpan { start, end }) = self.blocks.first().and_then(|block| {
+            Some(LineSpan {
+                start: block.rows.first()?.number,
+                end: block.rows.last()?.number,
+            })
+        }) else {
+            return;
+        };
+        for number in (1..start).rev().take(leading as usize) {
+            if !self.add_context_row(number, true) {
+                break;
+            }
+        }
+        for number in (end + 1..=total_lines).take(trailing as usize) {
+            if !self.add_context_row(number, false) {
+                break;
+            }
+        }
+    }
+
+    fn add_context_row(&mut self, number: u64, in_front: bool) -> bool {
+        let row = self.row(number, self.text.line(number as usize - 1));
+        if self.no_room_for(&row).is_some() {
+            return false;
+        }
+        self.spend(&row);
+        if let Some(block) = self.blocks.first_mut() {
+            let at = if in_front { 0 } else { block.rows.len() };
+            block.rows.insert(at, row);
+        }
+        true
+    }
+
+    fn row(&self, number: u64, line: Cow<'t, str>) -> Row<'t> {
+        let cut = match self.raw {
+            true => cut_bytes(&line, RAW_LINE_CAP),
+            // A text has no more characters than bytes: most lines are decided by this alone.
+            false if line.len() <= self.columns => None,
+            false => line
+                .char_indices()
+                .nth(self.columns)
+                .map(|(index, _)| format!("{}…", &line[..index])),
+        };
+        Row {
+            number,
+            total_chars: cut.as_ref().map(|_| line.chars().count() as u64),
+            text: cut.map_or(line, Cow::Owned),
+        }
+    }
+
+    fn no_room_for(&self, row: &Row) -> Option<CutReason> {
+        if self.spent.lines == 0 {
+            None
+        } else if self.spent.lines + 1 > self.budget.lines {
+            Some(CutReason::Lines)
+        } else if self.spent.bytes + row.text.len() as u64 + 1 > self.budget.bytes {
+            Some(CutReason::Bytes)
+        } else {
+            None
+        }
+    }
+
+    fn spend(&mut self, row: &Row) {
+        self.spent.lines += 1;
+        self.spent.bytes += row.text.len() as u64 + 1;
+    }
+}
+
+/// `1 line`, `200 lines`.
+pub fn count_lines(count: u64) -> String {
+    match count {
+        1 => "1 line".to_owned(),
+        count => format!("{count} lines"),
+    }
+}
+
+/// The first `cap` bytes of a longer line, cut on a character boundary.
+fn cut_bytes(line: &str, cap: usize) -> Option<String> {
+    (line.len() > cap).then(|| line[..line.floor_char_boundary(cap)].to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn limits(lines: u64, bytes: u64) -> Limits {
+        Limits {
+            budget: Budget { lines, bytes },
+            open_lines: lines,
+            columns: 20,
+            leading: 1,
+            trailing: 3,
+        }
+    }
+
+    fn numbers(window: &Window) -> Vec<Vec<u64>> {
+        let block = |block: &Block| block.rows.iter().map(|row| row.number).collect();
+        window.blocks.iter().map(block).collect()
+    }
+
+    fn look(text: &Text, selector: &str, limits: Limits) -> (Vec<Vec<u64>>, Option<String>) {
+        let selector = Selector::parse(selector).expect("a selector");
+        let window = open(text, &selector, &limits);
+        let next = window.stop.as_ref().map(|stop| stop.next_selector.clone());
+        (numbers(&window), next)
+    }
+
+    #[test]
+    fn context_never_displaces_what_was_asked() {
+        let text = Text::new("a\nb\nc\nd\ne\nf\ng\nh\n");
+        assert_eq!(
+            look(&text, "3-4", limits(9, 99)),
+            (vec![vec![2, 3, 4, 5, 6, 7]], None)
+        );
+        assert_eq!(
+            look(&text, "3-4", limits(3, 99)),
+            (vec![vec![2, 3, 4]], None)
+        );
+        assert_eq!(look(&text, "3-4", limits(2, 99)), (vec![vec![3, 4]], None));
+        assert_eq!(
+            look(&text, "3-4", limits(1, 99)),
+            (vec![vec![3]], Some("4,4".into()))
+        );
+        assert_eq!(look(&text, "4,6", limits(9, 99)), (vec![vec![4], vec![6]], None));
+    }
+
+    #[test]
+    fn a_window_holds_at_least_one_line() {
+        let text = Text::new("0123456789\nb\n");
+        assert_eq!(
+            look(&text, "1-", limits(9, 1)),
+            (vec![vec![1]], Some("2-".into()))
+        );
+    }
+
+    #[test]
+    fn counts_lines_plus_one_byte_each() {
+        let text = Text::new("aaa\nbbb\nccc\n");
+        assert_eq!(
+            look(&text, "1-", limits(9, 8)),
+            (vec![vec![1, 2]], Some("3-".into()))
+        );
+        assert_eq!(look(&text, "1-", limits(9, 12)), (vec![vec![1, 2, 3]], None));
+    }
+}
