@@ -1,0 +1,162 @@
+//! What ends the daemon from outside: signals and the death of the client's process; nothing here ever kills one.
+
+use super::lifeline::{Ending, Lifeline};
+
+/// Ends the lifeline on SIGTERM, SIGINT or SIGHUP. Returns with it, or early if they cannot be
+/// listened to.
+#[cfg(unix)]
+pub async fn end_on_signals(lifeline: Lifeline) {
+    use tokio::signal::unix::{SignalKind, signal};
+    let kinds = [
+        SignalKind::terminate(),
+        SignalKind::interrupt(),
+        SignalKind::hangup(),
+    ];
+    let signals: Result<Vec<_>, _> = kinds.into_iter().map(signal).collect();
+    match signals {
+        Ok(mut signals) => {
+            let received = signals.iter_mut().map(|signal| Box::pin(signal.recv()));
+            futures::future::select_all(received).await;
+            lifeline.end(Ending::Signal);
+        }
+        Err(error) => tracing::warn!(%error, "signals cannot be listened to"),
+    }
+}
+
+/// Ends the lifeline on Ctrl-C.
+#[cfg(not(unix))]
+pub async fn end_on_signals(lifeline: Lifeline) {
+    if tokio::signal::ctrl_c().await.is_ok() {
+        lifeline.end(Ending::Signal);
+    }
+}
+
+/// Ends the lifeline when the process `pid` dies. The end of the input is not enough: another
+/// process may hold the pipe. A process that is not there to begin with is not dead but unknown,
+/// for the client may live in another pid namespace.
+///
+/// A thread of its own waits, at no cost: of tokio's `AsyncFd` the safe constructors are
+/// deprecated as unsound since 1.54.
+#[cfg(unix)]
+pub fn watch_process(pid: u32, lifeline: Lifeline) {
+    // Zero and numbers that are negative to the system name groups, not processes.
+    let raw = i32::try_from(pid).unwrap_or(0);
+    let Some(pid) = rustix::process::Pid::from_raw(raw) else {
+        return;
+    };
+    let watch = move || {
+        if died(pid, &lifeline) {
+            lifeline.end(Ending::ParentDied);
+        }
+    };
+    let thread = std::thread::Builder::new().name("rpc-client-watch".to_owned());
+    if let Err(error) = thread.spawn(watch) {
+        tracing::warn!(%error, "the client's process is not watched");
+    }
+}
+
+/// The death of a process cannot be watched here; the end of the input has to do.
+#[cfg(not(unix))]
+pub fn watch_process(pid: u32, _lifeline: Lifeline) {
+    tracing::debug!(pid, "the client's process is not watched");
+}
+
+/// Blocks until a process dies; false if it is unknown.
+#[cfg(target_os = "linux")]
+fn died(pid: rustix::process::Pid, lifeline: &Lifeline) -> bool {
+    use rustix::event::{PollFd, PollFlags, poll};
+    use rustix::io::Errno;
+    use rustix::process::{PidfdFlags, pidfd_open};
+    match pidfd_open(pid, PidfdFlags::empty()) {
+        Ok(process) => loop {
+            match poll(&mut [PollFd::new(&process, PollFlags::IN)], None) {
+                Ok(_) => return true,
+                Err(Errno::INTR) => {}
+                Err(_) => return vanished(pid, lifeline),
+            }
+        },
+        Err(Errno::SRCH) => false,
+        // An old kernel, or a sandbox that does not know the call.
+        Err(_) => vanished(pid, lifeline),
+    }
+}
+
+#[cfg(all(unix, not(target_os = "linux")))]
+fn died(pid: rustix::process::Pid, lifeline: &Lifeline) -> bool {
+    vanished(pid, lifeline)
+}
+
+/// Asks every second whether a process is there; false if it is not to begin with.
+#[cfg(unix)]
+fn vanished(pid: rustix::process::Pid, lifeline: &Lifeline) -> bool {
+    // Not being allowed to signal it means that it is there.
+    let gone = || rustix::process::test_kill_process(pid) == Err(rustix::io::Errno::SRCH);
+    if gone() {
+        return false;
+    }
+    while lifeline.ending().is_none() {
+        if gone() {
+            return true;
+        }
+        std::thread::sleep(std::time::Duration::from_secs(1));
+    }
+    false
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::process::{Command, Stdio};
+    use std::time::Duration;
+
+    use rustix::process::{Pid, Signal, kill_process};
+
+    use super::*;
+
+    /// A process that lives until it is killed.
+    fn cat() -> std::io::Result<std::process::Child> {
+        Command::new("cat").stdin(Stdio::piped()).spawn()
+    }
+
+    #[tokio::test]
+    async fn sees_a_process_die_that_nobody_reaps() -> std::io::Result<()> {
+        let mut client = cat()?;
+        let lifeline = Lifeline::new();
+        watch_process(client.id(), lifeline.clone());
+        let early = tokio::time::timeout(Duration::from_millis(50), lifeline.ended());
+        assert!(early.await.is_err());
+        kill_process(Pid::from_child(&client), Signal::KILL)?;
+        // On Linux it is seen at once and before the zombie is reaped; elsewhere not before.
+        if !cfg!(target_os = "linux") {
+            client.wait()?;
+        }
+        let ending = tokio::time::timeout(Duration::from_secs(30), lifeline.ended());
+        assert_eq!(ending.await.ok(), Some(Ending::ParentDied));
+        client.wait().map(drop)
+    }
+
+    #[test]
+    fn what_was_never_there_is_not_dead() -> std::io::Result<()> {
+        let mut client = cat()?;
+        client.kill()?;
+        client.wait()?;
+        let pid = Pid::from_child(&client);
+        assert!(!died(pid, &Lifeline::new()));
+        assert!(!vanished(pid, &Lifeline::new()));
+        for unusable in [0, u32::MAX] {
+            watch_process(unusable, Lifeline::new());
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn asking_again_and_again_also_works() -> std::io::Result<()> {
+        let mut client = cat()?;
+        let pid = Pid::from_child(&client);
+        let waiting = std::thread::spawn(move || vanished(pid, &Lifeline::new()));
+        client.kill()?;
+        client.wait()?;
+        // Either verdict is right here: it may be gone before the first look.
+        assert!(waiting.join().is_ok());
+        Ok(())
+    }
+}

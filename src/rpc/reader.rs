@@ -1,0 +1,164 @@
+//! The thread that reads, parses and begins calls in arrival order; it never waits for a call to finish.
+
+use std::io::{self, Read};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+
+use futures::{FutureExt, SinkExt, Stream};
+use tokio::runtime::Handle;
+use tower::Service;
+use tower_lsp::ExitedError;
+use tower_lsp::jsonrpc::{Error, Id, Request, Response};
+
+use super::frame::{Frame, Frames};
+use super::gate::{Gate, Place};
+use super::lifeline::{EndOnDrop, Ending, Lifeline};
+use super::message::{self, Message};
+use super::writer::{Outbox, Pump};
+
+/// What a call comes to: the service's word, or that it panicked.
+type Outcome = std::thread::Result<Result<Option<Response>, ExitedError>>;
+
+/// Reads the input and calls the service.
+pub struct Reader<S, A, T> {
+    pub service: S,
+    /// Takes the client's answers to our requests.
+    pub answers: A,
+    pub gate: Arc<Gate>,
+    pub busy: fn() -> Error,
+    pub replies: Replies<T>,
+}
+
+/// Where answers go.
+pub struct Replies<T> {
+    pub outbox: Arc<Outbox>,
+    pub pump: Arc<Pump<T>>,
+    pub lifeline: Lifeline,
+}
+
+impl<T> Clone for Replies<T> {
+    fn clone(&self) -> Replies<T> {
+        Replies {
+            outbox: self.outbox.clone(),
+            pump: self.pump.clone(),
+            lifeline: self.lifeline.clone(),
+        }
+    }
+}
+
+impl<S, A, T> Reader<S, A, T>
+where
+    S: Service<Request, Response = Option<Response>, Error = ExitedError> + Send + 'static,
+    S::Future: Send + 'static,
+    A: futures::Sink<Response> + Send + Unpin + 'static,
+    T: Stream<Item = Request> + Send + Unpin + 'static,
+{
+    /// Starts the reading thread. It ends with the input, with the lifeline, or with the service;
+    /// one that waits for input cannot be called back and is left to the end of the process.
+    pub fn start(
+        mut self,
+        input: impl Read + Send + 'static,
+        frame_bytes: u64,
+        runtime: Handle,
+    ) -> io::Result<()> {
+        let read = move || {
+            let _entered = runtime.enter();
+            let _ending = EndOnDrop(self.replies.lifeline.clone(), Ending::EndOfInput);
+            let mut frames = Frames::new(input, frame_bytes);
+            while self.replies.outbox.wait_for_room() {
+                match frames.next() {
+                    Ok(Some(frame)) if self.replies.lifeline.ending().is_none() => {
+                        self.take(&frame);
+                    }
+                    Ok(_) => return,
+                    Err(error) => {
+                        tracing::warn!(%error, "the input cannot be read");
+                        return;
+                    }
+                }
+            }
+        };
+        let thread = std::thread::Builder::new().name("rpc-reader".to_owned());
+        thread.spawn(read).map(drop)
+    }
+
+    fn take(&mut self, frame: &Frame<'_>) {
+        let refusal = match frame {
+            Frame::BadHeader => Response::from_error(Id::Null, Error::parse_error()),
+            Frame::TooLarge => Response::from_error(Id::Null, Error::invalid_request()),
+            Frame::Body(body) => match message::parse(body) {
+                Ok(Message::Call(request)) => return self.call(request),
+                Ok(Message::Answer(response)) => {
+                    // The sink is a table of waiters and takes everything at once.
+                    let _ = self.answers.send(response).now_or_never();
+                    return;
+                }
+                Err(refusal) => refusal,
+            },
+        };
+        self.replies.outbox.send(&refusal);
+    }
+
+    /// Begins a call: what its handler does before its first await is done on return.
+    fn call(&mut self, request: Request) {
+        let id = request.id().cloned();
+        let place = match &id {
+            Some(id) => match self.gate.enter() {
+                Some(place) => Some(place),
+                None => {
+                    let refusal = Response::from_error(id.clone(), (self.busy)());
+                    return self.replies.outbox.send(&refusal);
+                }
+            },
+            None => None,
+        };
+        let ready = std::future::poll_fn(|context| self.service.poll_ready(context));
+        if let Err(exited) = futures::executor::block_on(ready) {
+            return self.replies.finish(id, Ok(Err(exited)), place);
+        }
+        let mut context = Context::from_waker(Waker::noop());
+        match catch_unwind(AssertUnwindSafe(|| self.service.call(request))) {
+            Err(panic) => self.replies.finish(id, Err(panic), place),
+            Ok(future) => {
+                let mut future = Box::pin(AssertUnwindSafe(future).catch_unwind());
+                // A spawned future is polled again at once and leaves its real waker then.
+                match future.poll_unpin(&mut context) {
+                    Poll::Ready(outcome) => self.replies.finish(id, outcome, place),
+                    Poll::Pending => {
+                        let replies = self.replies.clone();
+                        tokio::spawn(async move { replies.finish(id, future.await, place) });
+                    }
+                }
+            }
+        }
+        // After an exit no further frame may ever come, so ask now.
+        if let Poll::Ready(Err(_)) = self.service.poll_ready(&mut context) {
+            self.replies.lifeline.end(Ending::Exit);
+        }
+    }
+}
+
+impl<T: Stream<Item = Request> + Unpin> Replies<T> {
+    /// Answers a request; its place is given back only when the answer is on its way.
+    fn finish(&self, id: Option<Id>, outcome: Outcome, place: Option<Place>) {
+        self.pump.forward_ready();
+        let response = match (outcome, id) {
+            (Ok(Ok(Some(response))), Some(_)) => Some(response),
+            // The service keeps silent about unknown methods that begin with `$/`. Right for
+            // notifications, but every request has an answer.
+            (Ok(Ok(None)), Some(id)) => Some(Response::from_error(id, Error::method_not_found())),
+            (Ok(Err(_)), Some(id)) => Some(Response::from_error(id, Error::invalid_request())),
+            (Err(_), Some(id)) => Some(Response::from_error(id, Error::internal_error())),
+            (Ok(Err(_)), None) => {
+                self.lifeline.end(Ending::Exit);
+                None
+            }
+            (_, None) => None,
+        };
+        if let Some(response) = response {
+            self.outbox.send(&response);
+        }
+        drop(place);
+    }
+}

@@ -1,0 +1,247 @@
+//! What is to be sent, and the thread that sends it; nothing else ever writes to the output.
+
+use std::collections::VecDeque;
+use std::io::{self, Write};
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+
+use futures::{FutureExt, Stream};
+use parking_lot::{Condvar, Mutex};
+use serde::Serialize;
+use tokio::sync::Notify;
+use tower_lsp::jsonrpc::Request;
+
+use super::lifeline::{EndOnDrop, Ending, Lifeline};
+
+/// Small frames are joined into writes of about this size.
+const BATCH: usize = 128 << 10;
+
+/// Bodies waiting to be written. They are counted until the output has taken them.
+#[derive(Debug)]
+pub struct Outbox {
+    queue: Mutex<Queue>,
+    limit: usize,
+    filled: Condvar,
+    drained: Condvar,
+    room: Notify,
+    empty: Notify,
+}
+
+#[derive(Debug, Default)]
+struct Queue {
+    bodies: VecDeque<Vec<u8>>,
+    unsent: usize,
+    /// Nothing more is taken in.
+    closed: bool,
+}
+
+impl Outbox {
+    /// An outbox that asks its users to pause at `limit` unsent bytes.
+    pub fn new(limit: usize) -> Arc<Outbox> {
+        Arc::new(Outbox {
+            queue: Mutex::default(),
+            limit,
+            filled: Condvar::new(),
+            drained: Condvar::new(),
+            room: Notify::new(),
+            empty: Notify::new(),
+        })
+    }
+
+    /// Sends a message. Never waits: who makes messages asks for room before, so that an answer
+    /// that is there can always be handed in.
+    pub fn send(&self, message: &impl Serialize) {
+        match serde_json::to_vec(message) {
+            Ok(body) => self.push(body),
+            // Messages are made of JSON values, for which this does not happen.
+            Err(error) => tracing::error!(%error, "a message cannot be written as JSON"),
+        }
+    }
+
+    fn push(&self, body: Vec<u8>) {
+        let mut queue = self.queue.lock();
+        if !queue.closed {
+            queue.unsent += body.len();
+            queue.bodies.push_back(body);
+            self.filled.notify_one();
+        }
+    }
+
+    /// Blocks while the limit is reached; false once the outbox is closed.
+    pub fn wait_for_room(&self) -> bool {
+        let mut queue = self.queue.lock();
+        self.drained.wait_while(&mut queue, |queue| {
+            queue.unsent >= self.limit && !queue.closed
+        });
+        !queue.closed
+    }
+
+    /// Waits while the limit is reached. Called by one task only.
+    async fn room(&self) {
+        loop {
+            {
+                let queue = self.queue.lock();
+                if queue.unsent < self.limit || queue.closed {
+                    return;
+                }
+            }
+            self.room.notified().await;
+        }
+    }
+
+    /// Waits until everything is written. Called by one task only.
+    pub async fn empty(&self) {
+        while self.queue.lock().unsent > 0 {
+            self.empty.notified().await;
+        }
+    }
+
+    /// Takes nothing in any more and lets everyone go who waits for room.
+    pub fn close(&self) {
+        self.queue.lock().closed = true;
+        self.filled.notify_all();
+        self.drained.notify_all();
+        self.room.notify_one();
+    }
+
+    /// Drops what cannot be written any more.
+    fn discard(&self) {
+        let mut queue = self.queue.lock();
+        queue.bodies.clear();
+        queue.unsent = 0;
+        drop(queue);
+        self.close();
+        self.empty.notify_one();
+    }
+
+    /// Blocks for the next bodies, about [`BATCH`] bytes; `None` once closed and empty.
+    fn take(&self) -> Option<Vec<Vec<u8>>> {
+        let mut queue = self.queue.lock();
+        self.filled
+            .wait_while(&mut queue, |queue| queue.bodies.is_empty() && !queue.closed);
+        let mut taken = Vec::new();
+        let mut bytes = 0;
+        while bytes < BATCH
+            && let Some(body) = queue.bodies.pop_front()
+        {
+            bytes += body.len();
+            taken.push(body);
+        }
+        (!taken.is_empty()).then_some(taken)
+    }
+
+    fn sent(&self, bytes: usize) {
+        let mut queue = self.queue.lock();
+        queue.unsent -= bytes;
+        if queue.unsent < self.limit {
+            self.drained.notify_all();
+            self.room.notify_one();
+        }
+        if queue.unsent == 0 {
+            self.empty.notify_one();
+        }
+    }
+}
+
+/// Starts the thread that writes what is in the outbox.
+pub fn start(
+    outbox: Arc<Outbox>,
+    output: impl Write + Send + 'static,
+    lifeline: Lifeline,
+) -> io::Result<()> {
+    let write = move || {
+        let closing = DiscardOnDrop(outbox);
+        let ending = EndOnDrop(lifeline, Ending::BrokenOutput);
+        match write_all(&closing.0, output) {
+            // Closed, so that the ending is known already.
+            Ok(()) => {}
+            Err(error) => tracing::warn!(%error, "the output cannot be written to"),
+        }
+        drop(ending);
+    };
+    let thread = std::thread::Builder::new().name("rpc-writer".to_owned());
+    thread.spawn(write).map(drop)
+}
+
+/// Nobody may wait for a writer that is gone.
+struct DiscardOnDrop(Arc<Outbox>);
+
+impl Drop for DiscardOnDrop {
+    fn drop(&mut self) {
+        self.0.discard();
+    }
+}
+
+fn write_all(outbox: &Outbox, mut output: impl Write) -> io::Result<()> {
+    let mut batch = Vec::with_capacity(BATCH);
+    while let Some(bodies) = outbox.take() {
+        for body in &bodies {
+            write!(batch, "Content-Length: {}\r\n\r\n", body.len())?;
+            if body.len() < BATCH {
+                batch.extend_from_slice(body);
+            } else {
+                output.write_all(&batch)?;
+                output.write_all(body)?;
+                batch.clear();
+            }
+        }
+        output.write_all(&batch)?;
+        output.flush()?;
+        batch.clear();
+        outbox.sent(bodies.iter().map(Vec::len).sum());
+    }
+    Ok(())
+}
+
+/// Brings the server's own requests and notifications to the outbox.
+#[derive(Debug)]
+pub struct Pump<T> {
+    outbox: Arc<Outbox>,
+    stream: Mutex<(T, Waker)>,
+}
+
+impl<T: Stream<Item = Request> + Unpin> Pump<T> {
+    /// A pump from `stream`; it moves only while [`Pump::run`] runs.
+    pub fn new(stream: T, outbox: Arc<Outbox>) -> Arc<Pump<T>> {
+        Arc::new(Pump {
+            outbox,
+            stream: Mutex::new((stream, Waker::noop().clone())),
+        })
+    }
+
+    /// Runs until the server has nothing to say any more.
+    pub async fn run(&self) {
+        loop {
+            self.outbox.room().await;
+            let sent = std::future::poll_fn(|context| {
+                let mut stream = self.stream.lock();
+                stream.1.clone_from(context.waker());
+                self.forward(&mut stream)
+            });
+            if !sent.await {
+                return;
+            }
+        }
+    }
+
+    /// Forwards what is ready. Called before an answer is sent, so that what a handler said
+    /// before it (the end of its progress) is also sent before it.
+    pub fn forward_ready(&self) {
+        let mut stream = self.stream.lock();
+        while let Poll::Ready(true) = self.forward(&mut stream) {}
+    }
+
+    /// One message, sent while the stream is held: nobody may find it gone and not yet sent.
+    /// It is polled in the name of [`Pump::run`], whoever polls.
+    fn forward(&self, (stream, waker): &mut (T, Waker)) -> Poll<bool> {
+        let mut next = futures::StreamExt::next(stream);
+        match next.poll_unpin(&mut Context::from_waker(waker)) {
+            Poll::Ready(Some(request)) => {
+                self.outbox.send(&request);
+                Poll::Ready(true)
+            }
+            Poll::Ready(None) => Poll::Ready(false),
+            Poll::Pending => Poll::Pending,
+        }
+    }
+}
