@@ -60,7 +60,10 @@ pub enum Refusal {
         instead: String,
     },
     #[error("{message}")]
-    Unsupported { path: Option<String>, message: String },
+    Unsupported {
+        path: Option<String>,
+        message: String,
+    },
     #[error("{message}")]
     BadSelector {
         path: Option<String>,

@@ -232,14 +232,20 @@ impl Settings {
         let mut problems = Vec::new();
         match given {
             Value::Null => {}
-            Value::Object(_) => merge(given, &defaults, &mut Vec::new(), &mut merged, &mut problems),
+            Value::Object(_) => merge(
+                given,
+                &defaults,
+                &mut Vec::new(),
+                &mut merged,
+                &mut problems,
+            ),
             other => problems.push(format!(
                 "Pilcrow settings must be an object, not {}; the defaults are used.",
                 type_name(other)
             )),
         }
-        let mut settings: Settings = serde_json::from_value(merged)
-            .expect("every leaf was tried before it was merged");
+        let mut settings: Settings =
+            serde_json::from_value(merged).expect("every leaf was tried before it was merged");
         settings.read.default_limit = settings.read.default_limit.clamp(1, 3000);
         settings.read.max_columns = settings.read.max_columns.max(1);
         (settings, problems)
@@ -322,10 +328,7 @@ pub fn type_name(value: &Value) -> &'static str {
 }
 
 /// The name nearest to `asked`, if one is near enough to be meant.
-pub fn nearest<'a>(
-    asked: &str,
-    names: impl IntoIterator<Item = &'a String>,
-) -> Option<&'a String> {
+pub fn nearest<'a>(asked: &str, names: impl IntoIterator<Item = &'a String>) -> Option<&'a String> {
     let asked = asked.to_lowercase();
     names
         .into_iter()
