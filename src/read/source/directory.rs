@@ -28,7 +28,7 @@ pub fn open(handle: &Handle, spelled: &str, means: Means) -> Result<Opened, Deto
         }
     }
     names.sort();
-    let path = handle.real().to_string();
+    let path = handle.real().as_path().display().to_string();
     let rows = match names.is_empty() {
         true => "(empty directory)\n".to_owned(),
         false => names.concat(),

@@ -20,7 +20,7 @@ pub fn open(
     work: &Work,
 ) -> Result<Opened, Detour> {
     let Loaded { buffer, cache } = buffers.load(handle, spelled, declared, lane, work)?;
-    let path = handle.real().to_string();
+    let path = handle.real().as_path().display().to_string();
     let document = Document {
         kind: ResourceKind::File,
         style: Style::Lines,

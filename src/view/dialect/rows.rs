@@ -1,5 +1,6 @@
 //! The dialects `hashline`, `numbered` and `plain`, as `formats.md` shows them; they differ in header and prefix and in nothing else.
 
+use std::borrow::Cow;
 use std::fmt::Write;
 
 use crate::protocol::params::Fields;
@@ -117,7 +118,7 @@ impl Rows {
         if let Some((path, tag)) = view.header
             && self.header
         {
-            let _ = writeln!(text, "¶{path}#{tag}");
+            let _ = writeln!(text, "¶{}#{tag}", header_path(path));
         }
         if window.total_lines == 0 && (self.header || self.numbers) {
             text.push_str("(empty file)\n");
@@ -135,6 +136,17 @@ impl Rows {
                 text.push('\n');
             }
         }
+    }
+}
+
+/// A name that could be misread in a header is written as a JSON string.
+fn header_path(path: &str) -> Cow<'_, str> {
+    let misread = path.contains(|c: char| c.is_control() || c == '"')
+        || path.starts_with(char::is_whitespace)
+        || path.ends_with(char::is_whitespace);
+    match misread {
+        true => Cow::Owned(serde_json::Value::from(path).to_string()),
+        false => Cow::Borrowed(path),
     }
 }
 
