@@ -173,6 +173,14 @@ impl Inbox {
         )
     }
 
+    /// Waits for the end of the output and drops the answers nobody waits for any more.
+    pub fn drop_answers(&self) {
+        let closed = self.wait_for(HANG, |state| {
+            state.stdout_closed.then(|| state.answers.clear())
+        });
+        assert!(closed.is_some(), "the output is still open after {HANG:?}");
+    }
+
     pub fn arrival_order(&self) -> Vec<Id> {
         self.lock().arrival_order.clone()
     }

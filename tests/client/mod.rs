@@ -290,6 +290,13 @@ impl Daemon {
         self.inbox.arrival_order()
     }
 
+    /// Of a daemon that has ended: reads what is left and drops the answers nobody waits for.
+    pub fn drop_answers(&self) {
+        self.resume_reading();
+        self.inbox.drop_answers();
+    }
+
+    /// The process's number.
     pub fn pid(&self) -> u32 {
         self.pid
     }
