@@ -43,7 +43,7 @@ pub(super) fn known(bytes: &[u8]) -> Option<String> {
 /// UTF-32 with its mark, which begins like UTF-16's and which no label names.
 pub(super) fn utf32(bytes: &[u8]) -> Option<&'static str> {
     let marked = bytes.starts_with(b"\xFF\xFE\0\0") || bytes.starts_with(b"\0\0\xFE\xFF");
-    (marked && bytes.len() % 4 == 0).then_some("UTF-32 text, which no reader here decodes")
+    (marked && bytes.len().is_multiple_of(4)).then_some("UTF-32 text, which no reader here decodes")
 }
 
 /// Whether more than one byte in forty is a control character that texts do not use. Random bytes
