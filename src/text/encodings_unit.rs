@@ -1,4 +1,4 @@
-//! Decoding against files made by Python's codecs; never against our own encoder.
+//! Decoding against files made by Python's codecs and lines written here; never asks a file for its name.
 
 use encoding_rs::{Encoding, SHIFT_JIS, UTF_8, UTF_16LE, WINDOWS_1252};
 use proptest::prelude::*;
@@ -260,6 +260,14 @@ fn damaged_utf8_stays_utf8() {
         text,
         String::from_utf8_lossy(fixture!("utf-8-bad-bytes.txt"))
     );
+}
+
+#[test]
+fn a_few_controls_make_no_binary() {
+    let keys = b"let b:keymap_name = \"croatian\"\n\" \x16{ = \xB9, \x16} = \xF0, \x16| = \xBE and so on\n";
+    assert!(decode(&keys.repeat(9), None).is_ok());
+    let dos = [fixture!("ibm866.txt"), b"\x1A"].concat();
+    assert_eq!(label(decoded(&dos).encoding), "ibm866");
 }
 
 #[test]
