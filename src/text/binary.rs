@@ -43,16 +43,21 @@ pub(super) fn known(bytes: &[u8]) -> Option<String> {
 /// UTF-32 with its mark, which begins like UTF-16's and which no label names.
 pub(super) fn utf32(bytes: &[u8]) -> Option<&'static str> {
     let marked = bytes.starts_with(b"\xFF\xFE\0\0") || bytes.starts_with(b"\0\0\xFE\xFF");
-    (marked && bytes.len() % 4 == 0).then_some("UTF-32 text, which no reader here decodes")
+    (marked && bytes.len().is_multiple_of(4)).then_some("UTF-32 text, which no reader here decodes")
 }
 
-/// Whether more than one byte in forty is a control character that texts do not use. Random bytes
-/// have four in forty.
+/// Whether control characters that texts do not use are as frequent as in binary data: random bytes
+/// have one in ten, of every kind. A text that has some has one or two kinds, and may have many
+/// (Vim's key maps are full of Ctrl-V).
 pub(super) fn dense_in_controls(bytes: &[u8]) -> bool {
     // Ctrl-Z ends many a file from DOS.
     let bytes = bytes.strip_suffix(b"\x1A").unwrap_or(bytes);
-    let controls = bytes.iter().filter(|&&byte| is_odd_control(byte)).count();
-    controls > bytes.len() / 40
+    let (mut controls, mut kinds) = (0, 0u32);
+    for &byte in bytes.iter().filter(|&&byte| is_odd_control(byte)) {
+        controls += 1;
+        kinds |= 1 << byte;
+    }
+    controls > bytes.len() / 16 || controls > bytes.len() / 40 && kinds.count_ones() >= 3
 }
 
 /// Whether such a control character stands near the start.

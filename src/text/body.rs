@@ -145,6 +145,7 @@ impl Text {
         self.ends_with_newline
     }
 
+    /// Which line ends the file has, not those of the held text.
     pub fn line_ending(&self) -> LineEnding {
         self.ending
     }

@@ -96,16 +96,41 @@ fn decode_legacy(bytes: &[u8]) -> Result<Decoded, NotText> {
     {
         return Err(NotText::Binary { what });
     }
-    let encoding = if is_damaged_utf8(bytes) {
-        UTF_8
-    } else if dense {
-        return Err(binary("binary data"));
-    } else {
-        let mut detector = EncodingDetector::new(Iso2022JpDetection::Deny);
-        detector.feed(bytes, true);
-        detector.guess(None, Utf8Detection::Deny)
+    let encoding = match damaged_utf8(bytes) {
+        Utf8::Clearly => UTF_8,
+        _ if dense => return Err(binary("binary data")),
+        Utf8::Perhaps => Some(guess(bytes))
+            .filter(|other| is_two_byte(other) && fits(bytes, other))
+            .unwrap_or(UTF_8),
+        Utf8::Not => guess(bytes),
     };
     Ok(decode_as(bytes, encoding, Confidence::Likely, 0))
+}
+
+/// The legacy encoding that bytes with no NUL to speak of are most likely in.
+fn guess(bytes: &[u8]) -> &'static Encoding {
+    let mut detector = EncodingDetector::new(Iso2022JpDetection::Deny);
+    // A line of plain ASCII says nothing about the encoding, and the detector is slow. A line feed is
+    // part of no character in any encoding it knows.
+    for line in bytes
+        .split_inclusive(|&byte| byte == b'\n')
+        .filter(|line| !line.is_ascii())
+    {
+        detector.feed(line, false);
+    }
+    detector.feed(b"", true);
+    detector.guess(None, Utf8Detection::Deny)
+}
+
+/// Whether the encoding writes East Asian characters in two bytes or more.
+fn is_two_byte(encoding: &'static Encoding) -> bool {
+    !encoding.is_single_byte() && encoding != UTF_8
+}
+
+fn fits(bytes: &[u8], encoding: &'static Encoding) -> bool {
+    encoding
+        .decode_without_bom_handling_and_without_replacement(bytes)
+        .is_some()
 }
 
 /// The encoding of a WHATWG label, in any case and with blanks around it. `None` for unknown labels
@@ -189,12 +214,29 @@ fn decode_counting(bytes: &[u8], encoding: &'static Encoding) -> (String, usize)
     }
 }
 
-/// Whether at least as many multi-byte sequences are well-formed as are not.
-fn is_damaged_utf8(bytes: &[u8]) -> bool {
-    let (mut good, mut bad) = (0, 0);
+/// How far bytes that are not valid UTF-8 are UTF-8 all the same.
+enum Utf8 {
+    Clearly,
+    /// More right than wrong, but a line or two in an East Asian encoding may look like that too.
+    Perhaps,
+    Not,
+}
+
+/// Weighs the well-formed multi-byte sequences against the others. Two-byte ones do turn up in legacy
+/// text, but seldom one after the other; longer ones hardly ever.
+fn damaged_utf8(bytes: &[u8]) -> Utf8 {
+    let (mut good, mut long, mut bad) = (0, 0, 0);
     for piece in bytes.utf8_chunks() {
-        good += piece.valid().bytes().filter(|&byte| byte >= 0xC0).count();
+        let valid = piece.valid().as_bytes();
+        good += valid.iter().filter(|&&byte| byte >= 0xC0).count();
+        long += valid.iter().filter(|&&byte| byte >= 0xE0).count();
         bad += usize::from(!piece.invalid().is_empty());
     }
-    good > 0 && good >= bad
+    if good == 0 || good < bad {
+        Utf8::Not
+    } else if long >= 2 || good >= 4 && good >= bad * 2 {
+        Utf8::Clearly
+    } else {
+        Utf8::Perhaps
+    }
 }

@@ -1,4 +1,4 @@
-//! Decoding against files made by Python's codecs; never against our own encoder.
+//! Decoding against files made by Python's codecs and lines written here; never asks a file for its name.
 
 use encoding_rs::{Encoding, SHIFT_JIS, UTF_8, UTF_16LE, WINDOWS_1252};
 use proptest::prelude::*;
@@ -260,6 +260,74 @@ fn damaged_utf8_stays_utf8() {
         text,
         String::from_utf8_lossy(fixture!("utf-8-bad-bytes.txt"))
     );
+}
+
+#[test]
+fn a_few_controls_make_no_binary() {
+    let keys = b"let b:keymap_name = \"croatian\"\n\" \x16{ = \xB9, \x16} = \xF0, \x16| = \xBE and so on\n";
+    assert!(decode(&keys.repeat(9), None).is_ok());
+    let dos = [fixture!("ibm866.txt"), b"\x1A"].concat();
+    assert_eq!(label(decoded(&dos).encoding), "ibm866");
+}
+
+#[test]
+fn a_cut_or_a_stray_byte_leaves_utf8_what_it_is() {
+    for bytes in [
+        "一个简单的程序"
+            .as_bytes()
+            .split_last()
+            .map_or(b"".as_slice(), |(_, head)| head),
+        b"na\xC3\xAFve caf\xC3\xA9, caf\xE9",
+        b"\xC3\xA9 \xFF",
+        "Привет, мир\u{2026}\n"
+            .as_bytes()
+            .split_first()
+            .map_or(b"".as_slice(), |(_, tail)| tail),
+    ] {
+        let got = decoded(bytes);
+        assert_eq!((got.encoding, got.bad_bytes), (UTF_8, 1), "{bytes:?}");
+    }
+    // As many well-formed pairs as others, and yet Korean: three pairs that no UTF-8 text would have.
+    let korean = b"// \xBF\xAC\xC3\xBC \xBE\xF8\xC0\xBD\n";
+    assert_eq!(whole(&decoded(korean).text), "// 연체 없음\n");
+}
+
+#[test]
+fn utf16_without_a_mark_needs_little() {
+    for text in [
+        "hi",
+        "しばらく待ってから、もう一度お試しください。\n",
+        "一、二、一、一、一、三；一百一十一\r\n第一章　一个程序的一生\r\n",
+        "기한 전에는\n",
+        "key=значение\r\n",
+        "emoji 😀🎉 too\n",
+    ] {
+        let little: Vec<u8> = text.encode_utf16().flat_map(u16::to_le_bytes).collect();
+        let big: Vec<u8> = text.encode_utf16().flat_map(u16::to_be_bytes).collect();
+        for (bytes, name) in [(little, "utf-16le"), (big, "utf-16be")] {
+            let got = decoded(&bytes);
+            assert_eq!(
+                (label(got.encoding).as_str(), whole(&got.text).as_str()),
+                (name, text)
+            );
+        }
+    }
+}
+
+#[test]
+fn strings_with_nuls_between_are_no_utf16() {
+    for text in [
+        "cat\0-n\0notes.txt\0x",
+        "./src/main.rs\0./src/lib.rs\0./Cargo.toml\0\0",
+        "PATH=/bin\0HOME=/root\0",
+    ] {
+        assert_eq!(what(text.as_bytes()), "contains NUL bytes", "{text:?}");
+        assert_eq!(
+            what(format!(" {text}").as_bytes()),
+            "contains NUL bytes",
+            "{text:?}"
+        );
+    }
 }
 
 #[test]

@@ -7,13 +7,13 @@ use encoding_rs::{Encoding, UTF_16BE, UTF_16LE};
 /// Reads everything, and stops at the first U+0000, lone surrogate or noncharacter: binary data has
 /// one soon.
 pub(super) fn guess(bytes: &[u8]) -> Option<&'static Encoding> {
-    if bytes.len() < 4 || bytes.len() % 2 != 0 {
+    if bytes.len() < 4 || !bytes.len().is_multiple_of(2) {
         return None;
     }
     let little = Tally::of(units(bytes, u16::from_le_bytes)).filter(Tally::is_text);
     let big = Tally::of(units(bytes, u16::from_be_bytes)).filter(Tally::is_text);
     let (encoding, tally) = match (little, big) {
-        (Some(little), Some(big)) if big.narrow > little.narrow => (UTF_16BE, big),
+        (Some(little), Some(big)) if big.weight() > little.weight() => (UTF_16BE, big),
         (Some(little), _) => (UTF_16LE, little),
         (None, Some(big)) => (UTF_16BE, big),
         (None, None) => return None,
@@ -57,6 +57,8 @@ impl Tally {
                 (0, 0) | (0xFF, 0xFE | 0xFF) => return None,
                 (0, _) => tally.narrow += 1,
                 (_, 0) => tally.round += 1,
+                // Hiragana, which would look like pairs that begin with the digit 0.
+                (0x30, _) => {}
                 _ => tally.ascii_pairs += usize::from(is_ascii_text(high) && is_ascii_text(low)),
             }
             tally.units += 1;
@@ -71,7 +73,7 @@ impl Tally {
         let units = character.len_utf16();
         if is_control(character) {
             self.controls += units;
-        } else if character.is_alphanumeric() {
+        } else if is_letter(character) {
             self.letters += units;
             self.plausible += units;
         } else if is_punctuation(character) {
@@ -79,12 +81,17 @@ impl Tally {
         }
     }
 
+    /// Decides between two readings that both are texts.
+    fn weight(&self) -> (usize, usize) {
+        (self.letters, self.narrow)
+    }
+
     fn is_text(&self) -> bool {
-        let wide = self.units - self.narrow;
-        let eight_bit = self.ascii_pairs * 10 > wide * 7 && self.narrow * 4 < self.units;
+        let without_nul = self.units - self.narrow - self.round;
+        let eight_bit = self.ascii_pairs * 10 > without_nul * 8 && self.narrow * 4 < self.units;
         self.narrow > 0
             && !eight_bit
-            && self.round <= 1 + self.units / 10
+            && self.round <= 1 + self.units / 3
             && self.controls <= self.units / 100
             && self.letters * 4 >= self.units
             && self.plausible * 10 >= self.units * 9
@@ -98,6 +105,20 @@ fn is_ascii_text(byte: u8) -> bool {
 /// Controls that texts do not use, C1 included.
 fn is_control(character: char) -> bool {
     character.is_control() && !matches!(character, '\t' | '\n' | '\r' | '\x08' | '\x0C' | '\x1B')
+}
+
+/// Letters and digits, without those scripts and ideographs that are seldom written and often hit by
+/// units of the other byte order.
+fn is_letter(character: char) -> bool {
+    match character {
+        '\0'..='\x7F' => character.is_ascii_alphanumeric(),
+        '\u{4E00}'..='\u{9FFF}' | '\u{AC00}'..='\u{D7A3}' | '\u{3041}'..='\u{30FF}' => true,
+        '\u{1200}'..='\u{177F}'
+        | '\u{1800}'..='\u{1DFF}'
+        | '\u{3400}'..='\u{4DBF}'
+        | '\u{A000}'..='\u{ABFF}' => false,
+        _ => character.is_alphanumeric(),
+    }
 }
 
 /// Everything but letters and digits that texts are made of. Private use and blocks that hold few or
