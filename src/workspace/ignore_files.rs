@@ -203,10 +203,12 @@ fn look(path: &Path) -> io::Result<Seen> {
 /// Nothing is there, or nothing below that directory can be reached anyway.
 fn is_absent(error: &io::Error) -> bool {
     use io::ErrorKind::{InvalidFilename, NotADirectory, NotFound, PermissionDenied};
-    matches!(
-        error.kind(),
-        NotFound | NotADirectory | PermissionDenied | InvalidFilename
-    )
+    let is_loop = error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error());
+    is_loop
+        || matches!(
+            error.kind(),
+            NotFound | NotADirectory | PermissionDenied | InvalidFilename
+        )
 }
 
 fn is_settled(seen: Seen) -> bool {
