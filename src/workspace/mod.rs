@@ -1,1 +1,26 @@
 //! Roots, path resolution and access; nothing else ever opens a path of the user's.
+//!
+//! A path string becomes a [`Handle`] in two steps: `resolve` finds what may be meant, `access`
+//! opens it and judges the file that was opened. A name without a handle is never read.
+//!
+//! What cannot be seen here: a hard link to a denied file is a name of its own, with its own real
+//! path, and is judged by that.
+
+mod access;
+mod handle;
+mod ignore_files;
+mod patterns;
+mod resolve;
+mod roots;
+mod spelling;
+mod suffix;
+mod suggest;
+mod variants;
+
+#[cfg(test)]
+mod tests;
+
+pub use handle::{FileType, Handle, RealPath, Stamp};
+pub use resolve::{Found, Scope, Via};
+pub use roots::{Root, Roots};
+pub use spelling::decode_file_uri;

@@ -1,0 +1,515 @@
+//! The judgement of paths: inside or outside, denied or not; nothing that failed it is ever opened for reading.
+
+use std::collections::VecDeque;
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+
+use crate::protocol::settings::Outside;
+use crate::protocol::{Refusal, Rule, Settings};
+
+use super::handle::{Handle, Unjudged};
+use super::ignore_files::{IgnoreFiles, Rules};
+use super::patterns::{Patterns, Verdict};
+use super::roots::{Root, Roots};
+use super::spelling::{climbs, fold_for_rules, normalise};
+
+/// Links followed in one path before the rest is taken as it is (the kernel's own limit).
+const MAX_LINKS: usize = 40;
+
+/// Who may be read: the roots, what is allowed besides them, and the rules within.
+#[derive(Debug)]
+pub(super) struct Access {
+    pub(super) roots: Roots,
+    additional: Roots,
+    pub(super) outside: Outside,
+    deny: Patterns,
+    ignore_files: IgnoreFiles,
+}
+
+/// A judged look at a path.
+#[derive(Debug)]
+pub(super) enum Opened {
+    Here(Handle),
+    /// It cannot be opened, and that may be said: its place is allowed.
+    Nothing(io::Error),
+}
+
+/// Whether a name is known to be a directory, known not to be, or not known to be there at all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Directory,
+    File,
+    /// Counts as both, so that a rule for directories tells nothing about what is there.
+    Unknown,
+}
+
+/// The folders in which a path is allowed, each with its real path.
+struct Bases<'a> {
+    folders: Vec<(&'a Root, Arc<Path>)>,
+    everywhere: bool,
+}
+
+impl Bases<'_> {
+    /// The real paths of the folders that contain `real`, in order.
+    fn containing<'b>(&'b self, real: &Path) -> impl Iterator<Item = &'b Path> {
+        let folders = self.folders.iter().map(|(_, base)| &**base);
+        folders.filter(move |base| real.starts_with(base))
+    }
+
+    fn allow(&self, real: &Path) -> bool {
+        self.everywhere || self.containing(real).next().is_some()
+    }
+
+    /// Whether links at `position` may be looked at: it is inside a folder or on the way to one.
+    fn may_look(&self, position: &Path) -> bool {
+        let near = |folder: &Path| position.starts_with(folder) || folder.starts_with(position);
+        let mut folders = self.folders.iter();
+        self.everywhere || folders.any(|(root, real)| near(real) || near(root.spelled()))
+    }
+
+    /// The lexical form of `path` with its root's real path in place of the root's spelling.
+    fn mapped(&self, path: &Path) -> Option<PathBuf> {
+        let plain = normalise(path);
+        for (root, real) in &self.folders {
+            if let Ok(below) = plain.strip_prefix(root.spelled()) {
+                return Some(real.components().chain(below.components()).collect());
+            }
+            if plain.starts_with(real) {
+                return Some(plain);
+            }
+        }
+        self.everywhere.then_some(plain)
+    }
+}
+
+/// Where a path leads, as far as that may be known.
+struct Walked {
+    /// Links resolved while inside (or on the way), taken by its text from where it left.
+    path: PathBuf,
+    /// The part before the first link.
+    before_links: PathBuf,
+    /// A link climbed back in from outside, so what is outside decides where it leads.
+    wandered: bool,
+}
+
+impl Access {
+    pub(super) fn new(roots: Roots, settings: &Settings) -> Access {
+        let access = &settings.access;
+        let additional = access.additional_roots.iter().filter_map(|root| {
+            match root
+                .strip_prefix('~')
+                .filter(|rest| rest.is_empty() || rest.starts_with('/'))
+            {
+                Some(rest) => Some(home()?.join(rest.trim_start_matches('/'))),
+                None => Some(PathBuf::from(root)),
+            }
+        });
+        Access {
+            roots,
+            additional: Roots::new(additional.collect()),
+            outside: access.outside_workspace,
+            deny: Patterns::compile(access.deny.iter().map(String::as_str)),
+            ignore_files: IgnoreFiles::new(&access.ignore_files),
+        }
+    }
+
+    /// Opens `path`, absolute, if it and what it leads to are allowed; `asked` is for the refusal.
+    ///
+    /// What is refused is refused the same whether it exists.
+    pub(super) fn open(&self, path: &Path, asked: &str) -> Result<Opened, Refusal> {
+        let path = &*self.without_climbs(path, asked)?;
+        let opened = Unjudged::open(path);
+        // A folder whose real path has changed unnoticed must not make a file an outside one.
+        for again in [false, true] {
+            let bases = self.bases(path, again);
+            let judged = match &opened {
+                Ok(opened) => self.judge_opened(&bases, path, opened, asked),
+                Err(_) => self.judge_missing(&bases, path, asked),
+            };
+            match judged {
+                Err(Refusal::OutsideWorkspace { .. }) if !again => {}
+                Err(refusal) => return Err(refusal),
+                Ok(()) => break,
+            }
+        }
+        Ok(match opened {
+            Ok(opened) => Opened::Here(opened.allowed(path)),
+            Err(error) => Opened::Nothing(error),
+        })
+    }
+
+    /// Whether `real`, a path without symlinks, may be named to the caller.
+    pub(super) fn permits(&self, real: &Path, kind: Kind) -> bool {
+        let bases = self.bases(real, false);
+        bases.allow(real) && self.rule(&bases, real, kind, real).is_none()
+    }
+
+    /// Whether `real` may be changed: inside a root or an additional one, or all is allowed.
+    pub(super) fn may_edit(&self, real: &Path) -> bool {
+        let bases = self.bases(real, false);
+        self.outside == Outside::Allow || bases.containing(real).next().is_some()
+    }
+
+    /// The folders for judging `path`. Only those it may be in are looked at, and all when it
+    /// seems to be in none: a root on a hung mount does not hold up the others.
+    fn bases(&self, path: &Path, again: bool) -> Bases<'_> {
+        let mut inside = false;
+        let mut look = |root: &'_ Root| {
+            let known = root.last_real();
+            let real_contains = |real: &Arc<Path>| path.starts_with(real);
+            let contains =
+                path.starts_with(root.spelled()) || known.as_ref().is_some_and(real_contains);
+            inside |= contains;
+            match (contains || again, known) {
+                (false, known) => known.unwrap_or_else(|| Arc::from(root.spelled())),
+                (true, _) => root.real(again),
+            }
+        };
+        let all = || self.roots.iter().chain(self.additional.iter());
+        let mut folders: Vec<_> = all().map(|root| (root, look(root))).collect();
+        if !inside {
+            folders = all().map(|root| (root, root.real(again))).collect();
+        }
+        Bases {
+            folders,
+            everywhere: self.outside != Outside::Deny,
+        }
+    }
+
+    fn judge_opened(
+        &self,
+        bases: &Bases<'_>,
+        path: &Path,
+        opened: &Unjudged,
+        asked: &str,
+    ) -> Result<(), Refusal> {
+        let real = opened.real();
+        let plain = normalise(path);
+        if real.is_none() || bases.mapped(path).as_deref() != real {
+            let walked = self.judge_way(bases, path, asked)?;
+            if walked.wandered || !real.is_some_and(|real| bases.allow(real)) && !bases.everywhere {
+                return Err(outside(asked, &walked));
+            }
+        }
+        let kind = match opened.is_dir() {
+            true => Kind::Directory,
+            false => Kind::File,
+        };
+        self.judge_rules(bases, real.unwrap_or(&plain), kind, asked)
+    }
+
+    /// Judges a path that cannot be opened by where it would be.
+    fn judge_missing(&self, bases: &Bases<'_>, path: &Path, asked: &str) -> Result<(), Refusal> {
+        let first = self.judge_way(bases, path, asked)?;
+        if first.wandered {
+            return Err(outside(asked, &first));
+        }
+        let mut place = first.path.clone();
+        for _ in 0..MAX_LINKS {
+            if bases.allow(&place) {
+                return self.judge_rules(bases, &place, Kind::Unknown, asked);
+            }
+            // A link outside may still lead back inside, as /tmp does on a Mac.
+            let Some(real) = deepest_existing(&place).filter(|real| bases.allow(real)) else {
+                break;
+            };
+            place = self.walk(bases, &real, asked)?.path;
+        }
+        Err(outside(asked, &first))
+    }
+
+    /// Judges the spelling of a path and every link on its way that is inside.
+    fn judge_way(&self, bases: &Bases<'_>, path: &Path, asked: &str) -> Result<Walked, Refusal> {
+        let Some(lexical) = bases.mapped(path) else {
+            return self.walk(bases, path, asked);
+        };
+        let walked = self.walk(bases, &lexical, asked);
+        // Ignore files behind the first link are not asked: they may be outside, and where they
+        // are not, the real path is judged by them.
+        let known = walked
+            .as_ref()
+            .map_or(&*lexical, |walked| &walked.before_links);
+        match self.rule(bases, &lexical, Kind::Unknown, known) {
+            Some(rule) => Err(denied(asked, rule)),
+            None => walked,
+        }
+    }
+
+    fn judge_rules(
+        &self,
+        bases: &Bases<'_>,
+        real: &Path,
+        kind: Kind,
+        asked: &str,
+    ) -> Result<(), Refusal> {
+        match self.rule(bases, real, kind, real) {
+            Some(rule) => Err(denied(asked, rule)),
+            None => Ok(()),
+        }
+    }
+
+    /// `path` with everything up to its last `..` resolved, as the system would do it; but what is
+    /// outside is taken by its text, and so is what does not exist.
+    pub(super) fn without_climbs(&self, path: &Path, asked: &str) -> Result<PathBuf, Refusal> {
+        if !climbs(path) {
+            return Ok(path.to_path_buf());
+        }
+        let parts: Vec<Component<'_>> = path.components().collect();
+        let last = parts.iter().rposition(|part| *part == Component::ParentDir);
+        let (head, tail) = parts.split_at(last.map_or(0, |last| last + 1));
+        let head: PathBuf = head.iter().collect();
+        let walked = self.walk(&self.bases(&head, false), &head, asked)?;
+        Ok(walked
+            .path
+            .components()
+            .chain(tail.iter().copied())
+            .collect())
+    }
+
+    /// Follows `path` link by link. Refuses where a link inside is itself denied.
+    fn walk(&self, bases: &Bases<'_>, path: &Path, asked: &str) -> Result<Walked, Refusal> {
+        // Components still to go, and whether a link brought them in.
+        let mut ahead: VecDeque<(OsString, bool)> = names_of(path, false).collect();
+        let mut at = PathBuf::from("/");
+        let mut before_links = None;
+        let mut wandered = false;
+        let mut links = 0;
+        while let Some((name, from_link)) = ahead.pop_front() {
+            if name == ".." {
+                wandered |= from_link && !bases.may_look(&at);
+                at.pop();
+                continue;
+            }
+            let next = at.join(&name);
+            let target = match bases.may_look(&next) && links < MAX_LINKS {
+                true => std::fs::read_link(&next).ok(),
+                false => None,
+            };
+            let Some(target) = target else {
+                at = next;
+                continue;
+            };
+            links += 1;
+            if bases.containing(&next).next().is_some() {
+                self.judge_rules(bases, &next, Kind::Unknown, asked)?;
+            }
+            before_links.get_or_insert_with(|| at.clone());
+            if target.is_absolute() {
+                at = PathBuf::from("/");
+            }
+            for part in names_of(&target, true)
+                .collect::<Vec<_>>()
+                .into_iter()
+                .rev()
+            {
+                ahead.push_front(part);
+            }
+        }
+        Ok(Walked {
+            before_links: before_links.unwrap_or_else(|| at.clone()),
+            path: at,
+            wandered,
+        })
+    }
+
+    /// The rule that denies `path`, if one does. Ignore files are asked in the directories from
+    /// the root down to the parent, as far as those are also above or at `known`.
+    fn rule(&self, bases: &Bases<'_>, path: &Path, kind: Kind, known: &Path) -> Option<Rule> {
+        let mut outermost: Option<&Path> = None;
+        for base in bases.containing(path) {
+            if let Some(rule) = self.deny_rule(&Below::new(base, path), kind) {
+                return Some(rule);
+            }
+            if outermost.is_none_or(|outer| outer.starts_with(base)) {
+                outermost = Some(base);
+            }
+        }
+        let below = match outermost {
+            Some(base) => Below::new(base, path),
+            // Outside every root, and allowed to be: the rules hold from the top down.
+            None => {
+                let below = Below::new(Path::new("/"), path);
+                if let Some(rule) = self.deny_rule(&below, kind) {
+                    return Some(rule);
+                }
+                below
+            }
+        };
+        self.ignore_rule(bases, &below, kind, known)
+    }
+
+    fn deny_rule(&self, below: &Below<'_>, kind: Kind) -> Option<Rule> {
+        for depth in 1..=below.names.len() {
+            for is_dir in below.kinds(depth, kind) {
+                let verdict = self.deny.verdict(below.folded(0, depth), *is_dir);
+                if let Verdict::Denied(pattern) = verdict {
+                    return Some(Rule::Setting { pattern });
+                }
+            }
+        }
+        None
+    }
+
+    fn ignore_rule(
+        &self,
+        bases: &Bases<'_>,
+        below: &Below<'_>,
+        kind: Kind,
+        known: &Path,
+    ) -> Option<Rule> {
+        if self.ignore_files.names().is_empty() || below.names.is_empty() {
+            return None;
+        }
+        let open = |path: &Path| {
+            let opened = Unjudged::open(path)?;
+            match opened.real().is_some_and(|real| bases.allow(real)) {
+                true => Ok(opened.allowed(path)),
+                false => Err(io::ErrorKind::PermissionDenied.into()),
+            }
+        };
+        let mut directories = Vec::with_capacity(below.names.len());
+        let mut directory = below.base.to_path_buf();
+        for name in &below.names {
+            if !known.starts_with(&directory) {
+                break;
+            }
+            directories.push(self.ignore_files.at(&directory, &open));
+            directory.push(name);
+        }
+        // Each file name has rules of its own: one cannot re-allow what another denies.
+        for (index, name) in self.ignore_files.names().iter().enumerate() {
+            let rules: Vec<&Rules> = directories.iter().map(|rules| rules.of(index)).collect();
+            if let Some(rule) = below.ignore_rule(&rules, name, kind) {
+                return Some(rule);
+            }
+        }
+        None
+    }
+}
+
+/// A path below a folder, in the form that rules are matched against.
+struct Below<'a> {
+    base: &'a Path,
+    names: Vec<&'a OsStr>,
+    /// The names folded and joined by `/`, and where in that each ends.
+    text: String,
+    ends: Vec<usize>,
+}
+
+impl<'a> Below<'a> {
+    fn new(base: &'a Path, path: &'a Path) -> Below<'a> {
+        let names: Vec<&OsStr> = path.strip_prefix(base).unwrap_or(path).iter().collect();
+        let mut text = String::new();
+        let mut ends = Vec::with_capacity(names.len());
+        for (index, name) in names.iter().enumerate() {
+            if index > 0 {
+                text.push('/');
+            }
+            text.push_str(&fold_for_rules(&name.to_string_lossy()));
+            ends.push(text.len());
+        }
+        Below {
+            base,
+            names,
+            text,
+            ends,
+        }
+    }
+
+    /// The first `depth` names as seen from the directory that is `from` names down.
+    fn folded(&self, from: usize, depth: usize) -> &str {
+        let start = match from {
+            0 => 0,
+            _ => self.ends[from - 1] + 1,
+        };
+        &self.text[start..self.ends[depth - 1]]
+    }
+
+    fn kinds(&self, depth: usize, kind: Kind) -> &'static [bool] {
+        match kind {
+            _ if depth < self.names.len() => &[true],
+            Kind::Directory => &[true],
+            Kind::File => &[false],
+            Kind::Unknown => &[true, false],
+        }
+    }
+
+    /// Gitignore's order: from the top down, since what is excluded there cannot be re-included;
+    /// for each name the deepest directory with an opinion decides.
+    fn ignore_rule(&self, rules: &[&Rules], file: &str, kind: Kind) -> Option<Rule> {
+        let named = |at: usize| {
+            let mut path: PathBuf = self.names[..at].iter().collect();
+            path.push(file);
+            path.to_string_lossy().into_owned()
+        };
+        for depth in 1..=self.names.len() {
+            if let Some(Rules::Unreadable) = rules.get(depth - 1) {
+                let file = named(depth - 1);
+                return Some(Rule::UnreadableIgnoreFile { file });
+            }
+            for is_dir in self.kinds(depth, kind) {
+                for at in (0..depth.min(rules.len())).rev() {
+                    let Rules::Patterns(patterns) = rules[at] else {
+                        continue;
+                    };
+                    match patterns.verdict(self.folded(at, depth), *is_dir) {
+                        Verdict::Silent => {}
+                        Verdict::Allowed => break,
+                        Verdict::Denied(pattern) => {
+                            let file = named(at);
+                            return Some(Rule::IgnoreFile { file, pattern });
+                        }
+                    }
+                }
+            }
+        }
+        None
+    }
+}
+
+/// The user's home directory, from the environment alone.
+pub(super) fn home() -> Option<PathBuf> {
+    let home = std::env::var_os("HOME").map(PathBuf::from)?;
+    home.is_absolute().then_some(home)
+}
+
+/// The real path of the deepest directory of `path` that exists, and the rest as it is.
+fn deepest_existing(path: &Path) -> Option<PathBuf> {
+    for ancestor in path.ancestors().skip(1) {
+        if let Ok(opened) = Unjudged::open(ancestor) {
+            let rest = path.strip_prefix(ancestor).ok()?;
+            return Some(
+                opened
+                    .real()?
+                    .components()
+                    .chain(rest.components())
+                    .collect(),
+            );
+        }
+    }
+    None
+}
+
+fn names_of(path: &Path, from_link: bool) -> impl Iterator<Item = (OsString, bool)> {
+    path.components().filter_map(move |part| match part {
+        Component::Normal(name) => Some((name.to_owned(), from_link)),
+        Component::ParentDir => Some((OsString::from(".."), from_link)),
+        Component::RootDir | Component::CurDir | Component::Prefix(_) => None,
+    })
+}
+
+fn outside(asked: &str, walked: &Walked) -> Refusal {
+    Refusal::OutsideWorkspace {
+        path: asked.to_owned(),
+        real_path: walked.path.to_string_lossy().into_owned(),
+    }
+}
+
+fn denied(asked: &str, rule: Rule) -> Refusal {
+    Refusal::Denied {
+        path: asked.to_owned(),
+        rule,
+    }
+}

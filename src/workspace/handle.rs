@@ -1,0 +1,296 @@
+//! An opened file whose real path is known; no name is ever resolved twice here, so no link swapped in is followed.
+
+use std::ffi::OsString;
+use std::fs::{File, Metadata};
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rustix::fs::{Mode, OFlags};
+
+/// An absolute path without symlinks, as it was when a [`Handle`] was judged. Only access makes one.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct RealPath(Arc<Path>);
+
+impl RealPath {
+    pub fn as_path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl AsRef<Path> for RealPath {
+    fn as_ref(&self) -> &Path {
+        &self.0
+    }
+}
+
+/// What kind of thing was opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FileType {
+    Regular,
+    Directory,
+    /// What it is, with its article: "a FIFO", "a socket", "a character device", "a block device".
+    Other(&'static str),
+}
+
+/// What changes when a file's content or identity does. Times are nanoseconds since the epoch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Stamp {
+    pub dev: u64,
+    pub ino: u64,
+    pub size: u64,
+    pub mtime_ns: i128,
+    pub ctime_ns: i128,
+}
+
+impl Stamp {
+    pub(super) fn of(metadata: &Metadata) -> Stamp {
+        let nanoseconds = |s: i64, ns: i64| i128::from(s) * 1_000_000_000 + i128::from(ns);
+        Stamp {
+            dev: metadata.dev(),
+            ino: metadata.ino(),
+            size: metadata.size(),
+            mtime_ns: nanoseconds(metadata.mtime(), metadata.mtime_nsec()),
+            ctime_ns: nanoseconds(metadata.ctime(), metadata.ctime_nsec()),
+        }
+    }
+}
+
+/// A file that was opened without being read (`O_PATH`) and whose real path was allowed.
+#[derive(Debug)]
+pub struct Handle {
+    file: File,
+    real: RealPath,
+    metadata: Metadata,
+}
+
+impl Handle {
+    pub fn real(&self) -> &RealPath {
+        &self.real
+    }
+
+    pub fn file_type(&self) -> FileType {
+        file_type(&self.metadata)
+    }
+
+    /// The stamp as it was when the file was opened.
+    pub fn stamp(&self) -> Stamp {
+        Stamp::of(&self.metadata)
+    }
+
+    /// Permission bits and type, as `st_mode` was when the file was opened.
+    pub fn mode(&self) -> u32 {
+        self.metadata.mode()
+    }
+
+    /// How many names the file had. Other names of a denied file cannot be told from its own.
+    pub fn links(&self) -> u64 {
+        self.metadata.nlink()
+    }
+
+    /// The stamp as it is now, of the same inode whatever became of its name.
+    pub fn restamp(&self) -> io::Result<Stamp> {
+        Ok(Stamp::of(&self.file.metadata()?))
+    }
+
+    /// Whether the real path still names this very inode.
+    pub fn still_there(&self) -> bool {
+        same_inode(&self.real.0, &self.metadata)
+    }
+
+    /// Opens the judged inode for reading; for a directory, to list it. Never waits for a writer.
+    ///
+    /// Errors with the system's error (`EACCES` where it may not be read), and with
+    /// `InvalidInput` for what is neither file nor directory: opening a device can have effects.
+    pub fn open_read(&self) -> io::Result<File> {
+        if let FileType::Other(what) = self.file_type() {
+            let message = format!("{what} is not opened for reading");
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
+        }
+        platform::reopen(&self.file, &self.real.0, &self.metadata).map(File::from)
+    }
+
+    /// The names in this directory, at most `limit`, in no order, without `.` and `..`; asks
+    /// `go_on` from time to time and stops early when it says no.
+    pub(super) fn names(
+        &self,
+        limit: usize,
+        go_on: impl Fn() -> bool,
+    ) -> io::Result<Vec<OsString>> {
+        use std::os::unix::ffi::OsStringExt;
+        let mut names = Vec::new();
+        let directory = rustix::fs::Dir::read_from(self.open_read()?)?;
+        for (count, entry) in directory.enumerate() {
+            if names.len() >= limit || (count % 1024 == 0 && !go_on()) {
+                break;
+            }
+            let entry = entry?;
+            let name = entry.file_name().to_bytes();
+            if name != b"." && name != b".." {
+                names.push(OsString::from_vec(name.to_vec()));
+            }
+        }
+        Ok(names)
+    }
+}
+
+/// An opened file before it was judged.
+#[derive(Debug)]
+pub(super) struct Unjudged {
+    file: File,
+    metadata: Metadata,
+    real: Option<PathBuf>,
+}
+
+/// How often a file that vanishes while it is opened is looked for again: an editor that saves by
+/// renaming puts another in its place at once.
+const ATTEMPTS: usize = 5;
+
+impl Unjudged {
+    /// Opens what `path` leads to, links followed, without reading or waiting.
+    pub(super) fn open(path: &Path) -> io::Result<Unjudged> {
+        for _ in 0..ATTEMPTS {
+            let file = File::from(rustix::io::retry_on_intr(|| platform::open(path))?);
+            let metadata = file.metadata()?;
+            let named = platform::real_path(&file)?;
+            // Pipes and the like have no path; the kernel calls them "pipe:[7]".
+            let real = named.is_absolute().then_some(named);
+            let gone = real
+                .as_deref()
+                .is_some_and(|real| platform::may_be_gone(real) && !same_inode(real, &metadata));
+            if !gone {
+                return Ok(Unjudged {
+                    file,
+                    metadata,
+                    real,
+                });
+            }
+        }
+        Err(io::Error::from_raw_os_error(
+            rustix::io::Errno::NOENT.raw_os_error(),
+        ))
+    }
+
+    /// The path without symlinks; `None` when it has none (a pipe reached through `/proc`).
+    pub(super) fn real(&self) -> Option<&Path> {
+        self.real.as_deref()
+    }
+
+    pub(super) fn is_dir(&self) -> bool {
+        self.metadata.is_dir()
+    }
+
+    pub(super) fn metadata(&self) -> &Metadata {
+        &self.metadata
+    }
+
+    /// To be called once the real path was allowed. `otherwise` stands for a missing one.
+    pub(super) fn allowed(self, otherwise: &Path) -> Handle {
+        let real = self.real.unwrap_or_else(|| otherwise.to_path_buf());
+        Handle {
+            file: self.file,
+            real: RealPath(real.into()),
+            metadata: self.metadata,
+        }
+    }
+}
+
+fn file_type(metadata: &Metadata) -> FileType {
+    let kind = metadata.file_type();
+    if kind.is_file() {
+        FileType::Regular
+    } else if kind.is_dir() {
+        FileType::Directory
+    } else if kind.is_fifo() {
+        FileType::Other("a FIFO")
+    } else if kind.is_socket() {
+        FileType::Other("a socket")
+    } else if kind.is_char_device() {
+        FileType::Other("a character device")
+    } else if kind.is_block_device() {
+        FileType::Other("a block device")
+    } else {
+        FileType::Other("a special file")
+    }
+}
+
+fn same_inode(path: &Path, metadata: &Metadata) -> bool {
+    std::fs::symlink_metadata(path)
+        .is_ok_and(|now| now.dev() == metadata.dev() && now.ino() == metadata.ino())
+}
+
+#[cfg(target_os = "linux")]
+mod platform {
+    use super::*;
+    use std::os::fd::AsRawFd;
+    use std::os::unix::ffi::OsStrExt;
+
+    pub(super) fn open(path: &Path) -> rustix::io::Result<OwnedFd> {
+        rustix::fs::open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())
+    }
+
+    pub(super) fn real_path(file: &File) -> io::Result<PathBuf> {
+        std::fs::read_link(link_of(file))
+    }
+
+    /// The kernel appends this to the path of an unlinked file; a name may also end so.
+    pub(super) fn may_be_gone(real: &Path) -> bool {
+        real.as_os_str().as_bytes().ends_with(b" (deleted)")
+    }
+
+    pub(super) fn reopen(file: &File, _: &Path, _: &Metadata) -> io::Result<OwnedFd> {
+        let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
+        Ok(rustix::fs::open(link_of(file), flags, Mode::empty())?)
+    }
+
+    fn link_of(file: &File) -> String {
+        format!("/proc/self/fd/{}", file.as_raw_fd())
+    }
+}
+
+/// Without `O_PATH` a file must be opened for reading to be known; devices are looked at first.
+#[cfg(not(target_os = "linux"))]
+mod platform {
+    use super::*;
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
+
+    const QUIET: OFlags = OFlags::RDONLY
+        .union(OFlags::NONBLOCK)
+        .union(OFlags::CLOEXEC)
+        .union(OFlags::NOCTTY);
+
+    pub(super) fn open(path: &Path) -> rustix::io::Result<OwnedFd> {
+        if let Ok(metadata) = std::fs::metadata(path)
+            && metadata.file_type().is_char_device()
+        {
+            return Err(rustix::io::Errno::ACCESS);
+        }
+        rustix::fs::open(path, QUIET, Mode::empty())
+    }
+
+    pub(super) fn real_path(file: &File) -> io::Result<PathBuf> {
+        let path = rustix::fs::getpath(file)?;
+        Ok(PathBuf::from(OsStr::from_bytes(path.to_bytes())))
+    }
+
+    /// The path of an unlinked file looks like any other.
+    pub(super) fn may_be_gone(_: &Path) -> bool {
+        true
+    }
+
+    pub(super) fn reopen(_: &File, real: &Path, judged: &Metadata) -> io::Result<OwnedFd> {
+        let file = File::from(rustix::fs::open(
+            real,
+            QUIET | OFlags::NOFOLLOW,
+            Mode::empty(),
+        )?);
+        let now = file.metadata()?;
+        if now.dev() != judged.dev() || now.ino() != judged.ino() {
+            return Err(io::ErrorKind::NotFound.into());
+        }
+        Ok(file.into())
+    }
+}

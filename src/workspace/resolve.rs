@@ -1,0 +1,424 @@
+//! From a path string to the file that is meant; what is found here was always judged by `access`.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::protocol::{Refusal, Settings};
+use crate::task::{Stopped, Work};
+
+use super::access::{Access, Kind, Opened, home};
+use super::handle::{Handle, RealPath};
+use super::roots::{Root, Roots};
+use super::spelling::{climbs, normalise};
+use super::suffix::Suffix;
+use super::variants::{Descent, Stuck};
+use super::{suffix, suggest, variants};
+
+/// How many near names a `notFound` carries at most.
+pub(super) const MAX_SUGGESTIONS: usize = 3;
+
+/// How the path that was asked for led to the file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Via {
+    Exact,
+    /// The name differs in its Unicode form, its apostrophes or its spaces.
+    Variant,
+    /// The only path in the roots that ends in `from`; `to` is how it is displayed.
+    Suffix {
+        from: String,
+        to: String,
+    },
+}
+
+/// An opened file and how it is to be called.
+#[derive(Debug)]
+pub struct Found {
+    pub handle: Handle,
+    /// The header path: it resolves back to the same file.
+    pub display: String,
+    pub via: Via,
+}
+
+/// What a client may reach, and how its path strings are understood. Immutable but for caches;
+/// replaced as a whole when roots or settings change.
+#[derive(Debug)]
+pub struct Scope {
+    access: Access,
+    settings: Arc<Settings>,
+    scans: Arc<AtomicU64>,
+}
+
+/// One reading of a path string.
+#[derive(Debug)]
+pub(super) struct Candidate {
+    /// The absolute path that `head` stands for; `rest` is below it.
+    pub(super) base: PathBuf,
+    /// The part of the asked text before `rest`: empty, or with its final slash.
+    pub(super) head: String,
+    pub(super) rest: String,
+}
+
+impl Candidate {
+    pub(super) fn path(&self) -> PathBuf {
+        match self.rest.is_empty() {
+            true => self.base.clone(),
+            false => self.base.join(&self.rest),
+        }
+    }
+}
+
+/// What came of opening a path exactly as it is spelled.
+enum Exact {
+    Here {
+        handle: Handle,
+        at: PathBuf,
+    },
+    /// In none of the candidates; with the first error that is more than absence.
+    Nothing {
+        candidates: Vec<Candidate>,
+        error: Option<io::Error>,
+    },
+}
+
+impl Scope {
+    /// Does no I/O. `roots` are absolute, in the client's order; `scans` counts the walks over
+    /// whole trees, of this scope and of those before it.
+    pub fn new(roots: Vec<PathBuf>, settings: Arc<Settings>, scans: Arc<AtomicU64>) -> Scope {
+        Scope {
+            access: Access::new(Roots::new(roots), &settings),
+            settings,
+            scans,
+        }
+    }
+
+    pub fn roots(&self) -> &Roots {
+        &self.access.roots
+    }
+
+    pub fn settings(&self) -> &Arc<Settings> {
+        &self.settings
+    }
+
+    /// Walks over whole trees so far.
+    pub fn scans(&self) -> u64 {
+        self.scans.load(Ordering::Relaxed)
+    }
+
+    /// Opens `path` exactly as it is spelled; `None` when there is nothing, in an allowed place.
+    ///
+    /// Refuses with `outsideWorkspace` and `denied` whether or not it exists, with `badParams`
+    /// what is no path, and with `io` what cannot be reached.
+    pub fn probe(&self, path: &str) -> Result<Option<Handle>, Refusal> {
+        validate(path)?;
+        match self.exact(path)? {
+            Exact::Here { handle, .. } => Ok(Some(handle)),
+            Exact::Nothing { error: None, .. } => Ok(None),
+            // A name too long for the file system is none: it may be a query, or a selector.
+            Exact::Nothing {
+                error: Some(error), ..
+            } if error.kind() == io::ErrorKind::InvalidFilename => Ok(None),
+            Exact::Nothing {
+                error: Some(error), ..
+            } => Err(Refusal::io(path, &error)),
+        }
+    }
+
+    /// Finds the file that `path` means: exactly, else by a look-alike spelling, else by the
+    /// unique path in the roots that ends in it (which may take up to five seconds).
+    ///
+    /// Refuses as [`Scope::probe`] does; with `notFound` and at most three near names when there
+    /// is none; with `cancelled` and `timeout` when the work is stopped.
+    pub fn find(&self, path: &str, work: &Work) -> Result<Found, Refusal> {
+        validate(path)?;
+        let candidates = match self.exact(path)? {
+            Exact::Here { handle, at } => return Ok(self.found(path, handle, &at, Via::Exact)),
+            Exact::Nothing {
+                error: Some(error), ..
+            } => return Err(Refusal::io(path, &error)),
+            Exact::Nothing {
+                candidates,
+                error: None,
+            } => candidates,
+        };
+        let stopped = |stopped| stopped_refusal(path, stopped);
+        let mut stuck: Vec<Stuck> = Vec::new();
+        for candidate in &candidates {
+            match variants::descend(&self.access, candidate, work).map_err(stopped)? {
+                Descent::Arrived(at) => {
+                    if let Ok(Opened::Here(handle)) = self.access.open(&at, path) {
+                        return Ok(self.found(path, handle, &at, Via::Variant));
+                    }
+                }
+                Descent::Several(suggestions) => return Err(not_found(path, suggestions)),
+                Descent::Stuck(at) => stuck.push(at),
+            }
+        }
+        match self.by_suffix(path, work).map_err(stopped)? {
+            Suffix::Unique(handle, at) => {
+                let to = self
+                    .display_at(&at)
+                    .unwrap_or_else(|| self.display(handle.real()));
+                let via = Via::Suffix {
+                    from: path.to_owned(),
+                    to: to.clone(),
+                };
+                Ok(Found {
+                    handle,
+                    display: to,
+                    via,
+                })
+            }
+            Suffix::Several(places) => {
+                let suggestions = places.iter().filter_map(|place| self.display_at(place));
+                Err(not_found(path, suggestions.collect()))
+            }
+            Suffix::Nothing => {
+                let near = suggest::near(&self.access, &stuck, work).map_err(stopped)?;
+                Err(not_found(path, near))
+            }
+        }
+    }
+
+    /// Opens an absolute path that need not be UTF-8, exactly as it is; refuses with `notFound`
+    /// where [`Scope::probe`] has `None`.
+    pub fn open(&self, path: &Path) -> Result<Handle, Refusal> {
+        let asked = path.to_string_lossy();
+        if !path.is_absolute() {
+            return Err(Refusal::bad_params(
+                "path",
+                format!("'{asked}' is not absolute."),
+            ));
+        }
+        match self.access.open(path, &asked)? {
+            Opened::Here(handle) => Ok(handle),
+            Opened::Nothing(error) if is_absence(&error) => Err(not_found(&asked, Vec::new())),
+            Opened::Nothing(error) => Err(Refusal::io(asked, &error)),
+        }
+    }
+
+    /// Whether `real`, a path without symlinks, may be shown in a listing or named in a hint.
+    ///
+    /// An entry that is a symlink is judged by its name alone; to say anything about where it
+    /// leads, [`Scope::open`] it.
+    pub fn permits(&self, real: &Path, is_dir: bool) -> bool {
+        let kind = match is_dir {
+            true => Kind::Directory,
+            false => Kind::File,
+        };
+        self.access.permits(real, kind)
+    }
+
+    /// Whether a file that may be read may be changed too (`access.outsideWorkspace: "read"`).
+    pub fn may_edit(&self, real: &RealPath) -> bool {
+        self.access.may_edit(real.as_path())
+    }
+
+    /// How the file at a real path is called in headers: relative to its root, prefixed by the
+    /// root's name when that is not the first, or absolute outside them. It resolves back.
+    pub fn display(&self, real: &RealPath) -> String {
+        let real = real.as_path();
+        for root in self.access.roots.iter() {
+            if let Ok(below) = real.strip_prefix(root.real(false)) {
+                return self.written(root, below);
+            }
+        }
+        real.to_string_lossy().into_owned()
+    }
+
+    /// How a path is called that keeps the caller's spelling; `None` outside the roots.
+    fn display_at(&self, path: &Path) -> Option<String> {
+        let mut roots = self.access.roots.iter();
+        roots.find_map(|root| {
+            let below = path.strip_prefix(root.spelled()).ok()?;
+            Some(self.written(root, below))
+        })
+    }
+
+    fn written(&self, root: &Root, below: &Path) -> String {
+        let is_first = self
+            .roots()
+            .first()
+            .is_some_and(|first| std::ptr::eq(first, root));
+        let below_text = below.to_string_lossy();
+        match (is_first, below_text.is_empty()) {
+            (true, true) => ".".to_owned(),
+            (true, false) => below_text.into_owned(),
+            // The name would mean something else: only the whole path leads back.
+            (false, _) if self.is_taken(root.name()) => {
+                root.spelled().join(below).to_string_lossy().into_owned()
+            }
+            (false, true) => root.name().to_owned(),
+            (false, false) => format!("{}/{below_text}", root.name()),
+        }
+    }
+
+    /// Whether a relative path that begins with this root's name is found in some root before the
+    /// name is understood as the root's.
+    fn is_taken(&self, name: &str) -> bool {
+        let first = name.split('/').next().unwrap_or_default();
+        let has_entry = |root: &Root| root.spelled().join(first).symlink_metadata().is_ok();
+        first.is_empty() || self.roots().iter().any(has_entry)
+    }
+
+    fn found(&self, asked: &str, handle: Handle, at: &Path, via: Via) -> Found {
+        let kept = match climbs(Path::new(asked)) {
+            true => None,
+            false => self.display_at(&normalise(at)),
+        };
+        let display = kept.unwrap_or_else(|| self.display(handle.real()));
+        Found {
+            handle,
+            display,
+            via,
+        }
+    }
+
+    /// Tries each reading of `asked` in order. The first refusal stands only if none is found, so
+    /// that a rule of one root does not hide another root's file.
+    fn exact(&self, asked: &str) -> Result<Exact, Refusal> {
+        let mut refused = None;
+        let mut error = None;
+        let mut candidates = Vec::new();
+        let in_named_root = std::iter::once_with(|| self.in_named_root(asked)).flatten();
+        for candidate in self.readings(asked).into_iter().chain(in_named_root) {
+            let settled = self.settled(candidate, asked);
+            let opened = settled.and_then(|candidate| {
+                let opened = self.access.open(&candidate.path(), asked)?;
+                Ok((candidate, opened))
+            });
+            match opened {
+                Ok((candidate, Opened::Here(handle))) => {
+                    let at = candidate.path();
+                    return Ok(Exact::Here { handle, at });
+                }
+                Ok((candidate, Opened::Nothing(nothing))) => {
+                    error = error.or(Some(nothing).filter(|error| !is_absence(error)));
+                    candidates.push(candidate);
+                }
+                Err(refusal) => refused = refused.or(Some(refusal)),
+            }
+        }
+        match refused {
+            Some(refusal) => Err(refusal),
+            None => Ok(Exact::Nothing { candidates, error }),
+        }
+    }
+
+    /// What `asked` may mean, in order, but for a root's name at its beginning.
+    fn readings(&self, asked: &str) -> Vec<Candidate> {
+        let reading = |base: &Path, head: &str, rest: &str| Candidate {
+            base: base.to_path_buf(),
+            head: head.to_owned(),
+            rest: rest.to_owned(),
+        };
+        if let Some(below) = asked.strip_prefix('/') {
+            let below = below.trim_start_matches('/');
+            return match below.is_empty() {
+                true => self
+                    .roots()
+                    .first()
+                    .map(|root| reading(root.spelled(), "", ""))
+                    .into_iter()
+                    .collect(),
+                false => vec![reading(Path::new("/"), "/", below)],
+            };
+        }
+        let mut readings: Vec<Candidate> = self
+            .roots()
+            .iter()
+            .map(|root| reading(root.spelled(), "", asked))
+            .collect();
+        if let Some(below) = below_home(asked)
+            && let Some(home) = home()
+        {
+            readings.push(reading(&home, "~/", below));
+        }
+        readings
+    }
+
+    /// The reading of `lib/x` as `x` in the root called `lib`, when no root has an entry `lib`.
+    fn in_named_root(&self, asked: &str) -> Option<Candidate> {
+        let mut others = self.roots().iter().skip(1);
+        others.find_map(|root| {
+            let below = asked.strip_prefix(root.name())?;
+            let is_name = below.is_empty() || below.starts_with('/');
+            (is_name && !self.is_taken(root.name())).then(|| Candidate {
+                base: root.spelled().to_path_buf(),
+                head: format!("{}/", root.name()),
+                rest: below.trim_start_matches('/').to_owned(),
+            })
+        })
+    }
+
+    /// The candidate with everything up to its last `..` made part of its base.
+    fn settled(&self, candidate: Candidate, asked: &str) -> Result<Candidate, Refusal> {
+        if !climbs(Path::new(&candidate.rest)) {
+            return Ok(candidate);
+        }
+        let mut parts: Vec<&str> = candidate.rest.split('/').collect();
+        let last = parts.iter().rposition(|part| *part == "..");
+        let below = parts.split_off(last.map_or(0, |last| last + 1)).join("/");
+        let climbing = parts.join("/");
+        let base = candidate.base.join(&climbing);
+        Ok(Candidate {
+            base: self.access.without_climbs(&base, asked)?,
+            head: format!("{}{climbing}/", candidate.head),
+            rest: below,
+        })
+    }
+
+    fn by_suffix(&self, asked: &str, work: &Work) -> Result<Suffix, Stopped> {
+        let path = Path::new(asked);
+        if path.is_absolute() || climbs(path) || below_home(asked).is_some() {
+            return Ok(Suffix::Nothing);
+        }
+        suffix::search(&self.access, asked, work, &self.scans)
+    }
+}
+
+/// The rest of `~` or `~/x`.
+fn below_home(asked: &str) -> Option<&str> {
+    let below = asked.strip_prefix('~')?;
+    (below.is_empty() || below.starts_with('/')).then(|| below.trim_start_matches('/'))
+}
+
+fn validate(path: &str) -> Result<(), Refusal> {
+    if path.is_empty() {
+        Err(Refusal::bad_params(
+            "path",
+            "The path is empty. Use . for the workspace folder.",
+        ))
+    } else if path.contains('\0') {
+        Err(Refusal::bad_params("path", "A path cannot contain NUL."))
+    } else {
+        Ok(())
+    }
+}
+
+fn is_absence(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+    )
+}
+
+fn not_found(path: &str, mut suggestions: Vec<String>) -> Refusal {
+    suggestions.truncate(MAX_SUGGESTIONS);
+    Refusal::NotFound {
+        path: path.to_owned(),
+        suggestions,
+    }
+}
+
+fn stopped_refusal(path: &str, stopped: Stopped) -> Refusal {
+    match stopped {
+        Stopped::Cancelled => Refusal::Cancelled,
+        Stopped::TimedOut => Refusal::Timeout {
+            path: Some(path.to_owned()),
+            message: format!("Looking for '{path}' took too long."),
+        },
+        Stopped::Panicked => Refusal::Internal,
+    }
+}
