@@ -31,7 +31,10 @@ pub fn start() -> Log {
     let lines = tracing_subscriber::fmt::layer()
         .with_ansi(false)
         .with_writer(sink.clone());
-    tracing_subscriber::registry().with(filter).with(lines).init();
+    tracing_subscriber::registry()
+        .with(filter)
+        .with(lines)
+        .init();
     Log {
         sink,
         filter: handle,
@@ -87,7 +90,10 @@ impl Sink {
     }
 
     fn directory(&self) -> Option<PathBuf> {
-        self.0.lock().as_ref().map(|(directory, _)| directory.clone())
+        self.0
+            .lock()
+            .as_ref()
+            .map(|(directory, _)| directory.clone())
     }
 }
 

@@ -1,6 +1,8 @@
 //! Arguments, logging and the exit code; nothing but this file prints or exits.
 
+use std::fs::File;
 use std::io::Write;
+use std::os::fd::AsFd;
 use std::process::exit;
 
 use clap::Parser;
@@ -12,6 +14,11 @@ use pilcrow::server;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 mod logging;
+
+/// Threads that run handlers; blocking work has threads of its own.
+const WORKERS: usize = 2;
+/// Threads for blocking work: the places of both lanes, and some for jobs left behind by them.
+const BLOCKING_THREADS: usize = 64;
 
 fn main() {
     let arguments = Arguments::parse();
@@ -40,20 +47,29 @@ fn print(outcome: anyhow::Result<String>) -> i32 {
 
 /// Serves one client over stdin and stdout; returns the exit code of the LSP.
 fn serve() -> i32 {
-    let log = logging::start();
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
-        .max_blocking_threads(64)
-        .enable_all()
-        .build();
-    let runtime = match runtime {
-        Ok(runtime) => runtime,
+    // The log is the place for a panic's words: stderr belongs to the editor's own log view.
+    std::panic::set_hook(Box::new(|panic| tracing::error!("{panic}")));
+    match serve_until_the_end() {
+        Ok(was_shut_down) => i32::from(!was_shut_down),
         Err(error) => {
             eprintln!("pilcrow cannot start: {error}");
-            return 1;
+            1
         }
-    };
-    let code = runtime.block_on(async move {
+    }
+}
+
+/// Returns whether the client said `shutdown` before the end.
+fn serve_until_the_end() -> std::io::Result<bool> {
+    // Duplicates of the streams themselves: `Stdout` would flush after every line.
+    let input = File::from(std::io::stdin().as_fd().try_clone_to_owned()?);
+    let output = File::from(std::io::stdout().as_fd().try_clone_to_owned()?);
+    let log = logging::start();
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(WORKERS)
+        .max_blocking_threads(BLOCKING_THREADS)
+        .enable_all()
+        .build()?;
+    let was_shut_down = runtime.block_on(async move {
         let lifeline = Lifeline::new();
         tokio::spawn(rpc::end_on_signals(lifeline.clone()));
         let on_settings = log.clone();
@@ -62,13 +78,12 @@ fn serve() -> i32 {
             on_settings: Box::new(move |settings| on_settings.apply(&settings.log)),
         });
         let was_shut_down = face.was_shut_down();
-        let (input, output) = (std::io::stdin(), std::io::stdout());
         let ending = rpc::serve(face, socket, input, output, server::limits(), lifeline).await;
         tracing::info!(?ending, "the daemon ends");
         log.flush();
-        if was_shut_down() { 0 } else { 1 }
+        was_shut_down()
     });
     // The reader thread may sit in a read that never returns: leave without waiting for it.
     runtime.shutdown_background();
-    code
+    Ok(was_shut_down)
 }

@@ -20,12 +20,21 @@ fn stdout(output: &Output) -> String {
 
 #[test]
 fn read_prints_what_a_model_would_see() {
-    let tree = Tree::new().file("n.txt", numbered_lines(1, 9)).file("sub/m.txt", "m\n").file(".env", "A=1\n");
+    let tree = Tree::new()
+        .file("n.txt", numbered_lines(1, 9))
+        .file("sub/m.txt", "m\n")
+        .file(".env", "A=1\n");
     let output = pilcrow(&tree, &["read", "n.txt:3,4"]);
     assert!(output.status.success() && output.stderr.is_empty());
     let text = stdout(&output);
-    assert!(text.starts_with("¶n.txt#") && text.ends_with("\n3:line 3\n4:line 4\n"), "{text}");
-    let output = pilcrow(&tree, &["read", "--root", "sub", "--dialect", "numbered", "m.txt"]);
+    assert!(
+        text.starts_with("¶n.txt#") && text.ends_with("\n3:line 3\n4:line 4\n"),
+        "{text}"
+    );
+    let output = pilcrow(
+        &tree,
+        &["read", "--root", "sub", "--dialect", "numbered", "m.txt"],
+    );
     assert_eq!(stdout(&output), "1:m\n");
     let output = pilcrow(&tree, &["read", "n.txt:2-2", "--json"]);
     let json: Value = serde_json::from_str(&stdout(&output)).expect("JSON");
@@ -38,10 +47,22 @@ fn read_prints_what_a_model_would_see() {
 fn errors_go_to_stderr_with_exit_code_1() {
     let tree = Tree::new().file("config.tsx", "").file(".env", "A=1\n");
     let cases: [(&[&str], &str); 4] = [
-        (&["read", "config.ts"], "File not found: config.ts. Did you mean config.tsx?\n"),
-        (&["read", "config.tsx:0"], "Line selector 0 is invalid; lines are 1-indexed. Use :1.\n"),
-        (&["read", "config.tsx", "--set", "read.colour=1"], "Unknown Pilcrow setting 'read.colour' is ignored.\n"),
-        (&["read", ".env"], "Access to '.env' is denied by the pattern '.env' of the setting access.deny."),
+        (
+            &["read", "config.ts"],
+            "File not found: config.ts. Did you mean config.tsx?\n",
+        ),
+        (
+            &["read", "config.tsx:0"],
+            "Line selector 0 is invalid; lines are 1-indexed. Use :1.\n",
+        ),
+        (
+            &["read", "config.tsx", "--set", "read.colour=1"],
+            "Unknown Pilcrow setting 'read.colour' is ignored.\n",
+        ),
+        (
+            &["read", ".env"],
+            "Access to '.env' is denied by the pattern '.env' of the setting access.deny.",
+        ),
     ];
     for (arguments, message) in cases {
         let output = pilcrow(&tree, arguments);

@@ -38,7 +38,9 @@ const TEXTS: &[(&str, &str, &str, &str)] = &[
 ];
 
 fn raw(daemon: &mut Daemon, name: &str) -> Value {
-    daemon.read(&format!("{name}:raw")).unwrap_or_else(|error| panic!("{name}: {error:?}"))
+    daemon
+        .read(&format!("{name}:raw"))
+        .unwrap_or_else(|error| panic!("{name}: {error:?}"))
 }
 
 #[test]
@@ -67,7 +69,10 @@ fn bad_bytes_in_utf8_are_shown_and_said() {
     let text = result["content"][0]["text"].as_str().expect("text");
     assert!(text.contains('\u{fffd}'));
     let notice = result["details"]["notices"][0].as_str().expect("a notice");
-    assert!(notice.contains("U+FFFD") && notice.contains("encoding parameter"), "{notice}");
+    assert!(
+        notice.contains("U+FFFD") && notice.contains("encoding parameter"),
+        "{notice}"
+    );
 }
 
 #[test]
@@ -79,12 +84,24 @@ fn the_encoding_parameter_wins_and_is_remembered() {
         daemon.read_with(params).map(|result| {
             let text = result["content"][0]["text"].as_str().expect("text");
             let row = text.rsplit_once(':').expect("a row").1.to_owned();
-            (row, result["details"]["encoding"].as_str().expect("a label").to_owned())
+            (
+                row,
+                result["details"]["encoding"]
+                    .as_str()
+                    .expect("a label")
+                    .to_owned(),
+            )
         })
     };
-    assert_eq!(read(Some("ISO-8859-15")), Ok(("café €".into(), "iso-8859-15".into())));
+    assert_eq!(
+        read(Some("ISO-8859-15")),
+        Ok(("café €".into(), "iso-8859-15".into()))
+    );
     assert_eq!(read(None), Ok(("café €".into(), "iso-8859-15".into())));
-    assert_eq!(read(Some("latin1")), Ok(("café ¤".into(), "windows-1252".into())));
+    assert_eq!(
+        read(Some("latin1")),
+        Ok(("café ¤".into(), "windows-1252".into()))
+    );
     assert_eq!(read(None), Ok(("café ¤".into(), "windows-1252".into())));
     for label in ["latin-17", "replacement", "", "x-user-defined"] {
         let error = read(Some(label)).expect_err(label);
@@ -96,21 +113,46 @@ fn the_encoding_parameter_wins_and_is_remembered() {
 #[test]
 fn binaries_are_refused_and_name_what_they_are() {
     let mut daemon = Daemon::start(&fixtures());
-    for name in ["elf.bin", "png.bin", "gzip.bin", "mp4.bin", "mpeg-ts.bin", "pcm.bin", "random.bin", "random-without-nul.bin", "zstd-without-nul.bin", "counters.bin", "ascii.pdf"] {
+    for name in [
+        "elf.bin",
+        "png.bin",
+        "gzip.bin",
+        "mp4.bin",
+        "mpeg-ts.bin",
+        "pcm.bin",
+        "random.bin",
+        "random-without-nul.bin",
+        "zstd-without-nul.bin",
+        "counters.bin",
+        "ascii.pdf",
+    ] {
         let error = daemon.read(name).expect_err(name);
         assert_eq!((error.code, error.kind()), (-32803, "binary"), "{name}");
         assert_eq!(error.data["path"], name);
     }
-    assert!(daemon.read("png.bin").expect_err("binary").message.to_lowercase().contains("png"));
+    assert!(
+        daemon
+            .read("png.bin")
+            .expect_err("binary")
+            .message
+            .to_lowercase()
+            .contains("png")
+    );
 }
 
 #[test]
 fn control_characters_and_ansi_pass_unharmed() {
     let log = fs::read_to_string(fixtures().join("ansi.log")).expect("the log");
-    let tree = Tree::new().file("ansi.log", &log).file("odd.txt", "a\x01\x7f\x1b[1m\u{202e}\u{200b}b\tc\x08\n");
+    let tree = Tree::new()
+        .file("ansi.log", &log)
+        .file("odd.txt", "a\x01\x7f\x1b[1m\u{202e}\u{200b}b\tc\x08\n");
     let mut daemon = Daemon::start(tree.path());
     assert_eq!(daemon.read_text("ansi.log:raw"), log);
-    assert!(daemon.read_text("odd.txt").ends_with("\n1:a\x01\x7f\x1b[1m\u{202e}\u{200b}b\tc\x08"));
+    assert!(
+        daemon
+            .read_text("odd.txt")
+            .ends_with("\n1:a\x01\x7f\x1b[1m\u{202e}\u{200b}b\tc\x08")
+    );
 }
 
 #[test]

@@ -42,7 +42,10 @@ fn renamed_over() {
 fn truncated_and_appended() {
     rounds(|tree, text| {
         File::create(tree.join("f.txt")).expect("truncated");
-        let mut file = OpenOptions::new().append(true).open(tree.join("f.txt")).expect("opened");
+        let mut file = OpenOptions::new()
+            .append(true)
+            .open(tree.join("f.txt"))
+            .expect("opened");
         for part in text.as_bytes().chunks(5) {
             file.write_all(part).expect("appended");
         }
@@ -120,7 +123,10 @@ fn gone_and_back_and_a_folder_in_between() {
         if round % 10 == 0 {
             assert_eq!(daemon.read("f.txt").expect_err("gone").kind(), "notFound");
             fs::create_dir(tree.join("f.txt")).expect("a folder");
-            assert_eq!(daemon.read("f.txt").expect("a folder")["details"]["kind"], "directory");
+            assert_eq!(
+                daemon.read("f.txt").expect("a folder")["details"]["kind"],
+                "directory"
+            );
             fs::remove_dir(tree.join("f.txt")).expect("removed");
         }
     }
@@ -130,7 +136,8 @@ fn gone_and_back_and_a_folder_in_between() {
 fn warm_reads_are_hits_and_changes_are_counted() {
     let tree = Tree::new().file("f.txt", "one\n");
     let mut daemon = Daemon::start(tree.path());
-    let mut cache = |daemon: &mut Daemon| daemon.read("f.txt").expect("a read")["details"]["cache"].clone();
+    let mut cache =
+        |daemon: &mut Daemon| daemon.read("f.txt").expect("a read")["details"]["cache"].clone();
     assert_eq!(cache(&mut daemon), "miss");
     assert_eq!(cache(&mut daemon), "hit");
     tree.write("f.txt", "two\n");

@@ -1,6 +1,20 @@
 //! Protocol tests over a real process, one module per method or kind; nothing here looks inside the daemon.
 
+mod access;
 mod client;
+mod command_line;
+mod encodings;
 mod frames;
+mod fresh;
 #[cfg(unix)]
 mod lifecycle;
+mod odd_files;
+mod order;
+mod paging;
+mod read_forms;
+mod read_many;
+mod resolve;
+mod selectors;
+mod settings;
+mod tidy;
+mod tree;

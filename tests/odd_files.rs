@@ -13,15 +13,26 @@ use crate::tree::Tree;
 #[test]
 fn fifos_sockets_and_devices() {
     let tree = Tree::new().file("plain.txt", "x\n");
-    let made = Command::new("mkfifo").arg(tree.join("fifo")).status().expect("mkfifo");
+    let made = Command::new("mkfifo")
+        .arg(tree.join("fifo"))
+        .status()
+        .expect("mkfifo");
     assert!(made.success());
     let _socket = UnixListener::bind(tree.join("socket")).expect("a socket");
     let mut daemon = Daemon::builder()
         .root(tree.path())
         .settings(json!({ "access": { "outsideWorkspace": "read" } }))
         .start();
-    let cases = [("fifo", "FIFO"), ("socket", "socket"), ("/dev/zero", "device"), ("/dev/tty", "device"), ("fifo:1-5", "FIFO")];
-    let slow: Vec<_> = cases.map(|(path, _)| daemon.request("agent/read", json!({ "path": path }))).into();
+    let cases = [
+        ("fifo", "FIFO"),
+        ("socket", "socket"),
+        ("/dev/zero", "device"),
+        ("/dev/tty", "device"),
+        ("fifo:1-5", "FIFO"),
+    ];
+    let slow: Vec<_> = cases
+        .map(|(path, _)| daemon.request("agent/read", json!({ "path": path })))
+        .into();
     assert!(daemon.read_text("plain.txt").ends_with("1:x"));
     for ((path, what), id) in cases.iter().zip(slow) {
         let error = daemon.wait(&id).expect_err(path);
@@ -43,21 +54,36 @@ fn proc_files_claim_no_size_and_are_read_each_time() {
     let first = uptime(&mut daemon);
     let begun = std::time::Instant::now();
     while uptime(&mut daemon) == first {
-        assert!(begun.elapsed().as_secs() < 10, "/proc/uptime is served from a cache");
+        assert!(
+            begun.elapsed().as_secs() < 10,
+            "/proc/uptime is served from a cache"
+        );
     }
 }
 
 #[test]
 fn unreadable_files_say_so() {
-    let tree = Tree::new().file("secret.txt", "x\n").file("locked/in.txt", "x\n").file("open.txt", "fine\n");
+    let tree = Tree::new()
+        .file("secret.txt", "x\n")
+        .file("locked/in.txt", "x\n")
+        .file("open.txt", "fine\n");
     fs::set_permissions(tree.join("secret.txt"), PermissionsExt::from_mode(0o000)).expect("mode");
     fs::set_permissions(tree.join("locked"), PermissionsExt::from_mode(0o000)).expect("mode");
     fs::set_permissions(tree.path(), PermissionsExt::from_mode(0o755)).expect("mode");
     let mut daemon = Daemon::builder().root(tree.path()).ordinary_user().start();
     for path in ["secret.txt", "locked/in.txt", "locked"] {
         let error = daemon.read(path).expect_err(path);
-        assert_eq!((error.code, error.kind()), (-32803, "io"), "{path}: {}", error.message);
-        assert!(error.message.contains("ermission denied"), "{}", error.message);
+        assert_eq!(
+            (error.code, error.kind()),
+            (-32803, "io"),
+            "{path}: {}",
+            error.message
+        );
+        assert!(
+            error.message.contains("ermission denied"),
+            "{}",
+            error.message
+        );
     }
     assert!(daemon.read_text("open.txt").ends_with("1:fine"));
     fs::set_permissions(tree.join("locked"), PermissionsExt::from_mode(0o755)).expect("mode");
@@ -70,7 +96,12 @@ fn a_file_and_a_folder_that_swap_places() {
     let mut daemon = Daemon::start(tree.path());
     let stop = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
     let swapper = {
-        let (stop, a, b, spare) = (stop.clone(), tree.join("a"), tree.join("b"), tree.join("spare"));
+        let (stop, a, b, spare) = (
+            stop.clone(),
+            tree.join("a"),
+            tree.join("b"),
+            tree.join("spare"),
+        );
         std::thread::spawn(move || {
             while !stop.load(std::sync::atomic::Ordering::Relaxed) {
                 fs::rename(&a, &spare).expect("renamed");
@@ -119,7 +150,10 @@ fn a_file_that_grows_while_it_is_read_is_never_torn() {
         let result = daemon.read("f.txt:raw").expect("a read");
         let text = result["content"][0]["text"].as_str().expect("text");
         let first = text.lines().next().unwrap_or("");
-        assert!(text.lines().all(|line| line == first), "two versions in one answer");
+        assert!(
+            text.lines().all(|line| line == first),
+            "two versions in one answer"
+        );
     }
     stop.store(true, std::sync::atomic::Ordering::Relaxed);
     writer.join().expect("the writer");

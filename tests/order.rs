@@ -20,7 +20,9 @@ fn wide_tree() -> Tree {
 fn a_cancelled_read_is_answered_before_any_slow_one_and_others_overtake() {
     let tree = wide_tree();
     let mut daemon = Daemon::start(tree.path());
-    let slow: Vec<_> = (0..50).map(|n| daemon.request("agent/read", json!({ "path": format!("missing-{n}") }))).collect();
+    let slow: Vec<_> = (0..50)
+        .map(|n| daemon.request("agent/read", json!({ "path": format!("missing-{n}") })))
+        .collect();
     let cancelled = daemon.request("agent/read", json!({ "path": "missing-too" }));
     daemon.notify("$/cancelRequest", json!({ "id": cancelled }));
     let fast = daemon.request("agent/read", json!({ "path": "n.txt" }));
@@ -31,10 +33,18 @@ fn a_cancelled_read_is_answered_before_any_slow_one_and_others_overtake() {
         assert_eq!(daemon.wait(id).expect_err("missing").kind(), "notFound");
     }
     let order = daemon.arrival_order();
-    let place = |id| order.iter().position(|other| other == id).expect("answered");
+    let place = |id| {
+        order
+            .iter()
+            .position(|other| other == id)
+            .expect("answered")
+    };
     let first_slow = slow.iter().map(place).min().expect("some");
     assert!(place(&cancelled) < first_slow, "the cancel waited");
-    assert!(place(&fast) < slow.iter().map(place).max().expect("some"), "the fast read waited for all");
+    assert!(
+        place(&fast) < slow.iter().map(place).max().expect("some"),
+        "the fast read waited for all"
+    );
 }
 
 #[test]
@@ -44,9 +54,13 @@ fn a_read_sees_the_settings_that_were_sent_before_it() {
     let ids: Vec<_> = (0..200u64)
         .map(|round| {
             let limit = round % 40 + 1;
-            let settings = json!({ "settings": { "pilcrow": { "read": { "defaultLimit": limit } } } });
+            let settings =
+                json!({ "settings": { "pilcrow": { "read": { "defaultLimit": limit } } } });
             daemon.notify("workspace/didChangeConfiguration", settings);
-            (limit, daemon.request("agent/read", json!({ "path": "n.txt" })))
+            (
+                limit,
+                daemon.request("agent/read", json!({ "path": "n.txt" })),
+            )
         })
         .collect();
     for (limit, id) in ids {

@@ -12,7 +12,10 @@ fn lines_of(text: &str) -> Vec<&str> {
     if lines.last() == Some(&"") {
         lines.pop();
     }
-    lines.iter().map(|line| line.strip_suffix('\r').unwrap_or(line)).collect()
+    lines
+        .iter()
+        .map(|line| line.strip_suffix('\r').unwrap_or(line))
+        .collect()
 }
 
 /// Reads page after page; returns the pages' results.
@@ -22,7 +25,9 @@ fn follow(daemon: &mut Daemon, path: &str, first: &str, budget: &Value) -> Vec<V
     loop {
         let params = json!({ "path": path, "selector": selector, "budget": budget });
         let page = daemon.read_with(params).expect("a page");
-        let next = page["details"]["truncation"]["nextSelector"].as_str().map(str::to_owned);
+        let next = page["details"]["truncation"]["nextSelector"]
+            .as_str()
+            .map(str::to_owned);
         pages.push(page);
         assert!(pages.len() < 20_000, "paging does not end");
         match next {
@@ -36,7 +41,10 @@ fn follow(daemon: &mut Daemon, path: &str, first: &str, budget: &Value) -> Vec<V
 fn rows(page: &Value) -> Vec<(usize, String)> {
     let text = page["content"][0]["text"].as_str().expect("text");
     let body = text.split("\n\n[").next().unwrap_or(text);
-    let lines = body.split('\n').skip(1).filter(|line| *line != "…" && *line != "(empty file)");
+    let lines = body
+        .split('\n')
+        .skip(1)
+        .filter(|line| *line != "…" && *line != "(empty file)");
     lines
         .map(|line| {
             let (number, text) = line.split_once(':').unwrap_or_else(|| panic!("{line:?}"));
@@ -70,7 +78,11 @@ fn check_pages(daemon: &mut Daemon, path: &str, text: &str, budget: &Value) {
 #[test]
 fn chosen_files_page_completely() {
     let page_borders = "x".repeat(99) + "\n";
-    let blank_at_borders = format!("{}\n\n\n{}", page_borders.repeat(512), page_borders.repeat(600));
+    let blank_at_borders = format!(
+        "{}\n\n\n{}",
+        page_borders.repeat(512),
+        page_borders.repeat(600)
+    );
     let texts = [
         String::new(),
         "\n".to_owned(),
@@ -102,11 +114,18 @@ fn a_bounded_range_pages_without_repeating_a_line() {
         ("11-8000", (11..=8000).collect::<Vec<usize>>()),
         ("11-3011", (11..=3011).collect()),
         ("11-3012", (11..=3012).collect()),
-        ("2-3001,5000-5001,6000-8999", (2..=3001).chain(5000..=5001).chain(6000..=8999).collect()),
+        (
+            "2-3001,5000-5001,6000-8999",
+            (2..=3001).chain(5000..=5001).chain(6000..=8999).collect(),
+        ),
         ("-4000", (5001..=9000).collect()),
     ] {
         let pages = follow(&mut daemon, "n.txt", first, &Value::Null);
-        let numbers: Vec<usize> = pages.iter().flat_map(rows).map(|(number, _)| number).collect();
+        let numbers: Vec<usize> = pages
+            .iter()
+            .flat_map(rows)
+            .map(|(number, _)| number)
+            .collect();
         assert_eq!(numbers, asked, "{first}");
     }
 }
@@ -135,7 +154,10 @@ fn any_line() -> impl Strategy<Value = String> {
 fn any_text() -> impl Strategy<Value = String> {
     let end = prop_oneof![6 => Just("\n"), 2 => Just("\r\n")];
     (prop::collection::vec((any_line(), end), 0..60), any_line()).prop_map(|(lines, last)| {
-        let body: String = lines.iter().map(|(line, end)| format!("{line}{end}")).collect();
+        let body: String = lines
+            .iter()
+            .map(|(line, end)| format!("{line}{end}"))
+            .collect();
         body + &last
     })
 }
@@ -144,7 +166,11 @@ fn any_text() -> impl Strategy<Value = String> {
 fn any_file_pages_completely_under_any_budget() {
     let tree = Tree::new();
     let mut daemon = Daemon::start(tree.path());
-    let cases = if std::env::var_os("PILCROW_LONG").is_some() { 20_000 } else { 150 };
+    let cases = if std::env::var_os("PILCROW_LONG").is_some() {
+        20_000
+    } else {
+        150
+    };
     let config = ProptestConfig {
         cases,
         failure_persistence: None,

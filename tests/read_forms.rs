@@ -26,7 +26,12 @@ fn foo_ts() -> String {
 fn without_tag(text: &str) -> String {
     let (header, rest) = text.split_once('\n').expect("a header line");
     let (path, tag) = header.rsplit_once('#').expect("a tag");
-    assert!(tag.len() == 4 && tag.bytes().all(|b| b.is_ascii_digit() || (b'A'..=b'F').contains(&b)));
+    assert!(
+        tag.len() == 4
+            && tag
+                .bytes()
+                .all(|b| b.is_ascii_digit() || (b'A'..=b'F').contains(&b))
+    );
     format!("{path}#TAG\n{rest}")
 }
 
@@ -93,7 +98,10 @@ fn two_texts_of_one_natural_tag_get_two_names() {
     let mut tag = |text: &str| {
         tree.write("a.txt", text);
         let result = daemon.read("a.txt").expect("a read");
-        result["details"]["hashline"]["tag"].as_str().expect("a tag").to_owned()
+        result["details"]["hashline"]["tag"]
+            .as_str()
+            .expect("a tag")
+            .to_owned()
     };
     assert_eq!(tag("line one 263\nline two 4471\n"), "1D84");
     assert_eq!(tag("line one 410\nline two 6970\n"), "1D85");
@@ -119,38 +127,64 @@ fn lists_are_exact_and_set_apart() {
         read(&mut daemon, "29-30,500-510,900"),
         "¶n.txt#TAG\n29:line 29\n30:line 30\n\n[Range 500-510 is beyond the end (30 lines); skipped]\n[Line 900 is beyond the end (30 lines); skipped]"
     );
-    assert_eq!(read(&mut daemon, "-2"), "¶n.txt#TAG\n29:line 29\n30:line 30");
-    assert_eq!(read(&mut daemon, "29"), "¶n.txt#TAG\n29:line 29\n30:line 30");
-    assert_eq!(read(&mut daemon, "L29-"), "¶n.txt#TAG\n29:line 29\n30:line 30");
+    assert_eq!(
+        read(&mut daemon, "-2"),
+        "¶n.txt#TAG\n29:line 29\n30:line 30"
+    );
+    assert_eq!(
+        read(&mut daemon, "29"),
+        "¶n.txt#TAG\n29:line 29\n30:line 30"
+    );
+    assert_eq!(
+        read(&mut daemon, "L29-"),
+        "¶n.txt#TAG\n29:line 29\n30:line 30"
+    );
 }
 
 #[test]
 fn beyond_the_end_is_a_text_and_no_error() {
-    let tree = Tree::new().file("notes.txt", numbered_lines(1, 200)).file("empty.txt", "");
+    let tree = Tree::new()
+        .file("notes.txt", numbered_lines(1, 200))
+        .file("empty.txt", "");
     let mut daemon = Daemon::start(tree.path());
     let expected = "Line 900 is beyond the end of notes.txt (200 lines). Use :1 to read from the start, or :200 to read the last line.";
     for selector in ["900", "900-910", "900-901,1000"] {
         assert_eq!(daemon.read_text(&format!("notes.txt:{selector}")), expected);
     }
-    assert_eq!(daemon.read_text("empty.txt"), "¶empty.txt#5D05\n(empty file)");
-    assert!(daemon.read_text("empty.txt:3").starts_with("Line 3 is beyond the end of empty.txt (0 lines)"));
+    assert_eq!(
+        daemon.read_text("empty.txt"),
+        "¶empty.txt#5D05\n(empty file)"
+    );
+    assert!(
+        daemon
+            .read_text("empty.txt:3")
+            .starts_with("Line 3 is beyond the end of empty.txt (0 lines)")
+    );
 }
 
 #[test]
 fn limits_of_lines_and_bytes() {
-    let tree = Tree::new()
-        .file("many.txt", numbered_lines(1, 5000))
-        .file("wide.txt", (1..=5000).map(|n| format!("{n:062}\n")).collect::<String>());
+    let tree = Tree::new().file("many.txt", numbered_lines(1, 5000)).file(
+        "wide.txt",
+        (1..=5000).map(|n| format!("{n:062}\n")).collect::<String>(),
+    );
     let mut daemon = Daemon::start(tree.path());
     let many = daemon.read("many.txt").expect("a read");
-    assert!(text_of(&many).ends_with("\n3000:line 3000\n\n[Showing lines 1-3000 of 5000. Use :3001- to continue]"));
+    assert!(
+        text_of(&many).ends_with(
+            "\n3000:line 3000\n\n[Showing lines 1-3000 of 5000. Use :3001- to continue]"
+        )
+    );
     assert_eq!(
         many["details"]["truncation"],
         json!({ "reason": "lines", "nextSelector": "3001-" })
     );
     // 63 bytes a line: 812 lines are 51156 bytes, one more would pass 51200.
     let wide = daemon.read("wide.txt").expect("a read");
-    assert!(text_of(&wide).ends_with("\n\n[Showing lines 1-812 of 5000 (50 KiB limit). Use :813- to continue]"));
+    assert!(
+        text_of(&wide)
+            .ends_with("\n\n[Showing lines 1-812 of 5000 (50 KiB limit). Use :813- to continue]")
+    );
     assert_eq!(
         wide["details"]["truncation"],
         json!({ "reason": "bytes", "nextSelector": "813-" })
@@ -158,10 +192,15 @@ fn limits_of_lines_and_bytes() {
     let range = daemon.read("wide.txt:100-2000").expect("a read");
     let next = &range["details"]["truncation"]["nextSelector"];
     assert_eq!(next, "912-1999,2000");
-    assert_eq!(range["details"]["shown"], json!([{ "start": 100, "end": 911 }]));
+    assert_eq!(
+        range["details"]["shown"],
+        json!([{ "start": 100, "end": 911 }])
+    );
     let budget = json!({ "path": "many.txt", "budget": { "lines": "10", "bytes": 30 } });
     let small = daemon.read_with(budget).expect("a read");
-    assert!(text_of(&small).ends_with("4:line 4\n\n[Showing lines 1-4 of 5000 (30 bytes limit). Use :5- to continue]"));
+    assert!(text_of(&small).ends_with(
+        "4:line 4\n\n[Showing lines 1-4 of 5000 (30 bytes limit). Use :5- to continue]"
+    ));
 }
 
 #[test]
@@ -173,10 +212,15 @@ fn cut_rows_say_how_to_get_the_whole_line() {
     let row = format!("2:{}…", "é".repeat(2000));
     assert_eq!(
         without_tag(text_of(&result)),
-        format!("¶long.txt#TAG\n1:first\n{row}\n3:last\n\n[Line 2 cut at 2000 of 60000 characters. Use :2-2:raw for the whole line]")
+        format!(
+            "¶long.txt#TAG\n1:first\n{row}\n3:last\n\n[Line 2 cut at 2000 of 60000 characters. Use :2-2:raw for the whole line]"
+        )
     );
     let details = &result["details"];
-    assert_eq!(details["shown"], json!([{ "start": 1, "end": 1 }, { "start": 3, "end": 3 }]));
+    assert_eq!(
+        details["shown"],
+        json!([{ "start": 1, "end": 1 }, { "start": 3, "end": 3 }])
+    );
     assert_eq!(
         details["cutLines"],
         json!([{ "line": 2, "shownChars": 2000, "totalChars": 60000 }])
@@ -189,13 +233,24 @@ fn cut_rows_say_how_to_get_the_whole_line() {
 #[test]
 fn raw_is_the_files_own_text() {
     let text = "\u{feff}one\r\ntwo\nthree \x1b[31mred\x1b[0m\r\nlast";
-    let tree = Tree::new().file("mixed.txt", text).file("many.txt", numbered_lines(1, 4000));
+    let tree = Tree::new()
+        .file("mixed.txt", text)
+        .file("many.txt", numbered_lines(1, 4000));
     let mut daemon = Daemon::start(tree.path());
-    assert_eq!(daemon.read_text("mixed.txt:raw"), text.trim_start_matches('\u{feff}'));
+    assert_eq!(
+        daemon.read_text("mixed.txt:raw"),
+        text.trim_start_matches('\u{feff}')
+    );
     assert_eq!(daemon.read_text("mixed.txt:raw:1-2"), "one\r\ntwo\n");
-    assert_eq!(daemon.read_text("mixed.txt:2-3:raw"), "two\nthree \x1b[31mred\x1b[0m\r\n");
+    assert_eq!(
+        daemon.read_text("mixed.txt:2-3:raw"),
+        "two\nthree \x1b[31mred\x1b[0m\r\n"
+    );
     let rows = daemon.read_text("mixed.txt");
-    assert_eq!(without_tag(&rows), "¶mixed.txt#TAG\n1:one\n2:two\n3:three \x1b[31mred\x1b[0m\n4:last");
+    assert_eq!(
+        without_tag(&rows),
+        "¶mixed.txt#TAG\n1:one\n2:two\n3:three \x1b[31mred\x1b[0m\n4:last"
+    );
     let cut = daemon.read("many.txt:raw").expect("a raw read");
     assert_eq!(text_of(&cut), numbered_lines(1, 3000));
     assert_eq!(
@@ -228,7 +283,9 @@ fn numbered_and_plain_are_the_same_without_header_or_numbers() {
         .map(|dialect| read(&mut daemon, dialect)["details"]["hashline"]["tag"].clone())
         .into();
     assert!(tags[0].is_string() && tags[0] == tags[1] && tags[1] == tags[2]);
-    let error = daemon.read_with(json!({ "path": "n.txt", "dialect": "hashlin" })).expect_err("no such dialect");
+    let error = daemon
+        .read_with(json!({ "path": "n.txt", "dialect": "hashlin" }))
+        .expect_err("no such dialect");
     assert_eq!((error.code, error.kind()), (-32602, "badParams"));
     assert!(error.message.contains("'hashline'"), "{}", error.message);
 }
@@ -247,7 +304,12 @@ fn display_content_when_wanted() {
 
 #[test]
 fn odd_names_in_headers_are_json_strings() {
-    let names = [("we#ird.txt", "¶we#ird.txt#"), ("a\"b.txt", "¶\"a\\\"b.txt\"#"), (" lead.txt", "¶\" lead.txt\"#"), ("tab\there", "¶\"tab\\there\"#")];
+    let names = [
+        ("we#ird.txt", "¶we#ird.txt#"),
+        ("a\"b.txt", "¶\"a\\\"b.txt\"#"),
+        (" lead.txt", "¶\" lead.txt\"#"),
+        ("tab\there", "¶\"tab\\there\"#"),
+    ];
     let tree = Tree::new();
     let mut daemon = Daemon::start(tree.path());
     for (name, header) in names {
@@ -289,7 +351,10 @@ fn line_ends_of_every_kind() {
         let result = daemon.read(name).expect("a read");
         assert_eq!(result["details"]["lineEnding"], ending, "{name}");
         assert_eq!(result["details"]["totalLines"], lines, "{name}");
-        assert_eq!(without_tag(text_of(&result)), format!("¶{name}#TAG\n{rows}"));
+        assert_eq!(
+            without_tag(text_of(&result)),
+            format!("¶{name}#TAG\n{rows}")
+        );
     }
     assert_eq!(daemon.read_text("cr.txt:raw"), "a\rb\r");
     assert_eq!(daemon.read_text("cr.txt:2-2:raw"), "b\r");

@@ -7,8 +7,15 @@ use crate::tree::{Tree, numbered_lines};
 
 fn bad_selector(daemon: &mut Daemon, path: &str) -> String {
     let error = daemon.read(path).expect_err(path);
-    assert_eq!((error.code, error.kind()), (-32602, "badSelector"), "{path}: {}", error.message);
-    let accepted = error.data["accepted"].as_array().expect("the accepted forms");
+    assert_eq!(
+        (error.code, error.kind()),
+        (-32602, "badSelector"),
+        "{path}: {}",
+        error.message
+    );
+    let accepted = error.data["accepted"]
+        .as_array()
+        .expect("the accepted forms");
     assert!(accepted.iter().any(|form| form == ":A-B"));
     error.message
 }
@@ -29,7 +36,18 @@ fn mistakes_are_named() {
         bad_selector(&mut daemon, "src/mid.ts:5+0"),
         "Invalid range 5+0: count must be >= 1."
     );
-    for tail in [":foo", ":end", ":1:5", ": 5-6", "#L5", ":10:", ":-0", ":raw:raw", ":0-5", ":99999999999999999999"] {
+    for tail in [
+        ":foo",
+        ":end",
+        ":1:5",
+        ": 5-6",
+        "#L5",
+        ":10:",
+        ":-0",
+        ":raw:raw",
+        ":0-5",
+        ":99999999999999999999",
+    ] {
         bad_selector(&mut daemon, &format!("src/mid.ts{tail}"));
     }
     for selector in ["foo", "0", "1:2", "5-6,", "bar:raw"] {
@@ -38,8 +56,14 @@ fn mistakes_are_named() {
         assert_eq!(error.kind(), "badSelector", "{selector}");
     }
     // A selector after a name that is nowhere is a missing file, not a mistyped selector.
-    assert_eq!(daemon.read("nowhere.ts:5").expect_err("missing").kind(), "notFound");
-    assert_eq!(daemon.read("nowhere.ts:foo").expect_err("missing").kind(), "notFound");
+    assert_eq!(
+        daemon.read("nowhere.ts:5").expect_err("missing").kind(),
+        "notFound"
+    );
+    assert_eq!(
+        daemon.read("nowhere.ts:foo").expect_err("missing").kind(),
+        "notFound"
+    );
 }
 
 #[test]
@@ -48,12 +72,20 @@ fn all_forms_select_the_same_lines() {
     let mut daemon = Daemon::start(tree.path());
     for form in ["3-5", "3..5", "3–5", "3…5", "3+3", "L3-L5", "L3+3", "l3-l5"] {
         let result = daemon.read(&format!("n.txt:{form}")).expect(form);
-        assert_eq!(result["details"]["shown"], json!([{ "start": 2, "end": 8 }]), "{form}");
+        assert_eq!(
+            result["details"]["shown"],
+            json!([{ "start": 2, "end": 8 }]),
+            "{form}"
+        );
         let params = json!({ "path": "n.txt", "selector": form });
         let apart = daemon.read_with(params).expect(form);
         assert_eq!(apart["content"], result["content"], "{form}");
     }
-    for (form, text) in [("3-4:raw", "line 3\nline 4\n"), ("raw:3-4", "line 3\nline 4\n"), ("RAW:-1", "line 20\n")] {
+    for (form, text) in [
+        ("3-4:raw", "line 3\nline 4\n"),
+        ("raw:3-4", "line 3\nline 4\n"),
+        ("RAW:-1", "line 20\n"),
+    ] {
         assert_eq!(daemon.read_text(&format!("n.txt:{form}")), text);
     }
 }
@@ -88,13 +120,29 @@ fn a_selector_apart_makes_the_path_literal() {
     let mut read = |path: &str, selector: &str| {
         daemon
             .read_with(json!({ "path": path, "selector": selector }))
-            .map(|result| result["content"][0]["text"].as_str().expect("text").to_owned())
+            .map(|result| {
+                result["content"][0]["text"]
+                    .as_str()
+                    .expect("text")
+                    .to_owned()
+            })
     };
     assert_eq!(read("n.txt:2", "1-1:raw").as_deref(), Ok("two\n"));
     assert_eq!(read("n.txt", ":9-9:raw").as_deref(), Ok("line 9\n"));
-    assert_eq!(read("n.txt:3", "1-1:raw").expect_err("literal").kind(), "notFound");
+    assert_eq!(
+        read("n.txt:3", "1-1:raw").expect_err("literal").kind(),
+        "notFound"
+    );
     let uri = |name: &str| format!("file://{}", tree.spelled(name));
-    assert_eq!(read(&uri("a%20b.txt"), "raw").expect_err("not decoded").kind(), "notFound");
+    assert_eq!(
+        read(&uri("a%20b.txt"), "raw")
+            .expect_err("not decoded")
+            .kind(),
+        "notFound"
+    );
     assert!(daemon.read_text(&uri("a%20b.txt")).contains("1:space"));
-    assert_eq!(daemon.read_text(&format!("{}:1-1:raw", uri("n.txt"))), "line 1\n");
+    assert_eq!(
+        daemon.read_text(&format!("{}:1-1:raw", uri("n.txt"))),
+        "line 1\n"
+    );
 }

@@ -41,7 +41,10 @@ fn sources(folder: &str) -> Vec<Source> {
                 folders.push(path);
             } else if path.extension().is_some_and(|extension| extension == "rs") {
                 let text = fs::read_to_string(&path).expect("a source file");
-                let path = path.strip_prefix(root()).expect("below the root").to_owned();
+                let path = path
+                    .strip_prefix(root())
+                    .expect("below the root")
+                    .to_owned();
                 found.push(Source { path, text });
             }
         }
@@ -60,7 +63,11 @@ fn named_rooms(source: &Source) -> Vec<String> {
     let is_module_root = source.path.ends_with("mod.rs");
     let to_crate = "super::".repeat(if is_module_root { depth } else { depth + 1 });
     let mut rooms = Vec::new();
-    for line in source.text.lines().filter(|line| !line.trim_start().starts_with("//")) {
+    for line in source
+        .text
+        .lines()
+        .filter(|line| !line.trim_start().starts_with("//"))
+    {
         for prefix in ["crate::", to_crate.as_str()] {
             for (at, _) in line.match_indices(prefix) {
                 let before = line[..at].chars().next_back();
@@ -82,7 +89,11 @@ fn named_rooms(source: &Source) -> Vec<String> {
 fn rooms_name_only_lower_rooms() {
     let mut wrong = Vec::new();
     for source in sources("src") {
-        let parts: Vec<_> = source.path.iter().map(|part| part.to_string_lossy()).collect();
+        let parts: Vec<_> = source
+            .path
+            .iter()
+            .map(|part| part.to_string_lossy())
+            .collect();
         let room = parts[1].trim_end_matches(".rs").to_owned();
         let Some(line) = line_of(&room) else {
             assert!(

@@ -130,14 +130,13 @@ impl Store {
             self.counts.stale_avoided.fetch_add(1, Ordering::Relaxed);
         }
         let total_bytes = read.bytes.len() as u64;
-        let decoded = decode(&read.bytes, declared).map_err(|NotText::Binary { what }| {
-            Refusal::Binary {
+        let decoded =
+            decode(&read.bytes, declared).map_err(|NotText::Binary { what }| Refusal::Binary {
                 path: spelled.to_owned(),
                 what,
                 instead: "If it is text after all, name its encoding with the encoding parameter."
                     .to_owned(),
-            }
-        })?;
+            })?;
         let buffer = Arc::new(Buffer {
             text: decoded.text,
             encoding: decoded.encoding,
@@ -216,7 +215,10 @@ fn read_all(file: &mut File, size: u64, spelled: &str, work: &Work) -> Result<Ve
     let mut bytes = Vec::with_capacity(size.min(MAX_BUFFER_BYTES) as usize + 1);
     loop {
         work.check()?;
-        let taken = file.by_ref().take(READ_CHUNK as u64).read_to_end(&mut bytes);
+        let taken = file
+            .by_ref()
+            .take(READ_CHUNK as u64)
+            .read_to_end(&mut bytes);
         match taken {
             Ok(0) => return Ok(bytes),
             Ok(_) if bytes.len() as u64 > MAX_BUFFER_BYTES => {

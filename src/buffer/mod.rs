@@ -2,9 +2,9 @@
 
 mod load;
 
+use std::sync::Arc;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
-use std::sync::Arc;
 use std::time::SystemTime;
 
 use encoding_rs::Encoding;

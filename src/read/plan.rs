@@ -6,8 +6,8 @@ use serde_json::Value;
 use crate::buffer::{Detour, Lane, Store};
 use crate::protocol::params::Fields;
 use crate::protocol::read::{
-    DisplayContent, Hashline, Limits as ListingLimits, Meta, MoreDetails,
-    ReadDetails, ReadResult, SuffixResolution, Truncation,
+    DisplayContent, Hashline, Limits as ListingLimits, Meta, MoreDetails, ReadDetails, ReadResult,
+    SuffixResolution, Truncation,
 };
 use crate::protocol::{Refusal, Settings};
 use crate::session::{Sessions, Version};

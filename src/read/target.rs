@@ -1,11 +1,13 @@
 //! From a path string to an opened file and a selector; a literal path that exists is never read as a selector.
 
+use std::path::Path;
+
 use crate::buffer::{Detour, Lane};
 use crate::protocol::Refusal;
 use crate::task::Work;
 use crate::view::selector::SelectorError;
 use crate::view::{Selector, Target};
-use crate::workspace::{Found, Scope, Via};
+use crate::workspace::{Found, Scope, Via, decode_file_uri};
 
 /// What a path string turned out to name.
 #[derive(Debug)]
@@ -18,22 +20,29 @@ pub struct Located {
 
 /// Finds what `target` names. What is not there under its exact name belongs in the long lane,
 /// since looking further may walk the tree.
-pub fn locate(
-    target: &Target,
-    scope: &Scope,
-    lane: Lane,
-    work: &Work,
-) -> Result<Located, Detour> {
+pub fn locate(target: &Target, scope: &Scope, lane: Lane, work: &Work) -> Result<Located, Detour> {
     let search = Search { scope, lane, work };
     match target {
-        Target::Literal(path, selector) => match scope.probe(path)? {
+        Target::Literal(path, selector) => match scope.find_exact(path)? {
             Some(found) => Ok(located(found, selector.clone())),
             None => search.further(path, selector.clone()),
         },
         Target::Spelled(spelled) => {
             refuse_other_schemes(spelled)?;
-            let decoded = crate::workspace::decode_file_uri(spelled)?;
-            search.spelled(decoded.as_deref().unwrap_or(spelled))
+            match decode_file_uri(spelled)?.map(|path| path.into_os_string().into_string()) {
+                None => search.spelled(spelled),
+                Some(Ok(path)) => search.spelled(&path),
+                // Not UTF-8: there is no string in which a selector could be looked for.
+                Some(Err(path)) => {
+                    let handle = scope.open(Path::new(&path))?;
+                    let found = Found {
+                        display: scope.display(handle.real()),
+                        handle,
+                        via: Via::Exact,
+                    };
+                    Ok(located(found, Selector::default()))
+                }
+            }
         }
     }
 }
@@ -47,7 +56,7 @@ struct Search<'a> {
 impl Search<'_> {
     /// Literal, then split at a selector, then a mistyped selector, then further afield.
     fn spelled(&self, path: &str) -> Result<Located, Detour> {
-        let literal = self.scope.probe(path);
+        let literal = self.scope.find_exact(path);
         if let Ok(Some(found)) = literal {
             return Ok(located(found, Selector::default()));
         }
@@ -56,7 +65,7 @@ impl Search<'_> {
             self.refuse_mistyped_selector(path)?;
             return self.further(path, Selector::default());
         };
-        match self.scope.probe(&path[..colon])? {
+        match self.scope.find_exact(&path[..colon])? {
             Some(found) => Ok(located(found, selector)),
             None => {
                 self.refuse_mistyped_selector(path)?;
@@ -124,7 +133,9 @@ fn refuse_other_schemes(spelled: &str) -> Result<(), Refusal> {
     };
     let is_scheme = scheme.len() > 1
         && scheme.starts_with(|c: char| c.is_ascii_alphabetic())
-        && scheme.chars().all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c));
+        && scheme
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c));
     if !is_scheme || scheme.eq_ignore_ascii_case("file") {
         return Ok(());
     }

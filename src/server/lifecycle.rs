@@ -79,9 +79,16 @@ fn capabilities(utf8: bool) -> lsp::ServerCapabilities {
 fn initial_folders(state: &State, params: &lsp::InitializeParams) -> Vec<PathBuf> {
     let mut folders = Vec::new();
     if let Some(given) = &params.workspace_folders {
-        folders.extend(given.iter().filter_map(|folder| folder_path(state, folder.uri.as_str())));
+        folders.extend(
+            given
+                .iter()
+                .filter_map(|folder| folder_path(state, folder.uri.as_str())),
+        );
     }
-    #[expect(deprecated, reason = "clients that predate workspace folders send only this")]
+    #[expect(
+        deprecated,
+        reason = "clients that predate workspace folders send only this"
+    )]
     let root = &params.root_uri;
     if let (true, Some(root)) = (folders.is_empty(), root) {
         folders.extend(folder_path(state, root.as_str()));
@@ -94,9 +101,10 @@ fn initial_folders(state: &State, params: &lsp::InitializeParams) -> Vec<PathBuf
 
 fn folder_path(state: &State, uri: &str) -> Option<PathBuf> {
     match decode_file_uri(uri) {
-        Ok(Some(path)) => Some(PathBuf::from(path)),
+        Ok(Some(path)) => Some(path),
         Ok(None) | Err(_) => {
-            let problem = format!("The workspace folder {uri} is not a local folder and is left out.");
+            let problem =
+                format!("The workspace folder {uri} is not a local folder and is left out.");
             state.problems.lock().add(problem);
             None
         }
@@ -124,7 +132,10 @@ pub fn change_folders(state: &State, params: lsp::DidChangeWorkspaceFoldersParam
 /// New settings, as sent or, when none are sent, as pulled from a client that can be asked.
 pub async fn change_configuration(state: &State, params: lsp::DidChangeConfigurationParams) {
     let sent = params.settings.get("pilcrow").cloned().unwrap_or_default();
-    let can_be_asked = state.client_facts.get().is_some_and(|facts| facts.configuration);
+    let can_be_asked = state
+        .client_facts
+        .get()
+        .is_some_and(|facts| facts.configuration);
     let settings = match sent {
         Value::Null if can_be_asked => pull_configuration(state).await,
         Value::Null => None,
@@ -168,6 +179,9 @@ async fn pull_configuration(state: &State) -> Option<Value> {
 pub async fn report_problems(state: &State) {
     let untold = state.problems.lock().take_untold();
     for problem in untold {
-        state.client.show_message(lsp::MessageType::WARNING, problem).await;
+        state
+            .client
+            .show_message(lsp::MessageType::WARNING, problem)
+            .await;
     }
 }

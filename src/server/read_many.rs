@@ -94,10 +94,15 @@ async fn write(
     state
         .in_lanes(move |_, work| {
             let reader = &jobs_state.engine.reader;
-            let sharing: Vec<&(Arc<Ask>, Arc<Prepared>)> =
-                prepared.iter().flatten().filter(|(ask, _)| ask.shares_budget).collect();
-            let demands: Vec<_> =
-                sharing.iter().map(|(ask, prepared)| reader.demand(ask, prepared, shared)).collect();
+            let sharing: Vec<&(Arc<Ask>, Arc<Prepared>)> = prepared
+                .iter()
+                .flatten()
+                .filter(|(ask, _)| ask.shares_budget)
+                .collect();
+            let demands: Vec<_> = sharing
+                .iter()
+                .map(|(ask, prepared)| reader.demand(ask, prepared, shared))
+                .collect();
             let mut shares = share(&demands, shared).into_iter();
             let mut results = Vec::with_capacity(prepared.len());
             for one in prepared.iter() {
@@ -105,7 +110,11 @@ async fn write(
                 results.push(match one {
                     Err(refusal) => json!({ "error": refusal.to_tool_error() }),
                     Ok((ask, prepared)) => {
-                        let share = if ask.shares_budget { shares.next() } else { None };
+                        let share = if ask.shares_budget {
+                            shares.next()
+                        } else {
+                            None
+                        };
                         let result = reader.finish(ask, prepared, share);
                         json!({ "ok": result })
                     }

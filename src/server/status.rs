@@ -29,7 +29,11 @@ pub fn of_engine(engine: &Engine) -> Status {
     Status {
         version: env!("CARGO_PKG_VERSION"),
         protocol: PROTOCOL_VERSION,
-        roots: world.folders.iter().map(|folder| folder.display().to_string()).collect(),
+        roots: world
+            .folders
+            .iter()
+            .map(|folder| folder.display().to_string())
+            .collect(),
         sessions: engine.reader.sessions.count(),
         buffers: Buffers {
             count: store.count,

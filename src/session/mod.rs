@@ -3,5 +3,5 @@
 mod shown;
 mod versions;
 
-pub use shown::{Sessions, MAX_SESSIONS};
+pub use shown::{MAX_SESSIONS, Sessions};
 pub use versions::{Document, Form, SnapshotStatus, Snapshots, Version};

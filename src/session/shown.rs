@@ -56,10 +56,9 @@ impl Sessions {
     /// Names the text that a document holds now, without showing any of it.
     pub fn record(&self, document: &Document, text: &Text, fingerprint: Fingerprint) -> Version {
         let mut inner = self.inner.lock();
-        let (version, gone) =
-            inner
-                .snapshots
-                .record(document, text, fingerprint, Instant::now());
+        let (version, gone) = inner
+            .snapshots
+            .record(document, text, fingerprint, Instant::now());
         inner.forget(&gone);
         version
     }
@@ -104,7 +103,10 @@ impl Inner {
     fn touch(&mut self, name: &str) -> &mut Session {
         self.clock += 1;
         if !self.sessions.contains_key(name) && self.sessions.len() >= MAX_SESSIONS {
-            let oldest = self.sessions.iter().min_by_key(|(_, session)| session.used_at);
+            let oldest = self
+                .sessions
+                .iter()
+                .min_by_key(|(_, session)| session.used_at);
             if let Some(oldest) = oldest.map(|(name, _)| name.clone()) {
                 self.sessions.remove(&oldest);
             }

@@ -92,7 +92,11 @@ impl Snapshots {
 
     pub fn status(&self) -> SnapshotStatus {
         SnapshotStatus {
-            count: self.documents.values().map(|history| history.held.len()).sum(),
+            count: self
+                .documents
+                .values()
+                .map(|history| history.held.len())
+                .sum(),
             bytes: self.bytes,
         }
     }
@@ -116,7 +120,10 @@ impl Snapshots {
             self.superseded.insert(last.named_at, entry);
         }
         let content = fingerprint.content;
-        let known = history.held.iter().position(|held| held.version.content == content);
+        let known = history
+            .held
+            .iter()
+            .position(|held| held.version.content == content);
         let version = match known {
             Some(at) => {
                 let mut held = history.held.remove(at);
@@ -145,7 +152,10 @@ impl Snapshots {
         self.clock += 1;
         let named_at = (now, self.clock);
         let history = self.documents.get_mut(document)?;
-        let held = history.held.iter_mut().find(|held| held.version.tag == tag)?;
+        let held = history
+            .held
+            .iter_mut()
+            .find(|held| held.version.tag == tag)?;
         for order in [&mut self.newest, &mut self.superseded] {
             if let Some(entry) = order.remove(&held.named_at) {
                 order.insert(named_at, entry);
@@ -172,7 +182,10 @@ impl Snapshots {
             let Some(history) = self.documents.get_mut(&document) else {
                 break;
             };
-            let at = history.held.iter().position(|held| held.version.content == content);
+            let at = history
+                .held
+                .iter()
+                .position(|held| held.version.content == content);
             if let Some(at) = at {
                 let held = history.held.remove(at);
                 self.bytes -= weight(&held.version);

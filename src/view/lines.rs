@@ -19,7 +19,9 @@ impl LineSet {
             return;
         }
         let first = self.spans.partition_point(|span| span.end + 1 < start);
-        let after = self.spans.partition_point(|span| span.start <= end.saturating_add(1));
+        let after = self
+            .spans
+            .partition_point(|span| span.start <= end.saturating_add(1));
         let merged = match self.spans.get(first..after) {
             Some([head, .., tail]) => (head.start.min(start), tail.end.max(end)),
             Some([only]) => (only.start.min(start), only.end.max(end)),

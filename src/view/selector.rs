@@ -65,8 +65,9 @@ impl Selector {
                 "conflicts" if !selector.conflicts => selector.conflicts = true,
                 _ if seen_lines => return Err(SelectorError::Unknown(text.to_owned())),
                 _ => {
-                    selector.pieces = parse_list(part)
-                        .map_err(|error| error.unwrap_or(SelectorError::Unknown(text.to_owned())))?;
+                    selector.pieces = parse_list(part).map_err(|error| {
+                        error.unwrap_or(SelectorError::Unknown(text.to_owned()))
+                    })?;
                     selector.bounded = matches!(selector.pieces[..], [Piece::Range(..)]);
                     seen_lines = true;
                 }
@@ -102,7 +103,11 @@ impl Selector {
 
     /// Whether no end was named: everything, or everything from a line on.
     pub fn is_open_ended(&self) -> bool {
-        self.pieces.is_empty() || self.pieces.iter().any(|piece| matches!(piece, Piece::From(_)))
+        self.pieces.is_empty()
+            || self
+                .pieces
+                .iter()
+                .any(|piece| matches!(piece, Piece::From(_)))
     }
 
     /// The lines asked for of a text of `total` lines.
@@ -182,9 +187,7 @@ fn parse_list(text: &str) -> Result<Vec<Piece>, Option<SelectorError>> {
 }
 
 fn parse_piece(text: &str) -> Result<Piece, Option<SelectorError>> {
-    let text = text
-        .replace("..", "-")
-        .replace(['–', '…', '—', '−'], "-");
+    let text = text.replace("..", "-").replace(['–', '…', '—', '−'], "-");
     if let Some(count) = text.strip_prefix('-') {
         return match parse_number(count)? {
             0 => Err(invalid(
@@ -283,10 +286,7 @@ mod tests {
             message("0"),
             "Line selector 0 is invalid; lines are 1-indexed. Use :1."
         );
-        assert_eq!(
-            message("10-5"),
-            "Invalid range 10-5: end must be >= start."
-        );
+        assert_eq!(message("10-5"), "Invalid range 10-5: end must be >= start.");
         assert_eq!(message("5+0"), "Invalid range 5+0: count must be >= 1.");
         assert!(message("-0").starts_with("Tail selector -0"));
         for text in ["foo", "", "1:5", " 5-6", "5-6x", "1,,2", "raw:raw", "L"] {
@@ -311,10 +311,7 @@ mod tests {
         let span = |start, end| LineSpan { start, end };
         assert_eq!(continuation(&[span(813, 5000)], true, false), "813-");
         assert_eq!(continuation(&[span(813, 5000)], true, true), "813-:raw");
-        assert_eq!(
-            continuation(&[span(813, 900)], false, false),
-            "813-899,900"
-        );
+        assert_eq!(continuation(&[span(813, 900)], false, false), "813-899,900");
         assert_eq!(continuation(&[span(813, 813)], false, false), "813,813");
         assert_eq!(continuation(&[span(813, 900)], false, true), "813-900:raw");
         assert_eq!(

@@ -191,9 +191,12 @@ pub fn open<'t>(text: &'t Text, selector: &Selector, limits: &Limits) -> Window<
         spent: filler.spent,
     };
     let last = window.rows().last().map(|row| row.number);
-    if let ([_], Some(last), None, 0..=1) =
-        (&window.blocks[..], last, &window.stop, selector.pieces.len())
-        && last < total_lines
+    if let ([_], Some(last), None, 0..=1) = (
+        &window.blocks[..],
+        last,
+        &window.stop,
+        selector.pieces.len(),
+    ) && last < total_lines
     {
         window.goes_on = Some(match selector.raw {
             true => format!("{}-:raw", last + 1),
@@ -369,7 +372,10 @@ mod tests {
             look(&text, "3-4", limits(1, 99)),
             (vec![vec![3]], Some("4,4".into()))
         );
-        assert_eq!(look(&text, "4,6", limits(9, 99)), (vec![vec![4], vec![6]], None));
+        assert_eq!(
+            look(&text, "4,6", limits(9, 99)),
+            (vec![vec![4], vec![6]], None)
+        );
     }
 
     #[test]
@@ -388,6 +394,9 @@ mod tests {
             look(&text, "1-", limits(9, 8)),
             (vec![vec![1, 2]], Some("3-".into()))
         );
-        assert_eq!(look(&text, "1-", limits(9, 12)), (vec![vec![1, 2, 3]], None));
+        assert_eq!(
+            look(&text, "1-", limits(9, 12)),
+            (vec![vec![1, 2, 3]], None)
+        );
     }
 }

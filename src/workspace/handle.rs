@@ -20,6 +20,14 @@ impl RealPath {
     }
 }
 
+#[cfg(test)]
+impl RealPath {
+    /// A path that nobody judged, for tests of what is keyed by one.
+    pub(crate) fn for_tests(path: &str) -> RealPath {
+        RealPath(Path::new(path).into())
+    }
+}
+
 impl AsRef<Path> for RealPath {
     fn as_ref(&self) -> &Path {
         &self.0

@@ -13,6 +13,7 @@ mod patterns;
 mod resolve;
 mod roots;
 mod spelling;
+mod state;
 mod suffix;
 mod suggest;
 mod variants;
@@ -24,3 +25,21 @@ pub use handle::{FileType, Handle, RealPath, Stamp};
 pub use resolve::{Found, Scope, Via};
 pub use roots::{Root, Roots};
 pub use spelling::decode_file_uri;
+pub use state::state_directory;
+
+use crate::protocol::Refusal;
+use crate::task::Stopped;
+
+impl From<Stopped> for Refusal {
+    fn from(stopped: Stopped) -> Refusal {
+        match stopped {
+            Stopped::Cancelled => Refusal::Cancelled,
+            Stopped::Panicked => Refusal::Internal,
+            Stopped::TimedOut => Refusal::Timeout {
+                path: None,
+                message: "The request took too long and was stopped. Ask for less, or again later."
+                    .to_owned(),
+            },
+        }
+    }
+}

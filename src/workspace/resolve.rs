@@ -111,9 +111,14 @@ impl Scope {
     /// Refuses with `outsideWorkspace` and `denied` whether or not it exists, with `badParams`
     /// what is no path, and with `io` what cannot be reached.
     pub fn probe(&self, path: &str) -> Result<Option<Handle>, Refusal> {
+        Ok(self.find_exact(path)?.map(|found| found.handle))
+    }
+
+    /// Like [`Scope::probe`], with the header path.
+    pub fn find_exact(&self, path: &str) -> Result<Option<Found>, Refusal> {
         validate(path)?;
         match self.exact(path)? {
-            Exact::Here { handle, .. } => Ok(Some(handle)),
+            Exact::Here { handle, at } => Ok(Some(self.found(path, handle, &at, Via::Exact))),
             Exact::Nothing { error: None, .. } => Ok(None),
             // A name too long for the file system is none: it may be a query, or a selector.
             Exact::Nothing {

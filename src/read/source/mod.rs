@@ -47,9 +47,14 @@ pub fn open(
 ) -> Result<Opened, Detour> {
     match handle.file_type() {
         FileType::Directory => directory::open(handle, spelled, means),
-        FileType::Regular => {
-            text::open(handle, spelled, encoding, means.buffers, means.lane, means.work)
-        }
+        FileType::Regular => text::open(
+            handle,
+            spelled,
+            encoding,
+            means.buffers,
+            means.lane,
+            means.work,
+        ),
         FileType::Other(what) => Err(Refusal::NotRegular {
             path: spelled.to_owned(),
             what: what.to_owned(),

@@ -9,8 +9,8 @@ use crate::protocol::read::ContentBlock;
 use crate::protocol::settings::nearest;
 use crate::protocol::{Refusal, Settings};
 
-use super::{Style, Target};
 use super::window::{Limits, Window};
+use super::{Style, Target};
 
 /// What a dialect makes of its parameters.
 #[derive(Debug, Clone, PartialEq)]

@@ -85,7 +85,8 @@ impl Dialect for Rows {
                 content
             }
             Body::Rows => {
-                let mut text = String::with_capacity(256 + view.window.spent.bytes as usize * 3 / 2);
+                let mut text =
+                    String::with_capacity(256 + view.window.spent.bytes as usize * 3 / 2);
                 write_notices(view.understood, &mut text);
                 self.write_rows(view, &mut text);
                 write_footers(view, &mut footers);
