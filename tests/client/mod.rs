@@ -45,7 +45,12 @@ pub struct Builder {
     settings: Option<Value>,
     capabilities: Value,
     process_id: u32,
+    ordinary_user: bool,
 }
+
+/// `nobody`, whom permissions bind as they do not bind root.
+#[cfg(unix)]
+const ORDINARY_USER: u32 = 65534;
 
 impl Builder {
     /// One more workspace folder.
@@ -84,6 +89,12 @@ impl Builder {
         self
     }
 
+    /// Runs it as an ordinary user where this process is root.
+    pub fn ordinary_user(mut self) -> Builder {
+        self.ordinary_user = true;
+        self
+    }
+
     /// Another program instead of the daemon, without arguments: for tests of this client.
     pub fn program(mut self, program: &str) -> Builder {
         self.program = program.into();
@@ -101,7 +112,15 @@ impl Builder {
     /// Starts it and says nothing to it.
     pub fn spawn(self) -> Daemon {
         let state = tempfile::tempdir().expect("a directory for the daemon's state");
-        let mut child = Command::new(&self.program)
+        let mut command = Command::new(&self.program);
+        #[cfg(unix)]
+        if self.ordinary_user && rustix::process::geteuid().is_root() {
+            use std::os::unix::process::CommandExt;
+            std::os::unix::fs::chown(state.path(), Some(ORDINARY_USER), Some(ORDINARY_USER))
+                .expect("the state directory is given away");
+            command.uid(ORDINARY_USER).gid(ORDINARY_USER);
+        }
+        let mut child = command
             .args(&self.arguments)
             .env("XDG_STATE_HOME", state.path())
             .envs(self.environment.iter().map(|(name, value)| (name, value)))
@@ -188,6 +207,7 @@ impl Daemon {
             settings: None,
             capabilities: json!({}),
             process_id: std::process::id(),
+            ordinary_user: false,
         }
     }
 
