@@ -145,8 +145,15 @@ fn a_unique_suffix_is_found() {
         );
     }
     assert_eq!(kind(find(&scope, "only/index.ts")), "notFound");
-    // Neither absolute paths nor those with `..` are searched for.
+}
+
+#[test]
+fn a_tree_is_walked_only_for_a_missing_relative_name() {
+    let place = Place::new(&["ws/a/index.ts", "ws/b/index.ts", "ws/deep/unique_name.txt"]);
+    let scope = place.scope();
+    assert_eq!(shown(&scope, "unique_name.txt"), "deep/unique_name.txt");
     let scans = scope.scans();
+    // Neither absolute paths nor those with `..` are searched for.
     assert_eq!(
         kind(find(&scope, &place.text("ws/unique_name.txt"))),
         "notFound"
