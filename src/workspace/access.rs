@@ -259,8 +259,14 @@ impl Access {
         let parts: Vec<Component<'_>> = path.components().collect();
         let last = parts.iter().rposition(|part| *part == Component::ParentDir);
         let (head, tail) = parts.split_at(last.map_or(0, |last| last + 1));
-        let head: PathBuf = head.iter().collect();
-        let walked = self.walk(&self.bases(&head, false), &head, asked)?;
+        let bases = self.bases(path, false);
+        for (index, part) in head.iter().enumerate() {
+            // A denied name may not be climbed out of either: that would tell what it is.
+            if *part == Component::ParentDir {
+                self.judge_way(&bases, &head[..index].iter().collect::<PathBuf>(), asked)?;
+            }
+        }
+        let walked = self.walk(&bases, &head.iter().collect::<PathBuf>(), asked)?;
         Ok(walked
             .path
             .components()

@@ -15,6 +15,7 @@ use rustix::fs::{Mode, OFlags};
 pub struct RealPath(Arc<Path>);
 
 impl RealPath {
+    /// The path as the system knows it; its bytes need not be UTF-8.
     pub fn as_path(&self) -> &Path {
         &self.0
     }
@@ -75,10 +76,12 @@ pub struct Handle {
 }
 
 impl Handle {
+    /// Where the file was when it was judged.
     pub fn real(&self) -> &RealPath {
         &self.real
     }
 
+    /// What was opened; only the first two kinds of [`FileType`] can be read.
     pub fn file_type(&self) -> FileType {
         file_type(&self.metadata)
     }

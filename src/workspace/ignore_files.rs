@@ -270,9 +270,7 @@ mod tests {
     fn what_is_no_regular_file_denies_and_does_not_hang() {
         let temp = tempfile::tempdir().expect("a temporary directory");
         let path = temp.path().join(".agentignore");
-        let mode = rustix::fs::Mode::from_bits_truncate(0o600);
-        rustix::fs::mknodat(rustix::fs::CWD, &path, rustix::fs::FileType::Fifo, mode, 0)
-            .expect("a FIFO is made");
+        super::super::tests::make_fifo(&path);
         let files = IgnoreFiles::new(&[".agentignore".into()]);
         assert!(matches!(
             files.at(temp.path(), &open).of(0),

@@ -93,10 +93,12 @@ impl Scope {
         }
     }
 
+    /// The workspace folders, without the additional ones.
     pub fn roots(&self) -> &Roots {
         &self.access.roots
     }
 
+    /// The settings that this scope was made for.
     pub fn settings(&self) -> &Arc<Settings> {
         &self.settings
     }
@@ -246,16 +248,16 @@ impl Scope {
             .roots()
             .first()
             .is_some_and(|first| std::ptr::eq(first, root));
-        let below_text = below.to_string_lossy();
-        match (is_first, below_text.is_empty()) {
-            (true, true) => ".".to_owned(),
-            (true, false) => below_text.into_owned(),
+        let prefix = match is_first {
+            true => Path::new(""),
             // The name would mean something else: only the whole path leads back.
-            (false, _) if self.is_taken(root.name()) => {
-                root.spelled().join(below).to_string_lossy().into_owned()
-            }
-            (false, true) => root.name().to_owned(),
-            (false, false) => format!("{}/{below_text}", root.name()),
+            false if self.is_taken(root.name()) => root.spelled(),
+            false => Path::new(root.name()),
+        };
+        let whole: PathBuf = prefix.components().chain(below.components()).collect();
+        match whole.as_os_str().is_empty() {
+            true => ".".to_owned(),
+            false => whole.to_string_lossy().into_owned(),
         }
     }
 

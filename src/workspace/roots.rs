@@ -120,18 +120,22 @@ impl Roots {
         Roots(roots)
     }
 
+    /// The roots in the client's order.
     pub fn iter(&self) -> std::slice::Iter<'_, Root> {
         self.0.iter()
     }
 
+    /// The root that headers are relative to.
     pub fn first(&self) -> Option<&Root> {
         self.0.first()
     }
 
+    /// How many roots there are.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
+    /// Whether the client gave no folder at all.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

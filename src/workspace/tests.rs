@@ -108,6 +108,12 @@ fn content(found: &Found) -> String {
     std::io::read_to_string(found.handle.open_read().expect("opened")).expect("read")
 }
 
+/// By the tool, since macOS has no call for it that `rustix` knows.
+pub(super) fn make_fifo(path: &Path) {
+    let made = std::process::Command::new("mkfifo").arg(path).status();
+    assert!(made.expect("mkfifo is there").success());
+}
+
 fn remove(path: &Path) {
     std::fs::remove_file(path).expect("removed");
 }

@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::protocol::{Refusal, Rule};
 use crate::workspace::{FileType, Scope};
 
-use super::{Place, content, find, kind, remove, shown};
+use super::{Place, content, find, kind, make_fifo, remove, shown};
 
 fn kind_of(scope: &Scope, path: &str) -> String {
     kind(find(scope, path))
@@ -41,6 +41,8 @@ fn the_deny_list_sees_through_spellings() {
         ("alias", "denied"),
         (".ENV.Prod", "denied"),
         (".env/below", "denied"),
+        (".env/../plain.txt", "denied"),
+        ("sub/.env.none/../../plain.txt", "denied"),
         (".env.link", "denied"),
         ("nowhere/.env", "denied"),
         (".env.example", "ok"),
@@ -173,16 +175,7 @@ fn an_ignore_file_that_cannot_be_read_denies_what_is_below_it() {
         "ws/d/x.txt",
         "other/rules",
     ]);
-    let mode = rustix::fs::Mode::from_bits_truncate(0o600);
-    let fifo = rustix::fs::FileType::Fifo;
-    rustix::fs::mknodat(
-        rustix::fs::CWD,
-        place.at("ws/a/.agentignore"),
-        fifo,
-        mode,
-        0,
-    )
-    .expect("a FIFO is made");
+    make_fifo(&place.at("ws/a/.agentignore"));
     // Rules from outside would be quoted in refusals.
     place.make("ws/b/.agentignore -> other/rules");
     place.write("ws/shared", "x.txt\n");
@@ -218,65 +211,63 @@ fn changed_rules_hold_within_a_second() {
     assert_eq!(kind_of(&scope, "x.txt"), "ok");
 }
 
-/// Asks for each path with what is outside in place and with it gone: the refusals are equal.
+/// What is outside or denied, and links to it.
+const UNSEEN: [&str; 13] = [
+    "out/secret.txt",
+    "out/dir/a",
+    "out/dir/.env",
+    "out/dir/.agentignore",
+    "out/link -> elsewhere/x",
+    "elsewhere/x",
+    "ws/.env",
+    "ws/secrets/a",
+    "ws/a.txt",
+    "ws/file-link -> out/secret.txt",
+    "ws/dir-link -> out/dir",
+    "ws/through -> out/link",
+    "ws/round -> out/dir/../../ws/a.txt",
+];
+
+/// Paths to that.
+const UNSEEN_PATHS: [&str; 20] = [
+    "../out/secret.txt",
+    "../out",
+    "../out/dir/a",
+    "../out/link",
+    "../out/link/b",
+    "../out/dir/.env",
+    "file-link",
+    "dir-link",
+    "dir-link/a",
+    "dir-link/.env",
+    "dir-link/../a",
+    "dir-link/../secret.txt",
+    "through",
+    "round",
+    "/etc/passwd",
+    ".env",
+    ".env/x",
+    "secrets/a",
+    "~/.profile",
+    "../out/dir/../../ws/.env",
+];
+
+/// Asks for each path with what is unseen in place and with it gone: the refusals are equal.
 #[test]
 fn outside_and_denied_answers_do_not_depend_on_existence() {
-    let entries = [
-        "out/secret.txt",
-        "out/dir/a",
-        "out/dir/.env",
-        "out/dir/.agentignore",
-        "out/link -> elsewhere/x",
-        "elsewhere/x",
-        "ws/.env",
-        "ws/secrets/a",
-        "ws/a.txt",
-    ];
-    let links = [
-        "ws/file-link -> out/secret.txt",
-        "ws/dir-link -> out/dir",
-        "ws/hidden/ -> out/dir",
-        "ws/through -> out/link",
-        "ws/round -> out/dir/../../ws/a.txt",
-    ];
-    let full = Place::new(&entries);
-    let paths = [
-        "../out/secret.txt",
-        "../out",
-        "../out/dir/a",
-        "../out/link",
-        "../out/link/b",
-        "../out/dir/.env",
-        "file-link",
-        "dir-link",
-        "dir-link/a",
-        "dir-link/.env",
-        "dir-link/../a",
-        "dir-link/../secret.txt",
-        "through",
-        "round",
-        "/etc/passwd",
-        ".env",
-        ".env/x",
-        "secrets/a",
-        "~/.profile",
-        "../out/dir/../../ws/.env",
-    ];
-    for link in links.iter().filter(|link| !link.contains("hidden")) {
-        full.make(link);
-    }
+    let full = Place::new(&UNSEEN);
     let scope = full.scope_of(
         &["ws"],
         json!({ "deny": [".env", "secrets/", "file-link/"] }),
     );
-    let ask = || paths.map(|path| find(&scope, path).expect_err(path));
+    let ask = || UNSEEN_PATHS.map(|path| find(&scope, path).expect_err(path));
     let with = ask();
     for gone in ["out", "elsewhere", "ws/secrets"] {
         std::fs::remove_dir_all(full.at(gone)).expect("removed");
     }
     remove(&full.at("ws/.env"));
     let without = ask();
-    for ((path, with), without) in paths.iter().zip(&with).zip(&without) {
+    for ((path, with), without) in UNSEEN_PATHS.iter().zip(&with).zip(&without) {
         assert_eq!(with, without, "{path}");
         assert_eq!(with.data(), without.data(), "{path}");
     }
@@ -363,9 +354,7 @@ fn the_setting_opens_the_outside_but_for_denied_names() {
 #[test]
 fn special_files_are_named_and_never_waited_for() {
     let place = Place::new(&["ws/a.txt", "ws/d/"]);
-    let mode = rustix::fs::Mode::from_bits_truncate(0o600);
-    let fifo = rustix::fs::FileType::Fifo;
-    rustix::fs::mknodat(rustix::fs::CWD, place.at("ws/pipe"), fifo, mode, 0).expect("made");
+    make_fifo(&place.at("ws/pipe"));
     let _socket = std::os::unix::net::UnixListener::bind(place.at("ws/sock")).expect("bound");
     place.make("ws/zero -> /dev/zero");
     let begun = Instant::now();
@@ -438,4 +427,34 @@ fn listings_leave_out_what_may_not_be_named() {
     assert!(!scope.permits(&place.at("ws/gen"), true));
     assert!(scope.permits(&place.at("ws/gen"), false));
     assert!(!scope.permits(&place.at("out/b.txt"), false));
+}
+
+/// Says nothing for root, whom permissions do not stop.
+#[test]
+fn permissions_are_the_callers_to_report() {
+    use std::os::unix::fs::PermissionsExt;
+    if rustix::process::geteuid().is_root() {
+        return;
+    }
+    let place = Place::new(&["ws/closed/a.txt", "ws/unread.txt", "ws/rules/a.txt"]);
+    place.write("ws/rules/.agentignore", "nothing\n");
+    let set = |path: &str, mode: u32| {
+        let permissions = std::fs::Permissions::from_mode(mode);
+        std::fs::set_permissions(place.at(path), permissions).expect("changed");
+    };
+    for path in ["ws/closed", "ws/unread.txt", "ws/rules/.agentignore"] {
+        set(path, 0);
+    }
+    let scope = place.scope();
+    for path in ["closed/a.txt", "closed/none"] {
+        let refusal = find(&scope, path).expect_err("it cannot be reached");
+        let expected = format!("Cannot read '{path}': Permission denied.");
+        assert_eq!(refusal.to_string(), expected);
+    }
+    assert_eq!(kind_of(&scope, "closed/.env"), "denied");
+    assert_eq!(kind_of(&scope, "rules/a.txt"), "denied");
+    let found = find(&scope, "unread.txt").expect("it is there");
+    let error = found.handle.open_read().expect_err("it may not be read");
+    assert_eq!(error.kind(), std::io::ErrorKind::PermissionDenied);
+    set("ws/closed", 0o700);
 }
