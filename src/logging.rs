@@ -54,6 +54,9 @@ impl Log {
         };
         let shown = directory.display().to_string();
         if self.sink.directory() != Some(directory.clone()) {
+            // The appender would make it too, but first it complains on stderr that it is missing.
+            std::fs::create_dir_all(&directory)
+                .map_err(|error| format!("No log can be written in {shown}: {error}."))?;
             let appender = RollingFileAppender::builder()
                 .rotation(Rotation::DAILY)
                 .filename_prefix("pilcrow")

@@ -239,7 +239,7 @@ fn a_swapped_link_never_yields_an_outside_byte() {
     let link = tree.join("swap");
     let spare = tree.join("spare");
     symlink(tree.join("real"), &link).expect("a link");
-    let mut daemon = Daemon::start(tree.path());
+    let daemon = Daemon::start(tree.path());
     let stop = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
     let swapper = {
         let (stop, outside, inside) = (stop.clone(), outside.path().to_owned(), tree.join("real"));
@@ -288,7 +288,7 @@ fn an_ignore_file_that_cannot_be_read_denies_what_is_below() {
         .arg(tree.join(".rooignore"))
         .status();
     assert!(fifo.expect("mkfifo").success());
-    let mut daemon = Daemon::start(tree.path());
+    let daemon = Daemon::start(tree.path());
     // Neither hangs; what such a thing means for the files below is the same for all: no rule can be read.
     let answers: Vec<Result<Value, WireError>> =
         ["a/x.txt", "b.txt"].map(|path| daemon.read(path)).into();

@@ -78,8 +78,8 @@ fn bad_bytes_in_utf8_are_shown_and_said() {
 #[test]
 fn the_encoding_parameter_wins_and_is_remembered() {
     let tree = Tree::new().file("a.txt", b"caf\xe9 \xa4\n");
-    let mut daemon = Daemon::start(tree.path());
-    let mut read = |encoding: Option<&str>| {
+    let daemon = Daemon::start(tree.path());
+    let read = |encoding: Option<&str>| {
         let params = json!({ "path": "a.txt", "encoding": encoding });
         daemon.read_with(params).map(|result| {
             let text = result["content"][0]["text"].as_str().expect("text");
@@ -112,7 +112,7 @@ fn the_encoding_parameter_wins_and_is_remembered() {
 
 #[test]
 fn binaries_are_refused_and_name_what_they_are() {
-    let mut daemon = Daemon::start(&fixtures());
+    let daemon = Daemon::start(&fixtures());
     for name in [
         "elf.bin",
         "png.bin",
@@ -146,7 +146,7 @@ fn control_characters_and_ansi_pass_unharmed() {
     let tree = Tree::new()
         .file("ansi.log", &log)
         .file("odd.txt", "a\x01\x7f\x1b[1m\u{202e}\u{200b}b\tc\x08\n");
-    let mut daemon = Daemon::start(tree.path());
+    let daemon = Daemon::start(tree.path());
     assert_eq!(daemon.read_text("ansi.log:raw"), log);
     assert!(
         daemon

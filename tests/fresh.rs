@@ -16,7 +16,7 @@ const ROUNDS: usize = 300;
 /// Changes the file 300 times and reads it after each change.
 fn rounds(mut change: impl FnMut(&Tree, &str)) {
     let tree = Tree::new().file("f.txt", "start\n");
-    let mut daemon = Daemon::start(tree.path());
+    let daemon = Daemon::start(tree.path());
     for round in 0..ROUNDS {
         let text = format!("round {round:03} {}\n", "x".repeat(round % 7));
         change(&tree, &text);
@@ -70,7 +70,7 @@ fn written_through_a_symlink_and_a_hard_link() {
 #[test]
 fn same_size_and_mtime_restored() {
     let tree = Tree::new().file("f.txt", "round 000\n");
-    let mut daemon = Daemon::start(tree.path());
+    let daemon = Daemon::start(tree.path());
     let long_ago = SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(1_000_000_000);
     let path = tree.join("f.txt");
     for round in 0..ROUNDS {
@@ -87,7 +87,7 @@ fn same_size_and_mtime_restored() {
 #[test]
 fn by_another_process() {
     let tree = Tree::new().file("f.txt", "start\n");
-    let mut daemon = Daemon::start(tree.path());
+    let daemon = Daemon::start(tree.path());
     let mut shell = Command::new("sh")
         .current_dir(tree.path())
         .stdin(Stdio::piped())
@@ -114,7 +114,7 @@ fn by_another_process() {
 #[test]
 fn gone_and_back_and_a_folder_in_between() {
     let tree = Tree::new();
-    let mut daemon = Daemon::start(tree.path());
+    let daemon = Daemon::start(tree.path());
     for round in 0..ROUNDS {
         let text = format!("round {round}\n");
         tree.write("f.txt", &text);
@@ -136,7 +136,7 @@ fn gone_and_back_and_a_folder_in_between() {
 fn warm_reads_are_hits_and_changes_are_counted() {
     let tree = Tree::new().file("f.txt", "one\n");
     let mut daemon = Daemon::start(tree.path());
-    let mut cache =
+    let cache =
         |daemon: &mut Daemon| daemon.read("f.txt").expect("a read")["details"]["cache"].clone();
     assert_eq!(cache(&mut daemon), "miss");
     assert_eq!(cache(&mut daemon), "hit");

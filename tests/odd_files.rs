@@ -19,7 +19,7 @@ fn fifos_sockets_and_devices() {
         .expect("mkfifo");
     assert!(made.success());
     let _socket = UnixListener::bind(tree.join("socket")).expect("a socket");
-    let mut daemon = Daemon::builder()
+    let daemon = Daemon::builder()
         .root(tree.path())
         .settings(json!({ "access": { "outsideWorkspace": "read" } }))
         .start();
@@ -70,7 +70,7 @@ fn unreadable_files_say_so() {
     fs::set_permissions(tree.join("secret.txt"), PermissionsExt::from_mode(0o000)).expect("mode");
     fs::set_permissions(tree.join("locked"), PermissionsExt::from_mode(0o000)).expect("mode");
     fs::set_permissions(tree.path(), PermissionsExt::from_mode(0o755)).expect("mode");
-    let mut daemon = Daemon::builder().root(tree.path()).ordinary_user().start();
+    let daemon = Daemon::builder().root(tree.path()).ordinary_user().start();
     for path in ["secret.txt", "locked/in.txt", "locked"] {
         let error = daemon.read(path).expect_err(path);
         assert_eq!(
@@ -93,7 +93,7 @@ fn unreadable_files_say_so() {
 fn a_file_and_a_folder_that_swap_places() {
     let tree = Tree::new().file("a", "file\n").file("other.txt", "x\n");
     fs::create_dir(tree.join("b")).expect("a folder");
-    let mut daemon = Daemon::start(tree.path());
+    let daemon = Daemon::start(tree.path());
     let stop = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
     let swapper = {
         let (stop, a, b, spare) = (
@@ -132,7 +132,7 @@ fn a_file_and_a_folder_that_swap_places() {
 #[test]
 fn a_file_that_grows_while_it_is_read_is_never_torn() {
     let tree = Tree::new().file("f.txt", "");
-    let mut daemon = Daemon::start(tree.path());
+    let daemon = Daemon::start(tree.path());
     let stop = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
     let writer = {
         let (stop, path, spare) = (stop.clone(), tree.join("f.txt"), tree.join("spare"));

@@ -19,7 +19,7 @@ fn wide_tree() -> Tree {
 #[test]
 fn a_cancelled_read_is_answered_before_any_slow_one_and_others_overtake() {
     let tree = wide_tree();
-    let mut daemon = Daemon::start(tree.path());
+    let daemon = Daemon::start(tree.path());
     let slow: Vec<_> = (0..50)
         .map(|n| daemon.request("agent/read", json!({ "path": format!("missing-{n}") })))
         .collect();
@@ -50,7 +50,7 @@ fn a_cancelled_read_is_answered_before_any_slow_one_and_others_overtake() {
 #[test]
 fn a_read_sees_the_settings_that_were_sent_before_it() {
     let tree = Tree::new().file("n.txt", numbered_lines(1, 50));
-    let mut daemon = Daemon::start(tree.path());
+    let daemon = Daemon::start(tree.path());
     let ids: Vec<_> = (0..200u64)
         .map(|round| {
             let limit = round % 40 + 1;

@@ -42,7 +42,7 @@ fn text_of(result: &Value) -> &str {
 #[test]
 fn a_range_is_given_its_context() {
     let tree = Tree::new().file("src/foo.ts", foo_ts());
-    let mut daemon = Daemon::start(tree.path());
+    let daemon = Daemon::start(tree.path());
     let result = daemon.read("src/foo.ts:50-52").expect("a read");
     assert_eq!(
         without_tag(text_of(&result)),
@@ -81,7 +81,7 @@ fn tags_of_the_vectors() {
         ("\u{feff}a\n", "9585"),
     ];
     let tree = Tree::new();
-    let mut daemon = Daemon::start(tree.path());
+    let daemon = Daemon::start(tree.path());
     for (index, (text, tag)) in vectors.iter().enumerate() {
         let name = format!("v{index}.txt");
         tree.write(&name, text);
@@ -94,8 +94,8 @@ fn tags_of_the_vectors() {
 #[test]
 fn two_texts_of_one_natural_tag_get_two_names() {
     let tree = Tree::new().file("a.txt", "line one 263\nline two 4471\n");
-    let mut daemon = Daemon::start(tree.path());
-    let mut tag = |text: &str| {
+    let daemon = Daemon::start(tree.path());
+    let tag = |text: &str| {
         tree.write("a.txt", text);
         let result = daemon.read("a.txt").expect("a read");
         result["details"]["hashline"]["tag"]
@@ -146,7 +146,7 @@ fn beyond_the_end_is_a_text_and_no_error() {
     let tree = Tree::new()
         .file("notes.txt", numbered_lines(1, 200))
         .file("empty.txt", "");
-    let mut daemon = Daemon::start(tree.path());
+    let daemon = Daemon::start(tree.path());
     let expected = "Line 900 is beyond the end of notes.txt (200 lines). Use :1 to read from the start, or :200 to read the last line.";
     for selector in ["900", "900-910", "900-901,1000"] {
         assert_eq!(daemon.read_text(&format!("notes.txt:{selector}")), expected);
@@ -168,7 +168,7 @@ fn limits_of_lines_and_bytes() {
         "wide.txt",
         (1..=5000).map(|n| format!("{n:062}\n")).collect::<String>(),
     );
-    let mut daemon = Daemon::start(tree.path());
+    let daemon = Daemon::start(tree.path());
     let many = daemon.read("many.txt").expect("a read");
     assert!(
         text_of(&many).ends_with(
@@ -207,7 +207,7 @@ fn limits_of_lines_and_bytes() {
 fn cut_rows_say_how_to_get_the_whole_line() {
     let long = "é".repeat(60_000);
     let tree = Tree::new().file("long.txt", format!("first\n{long}\nlast\n"));
-    let mut daemon = Daemon::start(tree.path());
+    let daemon = Daemon::start(tree.path());
     let result = daemon.read("long.txt").expect("a read");
     let row = format!("2:{}…", "é".repeat(2000));
     assert_eq!(
@@ -236,7 +236,7 @@ fn raw_is_the_files_own_text() {
     let tree = Tree::new()
         .file("mixed.txt", text)
         .file("many.txt", numbered_lines(1, 4000));
-    let mut daemon = Daemon::start(tree.path());
+    let daemon = Daemon::start(tree.path());
     assert_eq!(
         daemon.read_text("mixed.txt:raw"),
         text.trim_start_matches('\u{feff}')
@@ -293,7 +293,7 @@ fn numbered_and_plain_are_the_same_without_header_or_numbers() {
 #[test]
 fn display_content_when_wanted() {
     let tree = Tree::new().file("n.txt", numbered_lines(1, 9));
-    let mut daemon = Daemon::start(tree.path());
+    let daemon = Daemon::start(tree.path());
     let params = json!({ "path": "n.txt:3,4", "want": ["displayContent"] });
     let result = daemon.read_with(params).expect("a read");
     assert_eq!(
@@ -311,7 +311,7 @@ fn odd_names_in_headers_are_json_strings() {
         ("tab\there", "¶\"tab\\there\"#"),
     ];
     let tree = Tree::new();
-    let mut daemon = Daemon::start(tree.path());
+    let daemon = Daemon::start(tree.path());
     for (name, header) in names {
         tree.write(name, "x\n");
         let text = daemon.read_text(name);
@@ -322,7 +322,7 @@ fn odd_names_in_headers_are_json_strings() {
 #[test]
 fn without_edits_there_are_no_headers() {
     let tree = Tree::new().file("n.txt", "a\n");
-    let mut daemon = Daemon::builder()
+    let daemon = Daemon::builder()
         .root(tree.path())
         .settings(json!({ "edit": { "enabled": false } }))
         .start();
@@ -339,7 +339,7 @@ fn line_ends_of_every_kind() {
         .file("mixed.txt", "a\r\nb\nc\rd\n")
         .file("none.txt", "a")
         .file("odd.txt", "a\u{2028}b\u{85}c\x0bd\x0ce\n");
-    let mut daemon = Daemon::start(tree.path());
+    let daemon = Daemon::start(tree.path());
     let cases = [
         ("crlf.txt", "crlf", "1:a\n2:b", 2),
         ("cr.txt", "cr", "1:a\n2:b", 2),

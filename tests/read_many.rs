@@ -95,7 +95,7 @@ fn sessions_are_counted_bounded_and_closed() {
     }
     let status = |daemon: &mut Daemon| daemon.call("agent/status", Value::Null).expect("status");
     assert_eq!(status(&mut daemon)["sessions"], 256);
-    let mut close = |name: &str| {
+    let close = |name: &str| {
         daemon
             .call("agent/closeSession", json!({ "session": name }))
             .expect("closed")
@@ -109,7 +109,7 @@ fn sessions_are_counted_bounded_and_closed() {
 #[test]
 fn status_tells_what_is_held() {
     let tree = Tree::new().file("n.txt", numbered_lines(1, 1000));
-    let mut daemon = Daemon::builder()
+    let daemon = Daemon::builder()
         .root(tree.path())
         .settings(json!({ "memory": { "budgetBytes": 1_000_000 } }))
         .start();
@@ -135,7 +135,7 @@ fn status_tells_what_is_held() {
 #[test]
 fn memory_stays_within_its_budget() {
     let tree = Tree::new();
-    let mut daemon = Daemon::builder()
+    let daemon = Daemon::builder()
         .root(tree.path())
         .settings(json!({ "memory": { "budgetBytes": 4_000_000 } }))
         .start();

@@ -14,7 +14,7 @@ fn a_unique_ending_is_found_and_said() {
         .file(".gitignore", "/built/\n")
         .file("built/only_built.txt", "built\n")
         .file("node_modules/pkg/only_module.js", "m\n");
-    let mut daemon = Daemon::start(tree.path());
+    let daemon = Daemon::start(tree.path());
     assert_eq!(
         daemon.call("agent/status", json!({})).expect("status")["scans"],
         0
@@ -68,7 +68,7 @@ fn near_names_are_suggested() {
         .file("config.js", "")
         .file("src/MidName.ts", "")
         .file("README.md", "");
-    let mut daemon = Daemon::start(tree.path());
+    let daemon = Daemon::start(tree.path());
     let error = daemon.read("config.ts").expect_err("missing");
     assert_eq!(
         error.message,
@@ -103,7 +103,7 @@ fn variants_of_a_name_are_the_same_name() {
         .file("Capture d\u{2019}\u{e9}cran 10\u{202f}h.txt", "french\n")
         .file("sn\u{ed}mek.txt", "czech\n")
         .file("e\u{301}t\u{e9}/x.txt", "folder\n");
-    let mut daemon = Daemon::start(tree.path());
+    let daemon = Daemon::start(tree.path());
     for (asked, row) in [
         ("Capture d'e\u{301}cran 10 h.txt", "1:french"),
         ("sni\u{301}mek.txt", "1:czech"),
@@ -125,7 +125,7 @@ fn several_roots_are_tried_in_order_and_told_apart() {
     let two = Tree::new()
         .file("shared.txt", "two\n")
         .file("only2.txt", "2\n");
-    let mut daemon = Daemon::builder().root(one.path()).root(two.path()).start();
+    let daemon = Daemon::builder().root(one.path()).root(two.path()).start();
     let name = two
         .path()
         .file_name()
@@ -174,7 +174,7 @@ fn several_roots_are_tried_in_order_and_told_apart() {
 fn other_spellings_of_the_same_file() {
     let tree = Tree::new().file("src/a b.txt", "x\n");
     std::os::unix::fs::symlink("src", tree.join("alias")).expect("a link");
-    let mut daemon = Daemon::start(tree.path());
+    let daemon = Daemon::start(tree.path());
     let uri = format!("file://{}", tree.spelled("src/a%20b.txt"));
     for path in [
         "src/a b.txt",

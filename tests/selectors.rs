@@ -69,7 +69,7 @@ fn mistakes_are_named() {
 #[test]
 fn all_forms_select_the_same_lines() {
     let tree = Tree::new().file("n.txt", numbered_lines(1, 20));
-    let mut daemon = Daemon::start(tree.path());
+    let daemon = Daemon::start(tree.path());
     for form in ["3-5", "3..5", "3–5", "3…5", "3+3", "L3-L5", "L3+3", "l3-l5"] {
         let result = daemon.read(&format!("n.txt:{form}")).expect(form);
         assert_eq!(
@@ -98,7 +98,7 @@ fn a_literal_name_wins() {
         .file("log:raw", "raw by name\n")
         .file("dir:5/z.txt", "in a folder with a colon\n")
         .file("a:b", numbered_lines(1, 9));
-    let mut daemon = Daemon::start(tree.path());
+    let daemon = Daemon::start(tree.path());
     assert!(daemon.read_text("notes:12").contains("1:the literal file"));
     assert!(daemon.read_text("notes:13").contains("13:line 13"));
     assert_eq!(daemon.read_text("notes:12:raw"), "the literal file\n");
@@ -116,8 +116,8 @@ fn a_selector_apart_makes_the_path_literal() {
         .file("n.txt:2", "two\n")
         .file("a%20b.txt", "percent\n")
         .file("a b.txt", "space\n");
-    let mut daemon = Daemon::start(tree.path());
-    let mut read = |path: &str, selector: &str| {
+    let daemon = Daemon::start(tree.path());
+    let read = |path: &str, selector: &str| {
         daemon
             .read_with(json!({ "path": path, "selector": selector }))
             .map(|result| {

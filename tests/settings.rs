@@ -106,14 +106,14 @@ fn no_configuration_is_read_from_the_workspace() {
             ".vscode/settings.json",
             r#"{"pilcrow":{"access":{"deny":[]}}}"#,
         );
-    let mut daemon = Daemon::start(tree.path());
+    let daemon = Daemon::start(tree.path());
     assert_eq!(daemon.read(".env").expect_err("denied").kind(), "denied");
 }
 
 #[test]
 fn wrong_parameters_name_the_key() {
     let tree = Tree::new().file("n.txt", "x\n");
-    let mut daemon = Daemon::start(tree.path());
+    let daemon = Daemon::start(tree.path());
     let cases = [
         (json!({}), "path"),
         (json!({ "path": 5 }), "path"),
@@ -179,7 +179,7 @@ fn wrong_parameters_name_the_key() {
 #[test]
 fn initialize_says_what_there_is() {
     let tree = Tree::new();
-    let mut daemon = Daemon::builder()
+    let daemon = Daemon::builder()
         .root(tree.path())
         .capabilities(json!({ "general": { "positionEncodings": ["utf-16", "utf-8"] } }))
         .start();
