@@ -60,16 +60,19 @@ impl Search<'_> {
         if let Ok(Some(found)) = literal {
             return Ok(located(found, Selector::default()));
         }
-        let Some((colon, selector)) = Selector::split(path) else {
-            literal?;
-            self.refuse_mistyped_selector(path)?;
-            return self.further(path, Selector::default());
-        };
-        match self.scope.find_exact(&path[..colon])? {
-            Some(found) => Ok(located(found, selector)),
+        let splits = Selector::splits(path);
+        for (colon, selector) in &splits {
+            if let Some(found) = self.scope.find_exact(&path[..*colon])? {
+                return Ok(located(found, selector.clone()));
+            }
+        }
+        self.refuse_mistyped_selector(path)?;
+        // What exists nowhere is read with as much selector as there can be.
+        match splits.into_iter().next_back() {
+            Some((colon, selector)) => self.further(&path[..colon], selector),
             None => {
-                self.refuse_mistyped_selector(path)?;
-                self.further(&path[..colon], selector)
+                literal?;
+                self.further(path, Selector::default())
             }
         }
     }
