@@ -223,7 +223,7 @@ fn outside_can_be_allowed_and_roots_added() {
             .root(tree.path())
             .settings(json!({ "access": access }))
             .start();
-        let text = daemon.read_text(&outside.spelled("a.txt"));
+        let text = daemon.read_text(outside.spelled("a.txt"));
         assert!(
             text.starts_with(&format!("¶{}#", outside.spelled("a.txt"))),
             "{text}"

@@ -61,7 +61,6 @@ fn capabilities(utf8: bool) -> lsp::ServerCapabilities {
                 change_notifications: Some(lsp::OneOf::Left(true)),
             }),
             file_operations: None,
-            ..Default::default()
         }),
         experimental: Some(json!({ "pilcrow": {
             "protocol": PROTOCOL_VERSION,

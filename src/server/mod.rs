@@ -35,9 +35,12 @@ pub const METHODS: &[&str] = &[
 /// What the process around the server provides.
 pub struct Options {
     pub lifeline: Lifeline,
-    /// Called with the settings whenever they are set; returns where the log is written.
-    pub on_settings: Box<dyn Fn(&Settings) -> Result<String, String> + Send + Sync>,
+    pub on_settings: OnSettings,
 }
+
+/// Called with the settings whenever they are set; returns where the log is written, or why it
+/// cannot be.
+pub type OnSettings = Box<dyn Fn(&Settings) -> Result<String, String> + Send + Sync>;
 
 /// The server and the requests it will send to its client.
 pub fn build(options: Options) -> (Face, ClientSocket) {

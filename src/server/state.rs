@@ -17,7 +17,7 @@ use crate::rpc::Lifeline;
 use crate::task::{CancelToken, Lane, Work};
 use crate::workspace::Scope;
 
-use super::Options;
+use super::{OnSettings, Options};
 
 /// Places in the short lane: more than cores, since its jobs wait for the disk.
 const SHORT_PLACES: usize = 16;
@@ -97,7 +97,7 @@ pub struct State {
     pub log: Mutex<Option<String>>,
     /// `shutdown` was answered: the process may end well.
     pub shut_down: AtomicBool,
-    on_settings: Box<dyn Fn(&Settings) -> Result<String, String> + Send + Sync>,
+    on_settings: OnSettings,
     short: Lane,
     long: Lane,
 }
