@@ -8,8 +8,10 @@ mod frames;
 mod fresh;
 #[cfg(unix)]
 mod lifecycle;
+mod notices;
 mod odd_files;
 mod order;
+mod overlays;
 mod paging;
 mod read_forms;
 mod read_many;
