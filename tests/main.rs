@@ -8,6 +8,7 @@ mod frames;
 mod fresh;
 #[cfg(unix)]
 mod lifecycle;
+mod memory;
 mod notices;
 mod odd_files;
 mod order;

@@ -271,6 +271,18 @@ fn positions_count_as_was_agreed() {
 }
 
 #[test]
+fn half_an_emoji_does_not_lose_the_document() {
+    let tree = Tree::new();
+    let daemon = Daemon::start(tree.path());
+    open(&daemon, "untitled:e", 1, "ab\n");
+    let half = r#"{"jsonrpc":"2.0","method":"textDocument/didChange","params":{"textDocument":{"uri":"untitled:e","version":2},"contentChanges":[{"range":{"start":{"line":0,"character":1},"end":{"line":0,"character":1}},"text":"\ud83d"}]}}"#;
+    daemon.send_raw(format!("Content-Length: {}\r\n\r\n{half}", half.len()).as_bytes());
+    assert_eq!(raw(&daemon, "untitled:e"), "a\u{fffd}b\n");
+    change(&daemon, "untitled:e", 3, &[replace((0, 1), (0, 2), "😀")]);
+    assert_eq!(raw(&daemon, "untitled:e"), "a😀b\n");
+}
+
+#[test]
 fn a_read_sees_every_change_before_it() {
     let tree = Tree::new().file("slow/x.txt", "");
     for folder in 0..100 {
