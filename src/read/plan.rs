@@ -14,6 +14,7 @@ use crate::session::{Sessions, Version};
 use crate::task::Work;
 use crate::text::encoding_for_label;
 use crate::view::dialect::{self, Body, Dialect, Request, View};
+use crate::view::excerpt::Lines;
 use crate::view::window::{self, Limits, Spent, Window};
 use crate::view::{Budget, LineSet, Style};
 use crate::workspace::{Scope, Via};
@@ -176,6 +177,8 @@ impl Reader {
         let means = Means {
             scope,
             buffers: &self.buffers,
+            selector: &located.selector,
+            limits: ask.limits(),
             lane,
             work,
         };
@@ -245,7 +248,7 @@ impl Reader {
     /// Appends the facts: this text has this name, and these of its lines were shown.
     fn record(&self, ask: &Ask, opened: &Opened, window: &Window) -> Option<Version> {
         let snapshot = opened.snapshot.as_ref().filter(|_| ask.editable)?;
-        let text = &opened.document.text;
+        let text = opened.document.text.whole()?;
         let version = self
             .sessions
             .record(&snapshot.document, text, snapshot.fingerprint);
@@ -258,13 +261,13 @@ impl Reader {
 
 /// The text of the window with its own line ends; a line that was cut stands as it was cut.
 fn raw_text(opened: &Opened, window: &Window) -> String {
-    let text = &opened.document.text;
+    let lines = Lines::from(&opened.document.text);
     let mut raw = String::new();
     for block in &window.blocks {
         match &block.rows[..] {
             [row] if row.total_chars.is_some() => raw.push_str(&row.text),
             [first, .., last] | [first @ last] => {
-                raw.push_str(&text.raw_lines(first.number as usize - 1, last.number as usize));
+                raw.push_str(&lines.raw(first.number, last.number));
             }
             [] => {}
         }
@@ -281,9 +284,11 @@ fn details(ask: &Ask, prepared: &Prepared, window: &Window, limits: &Limits) -> 
             to: to.clone(),
         });
     }
-    more.shown = Some(window.whole_lines());
+    // Rows counted from the end have no line numbers yet: nothing that names a line can be said.
+    let numbered = !window.is_from_end();
+    more.shown = numbered.then(|| window.whole_lines());
     let cut_lines = window.cut_lines();
-    more.cut_lines = (!cut_lines.is_empty()).then_some(cut_lines);
+    more.cut_lines = (numbered && !cut_lines.is_empty()).then_some(cut_lines);
     more.truncation = window.stop.as_ref().map(|stop| Truncation {
         reason: stop.reason,
         next_selector: stop.next_selector.clone(),
@@ -294,7 +299,7 @@ fn details(ask: &Ask, prepared: &Prepared, window: &Window, limits: &Limits) -> 
             total: more.total_lines,
         });
     }
-    if ask.display_content {
+    if ask.display_content && numbered {
         let rows: Vec<&str> = window.rows().map(|row| row.text.as_ref()).collect();
         more.display_content = Some(DisplayContent {
             text: rows.join("\n"),

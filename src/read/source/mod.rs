@@ -1,18 +1,20 @@
 //! Sources: one file for each kind of resource, each of which turns what was found into a document; a source never decides what is shown.
 
 mod directory;
+mod huge;
 mod text;
 
 use std::path::Path;
 
 use encoding_rs::Encoding;
 
-use crate::buffer::{Detour, Lane, Store};
+use crate::buffer::{Detour, Lane, MAX_BUFFER_BYTES, Store};
 use crate::hashline::tag::Fingerprint;
 use crate::protocol::Refusal;
 use crate::session;
 use crate::task::Work;
-use crate::view::Document;
+use crate::view::window::Limits;
+use crate::view::{Document, Selector};
 use crate::workspace::{FileType, Handle, Scope};
 
 /// A document, and the snapshot it is of where it can be edited.
@@ -34,6 +36,9 @@ pub struct Snapshot {
 pub struct Means<'a> {
     pub scope: &'a Scope,
     pub buffers: &'a Store,
+    /// What of it will be shown at most: files too large to hold are read only so far.
+    pub selector: &'a Selector,
+    pub limits: Limits,
     pub lane: Lane,
     pub work: &'a Work,
 }
@@ -47,6 +52,9 @@ pub fn open(
 ) -> Result<Opened, Detour> {
     match handle.file_type() {
         FileType::Directory => directory::open(handle, spelled, means),
+        FileType::Regular if handle.stamp().size > MAX_BUFFER_BYTES => {
+            huge::open(handle, spelled, encoding, means)
+        }
         FileType::Regular => text::open(
             handle,
             spelled,

@@ -25,7 +25,7 @@ pub fn open(
         kind: ResourceKind::File,
         style: Style::Lines,
         source: path.clone(),
-        text: buffer.text.clone(),
+        text: buffer.text.clone().into(),
         cache,
         notices: lossy_notice(&buffer).into_iter().collect(),
         details: MoreDetails {
