@@ -6,6 +6,7 @@ mod command_line;
 mod encodings;
 mod frames;
 mod fresh;
+mod huge;
 #[cfg(unix)]
 mod lifecycle;
 mod memory;

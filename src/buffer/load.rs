@@ -146,14 +146,8 @@ impl Store {
             self.counts.stale_avoided.fetch_add(1, Ordering::Relaxed);
         }
         let total_bytes = read.bytes.len() as u64;
-        let decoded = decode(&read.bytes, declared.for_bytes(&read.bytes)).map_err(
-            |NotText::Binary { what }| Refusal::Binary {
-                path: spelled.to_owned(),
-                what,
-                instead: "If it is text after all, name its encoding with the encoding parameter."
-                    .to_owned(),
-            },
-        )?;
+        let decoded = decode(&read.bytes, declared.for_bytes(&read.bytes))
+            .map_err(|NotText::Binary { what }| Refusal::not_text(spelled, what))?;
         let buffer = Arc::new(Buffer {
             text: decoded.text,
             encoding: decoded.encoding,

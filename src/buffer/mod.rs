@@ -1,6 +1,7 @@
 //! Warm text: what files held when they were last looked at; no buffer is ever served without a `stat` in this very request.
 
 mod change_log;
+mod huge;
 mod load;
 mod overlay;
 
@@ -18,6 +19,7 @@ use crate::text::{Confidence, Text};
 use crate::workspace::{RealPath, Stamp};
 
 pub use change_log::Place;
+pub use huge::{Asked, Excerpted, Head};
 pub use load::{Detour, Lane, Words};
 pub use overlay::{Change, DocumentKey, Overlay, Overlays};
 
@@ -81,6 +83,8 @@ pub struct Loaded {
 /// The warm buffers, bounded by bytes. Shared by all sessions.
 pub struct Store {
     buffers: Bounded<RealPath, Arc<Buffer>, ByBytes>,
+    /// Line indexes of files too large to hold.
+    huge: huge::Shelf,
     /// Encodings that callers declared, for the files they declared them for.
     declared: Bounded<RealPath, &'static Encoding>,
     budget: AtomicU64,
@@ -92,6 +96,16 @@ struct Counts {
     hits: AtomicU64,
     misses: AtomicU64,
     stale_avoided: AtomicU64,
+}
+
+impl Counts {
+    fn count(&self, cache: Cache) {
+        let counter = match cache {
+            Cache::Hit => &self.hits,
+            Cache::Miss => &self.misses,
+        };
+        counter.fetch_add(1, Ordering::Relaxed);
+    }
 }
 
 /// What a store holds and did, for `agent/status`.
@@ -122,6 +136,7 @@ impl Store {
     pub fn new(budget: u64) -> Store {
         Store {
             buffers: Bounded::with_weighter(1024, budget, ByBytes),
+            huge: huge::Shelf::default(),
             declared: Bounded::new(DECLARED_ENTRIES),
             budget: AtomicU64::new(budget),
             counts: Counts::default(),
@@ -136,9 +151,10 @@ impl Store {
     }
 
     pub fn status(&self) -> StoreStatus {
+        let (indexes, index_bytes) = self.huge.status();
         StoreStatus {
-            count: self.buffers.len(),
-            bytes: self.buffers.weight(),
+            count: self.buffers.len() + indexes,
+            bytes: self.buffers.weight() + index_bytes,
             budget_bytes: self.budget.load(Ordering::Relaxed),
             hits: self.counts.hits.load(Ordering::Relaxed),
             misses: self.counts.misses.load(Ordering::Relaxed),

@@ -78,7 +78,9 @@ pub struct Hashline {
 pub struct CutLine {
     pub line: u64,
     pub shown_chars: u64,
-    pub total_chars: u64,
+    /// Absent for a line so long that nobody counted to its end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub total_chars: Option<u64>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]

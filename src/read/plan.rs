@@ -14,8 +14,9 @@ use crate::session::{self, Actor, Form, Notice, Sessions, Site, Version};
 use crate::task::Work;
 use crate::text::encoding_for_label;
 use crate::view::dialect::{self, Body, Dialect, Request, View};
+use crate::view::excerpt::Lines;
 use crate::view::window::{self, Limits, Spent, Window};
-use crate::view::{Budget, LineSet, Style};
+use crate::view::{Budget, LineSet, Selector, Style};
 use crate::workspace::{Found, Scope, Via};
 
 use super::source::{self, Means, Opened};
@@ -178,6 +179,8 @@ impl Reader {
             scope,
             overlays,
             buffers: &self.buffers,
+            selector: &located.selector,
+            limits: ask.limits(),
             lane,
             work,
         };
@@ -264,7 +267,7 @@ impl Reader {
         name: &str,
     ) -> Option<(Version, Vec<Notice>)> {
         let snapshot = opened.snapshot.as_ref().filter(|_| ask.editable)?;
-        let current = snapshot.current(&opened.document.text);
+        let current = snapshot.current(opened.document.text.whole()?);
         let document = &snapshot.document;
         let (version, notices) = self.sessions.record(document, &current, &snapshot.actor);
         let shown: LineSet = window.whole_lines().into_iter().collect();
@@ -297,6 +300,8 @@ impl Reader {
                         scope,
                         overlays,
                         buffers: &self.buffers,
+                        selector: &Selector::default(),
+                        limits: Limits::one_line(),
                         lane,
                         work,
                     };
@@ -321,7 +326,10 @@ impl Reader {
         if !self.sessions.is_known(&snapshot.document) {
             return Ok(Vec::new());
         }
-        let current = snapshot.current(&opened.document.text);
+        let Some(text) = opened.document.text.whole() else {
+            return Ok(Vec::new());
+        };
+        let current = snapshot.current(text);
         let recorded = self
             .sessions
             .record(&snapshot.document, &current, &Actor::Editor);
@@ -331,13 +339,13 @@ impl Reader {
 
 /// The text of the window with its own line ends; a line that was cut stands as it was cut.
 fn raw_text(opened: &Opened, window: &Window) -> String {
-    let text = &opened.document.text;
+    let lines = Lines::from(&opened.document.text);
     let mut raw = String::new();
     for block in &window.blocks {
         match &block.rows[..] {
             [row] if row.total_chars.is_some() => raw.push_str(&row.text),
             [first, .., last] | [first @ last] => {
-                raw.push_str(&text.raw_lines(first.number as usize - 1, last.number as usize));
+                raw.push_str(&lines.raw(first.number, last.number));
             }
             [] => {}
         }
@@ -358,9 +366,11 @@ fn details(ask: &Ask, prepared: &Prepared, window: &Window, limits: &Limits) -> 
             to: to.clone(),
         });
     }
-    more.shown = Some(window.whole_lines());
+    // Rows counted from the end have no line numbers yet: nothing that names a line can be said.
+    let numbered = !window.is_from_end();
+    more.shown = numbered.then(|| window.whole_lines());
     let cut_lines = window.cut_lines();
-    more.cut_lines = (!cut_lines.is_empty()).then_some(cut_lines);
+    more.cut_lines = (numbered && !cut_lines.is_empty()).then_some(cut_lines);
     more.truncation = window.stop.as_ref().map(|stop| Truncation {
         reason: stop.reason,
         next_selector: stop.next_selector.clone(),
@@ -371,7 +381,7 @@ fn details(ask: &Ask, prepared: &Prepared, window: &Window, limits: &Limits) -> 
             total: more.total_lines,
         });
     }
-    if ask.display_content {
+    if ask.display_content && numbered {
         let rows: Vec<&str> = window.rows().map(|row| row.text.as_ref()).collect();
         more.display_content = Some(DisplayContent {
             text: rows.join("\n"),

@@ -2,11 +2,14 @@
 
 pub mod dialect;
 pub mod document;
+pub mod excerpt;
 pub mod lines;
 pub mod selector;
+pub mod size;
 pub mod window;
 
 pub use document::{Document, Style};
+pub use excerpt::{Content, Excerpt};
 pub use lines::LineSet;
 pub use selector::Selector;
 

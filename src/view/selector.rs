@@ -3,6 +3,7 @@
 use crate::protocol::read::LineSpan;
 
 use super::LineSet;
+use super::excerpt::from_end;
 
 /// One piece of a selector. Lines are 1-indexed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -141,7 +142,10 @@ pub fn continuation(left: &[LineSpan], to_end: bool, raw: bool) -> String {
         })
         .collect();
     if to_end && let (Some(last), Some(span)) = (pieces.last_mut(), left.last()) {
-        *last = format!("{}-", span.start);
+        *last = match from_end(span.start) {
+            Some(count) => format!("-{count}"),
+            None => format!("{}-", span.start),
+        };
     } else if let [only] = left {
         // A single `A-B` would be given context rows, a lone `A` is open-ended; a list is exact.
         pieces = match only.start == only.end {

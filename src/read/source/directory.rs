@@ -38,7 +38,7 @@ pub fn open(handle: &Handle, spelled: &str, means: Means) -> Result<Opened, Deto
             kind: ResourceKind::Directory,
             style: Style::Listing,
             source: path.clone(),
-            text: Text::new(&rows),
+            text: Text::new(&rows).into(),
             cache: Cache::Miss,
             notices: Vec::new(),
             details: MoreDetails {

@@ -2,6 +2,7 @@
 
 mod directory;
 pub mod editor;
+mod huge;
 mod text;
 
 use std::path::Path;
@@ -15,7 +16,8 @@ use crate::protocol::Refusal;
 use crate::session::{self, Actor, Current};
 use crate::task::Work;
 use crate::text::Text;
-use crate::view::Document;
+use crate::view::window::Limits;
+use crate::view::{Document, Selector};
 use crate::workspace::{FileType, Handle, Scope};
 
 /// A document, and the snapshot it is of where it can be edited.
@@ -56,6 +58,9 @@ pub struct Means<'a> {
     pub scope: &'a Scope,
     pub overlays: &'a Overlays,
     pub buffers: &'a Store,
+    /// What of it will be shown at most: files too large to hold are read only so far.
+    pub selector: &'a Selector,
+    pub limits: Limits,
     pub lane: Lane,
     pub work: &'a Work,
 }

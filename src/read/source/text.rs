@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use encoding_rs::Encoding;
 
-use crate::buffer::{Buffer, Detour, Loaded, Overlay, Words};
+use crate::buffer::{Buffer, Detour, Loaded, MAX_BUFFER_BYTES, Overlay, Words};
 use crate::protocol::Refusal;
 use crate::protocol::read::{MoreDetails, Origin, ResourceKind};
 use crate::session::{self, Actor, Form, Site};
@@ -12,7 +12,7 @@ use crate::text::label;
 use crate::view::{Document, Style};
 use crate::workspace::Handle;
 
-use super::{Means, Opened, Snapshot, editor, file_uri};
+use super::{Means, Opened, Snapshot, editor, file_uri, huge};
 
 /// The text of a regular file as a document, with the identity of its snapshot: the editor's where
 /// that has unsaved changes, else the disk's.
@@ -26,6 +26,9 @@ pub fn open(
     let said = overlay.and_then(|overlay| overlay.client_says_dirty());
     if let (Some(overlay), Some(true)) = (overlay, said) {
         return Ok(editor::of_file(overlay, handle.real(), None));
+    }
+    if handle.stamp().size > MAX_BUFFER_BYTES {
+        return huge::open(handle, spelled, declared, means);
     }
     let words = Words {
         declared,
@@ -57,7 +60,7 @@ fn of_disk(handle: &Handle, overlay: Option<&Arc<Overlay>>, loaded: Loaded) -> O
         kind: ResourceKind::File,
         style: Style::Lines,
         source: path.clone(),
-        text: buffer.text.clone(),
+        text: buffer.text.clone().into(),
         cache,
         notices: lossy_notice(&buffer).into_iter().collect(),
         details: MoreDetails {

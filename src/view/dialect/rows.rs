@@ -4,9 +4,11 @@ use std::borrow::Cow;
 use std::fmt::Write;
 
 use crate::protocol::params::Fields;
-use crate::protocol::read::{ContentBlock, CutReason};
+use crate::protocol::read::{ContentBlock, CutLine, CutReason, LineSpan};
 use crate::protocol::{Refusal, Settings};
+use crate::view::excerpt::from_end;
 use crate::view::selector::Selector;
+use crate::view::size::file_size;
 use crate::view::window::{Limits, Window, count_lines};
 use crate::view::{Budget, Style, Target};
 
@@ -130,7 +132,10 @@ impl Rows {
             }
             for row in &block.rows {
                 if self.numbers && view.style == Style::Lines {
-                    push_number(text, row.number);
+                    if from_end(row.number).is_some() {
+                        text.push('-');
+                    }
+                    push_number(text, from_end(row.number).unwrap_or(row.number));
                     text.push(':');
                 }
                 text.push_str(&row.text);
@@ -187,18 +192,7 @@ fn write_footers(view: &View, text: &mut String) {
     }
     let cut = window.cut_lines();
     for line in cut.iter().take(CUT_FOOTERS) {
-        let _ = match window.raw {
-            true => writeln!(
-                text,
-                "[Line {} cut at {} of {} characters (1 MiB limit)]",
-                line.line, line.shown_chars, line.total_chars
-            ),
-            false => writeln!(
-                text,
-                "[Line {} cut at {} of {} characters. Use :{}-{}:raw for the whole line]",
-                line.line, line.shown_chars, line.total_chars, line.line, line.line
-            ),
-        };
+        let _ = writeln!(text, "[{}]", cut_footer(line, window.raw));
     }
     if cut.len() > CUT_FOOTERS {
         let _ = writeln!(
@@ -218,10 +212,7 @@ fn showing(window: &Window, view: &View) -> Option<String> {
         (None, Some(next)) if !window.raw => next,
         _ => return None,
     };
-    let spans: Vec<String> = window
-        .spans()
-        .map(|span| format!("{}-{}", span.start, span.end))
-        .collect();
+    let spans: Vec<String> = window.spans().map(span_text).collect();
     let limit = match &window.stop {
         Some(stop) if stop.reason == CutReason::Bytes => {
             format!(" ({} limit)", count_bytes(view.byte_limit))
@@ -231,8 +222,45 @@ fn showing(window: &Window, view: &View) -> Option<String> {
     Some(format!(
         "Showing lines {} of {}{limit}. Use :{next} to continue",
         spans.join(","),
-        window.total_lines
+        match window.uncounted_bytes {
+            Some(bytes) => file_size(bytes),
+            None => window.total_lines.to_string(),
+        }
     ))
+}
+
+/// `100-150`; `-50 to -21` where lines are counted from the end.
+fn span_text(span: LineSpan) -> String {
+    match (from_end(span.start), from_end(span.end)) {
+        (Some(start), Some(end)) => format!("-{start} to -{end}"),
+        _ => format!("{}-{}", span.start, span.end),
+    }
+}
+
+fn cut_footer(line: &CutLine, raw: bool) -> String {
+    let (number, whole) = match from_end(line.line) {
+        // No selector names a single line from the end; this one begins with it.
+        Some(distance) => (format!("-{distance}"), format!("-{distance}:raw")),
+        None => (
+            line.line.to_string(),
+            format!("{}-{}:raw", line.line, line.line),
+        ),
+    };
+    let limit = if raw { " (1 MiB limit)" } else { "" };
+    match line.total_chars {
+        None => format!(
+            "Line {number} cut at {} characters{limit}; it is longer than 64 MiB",
+            line.shown_chars
+        ),
+        Some(total) if raw => format!(
+            "Line {number} cut at {} of {total} characters{limit}",
+            line.shown_chars
+        ),
+        Some(total) => format!(
+            "Line {number} cut at {} of {total} characters. Use :{whole} for the whole line",
+            line.shown_chars
+        ),
+    }
 }
 
 /// A budget in words: `50 KiB`, `1 MiB`, `1000 bytes`.
