@@ -14,10 +14,11 @@ use crate::session::{Sessions, Version};
 use crate::task::Work;
 use crate::text::encoding_for_label;
 use crate::view::dialect::{self, Body, Dialect, Request, View};
-use crate::view::window::{self, Limits, Spent, Window};
+use crate::view::window::{Limits, Spent, Window};
 use crate::view::{Budget, LineSet, Style};
 use crate::workspace::{Scope, Via};
 
+use super::look::{Look, Wanted};
 use super::source::{self, Means, Opened};
 use super::target::{Located, locate};
 
@@ -139,6 +140,7 @@ fn wants_display_content(fields: Fields) -> Result<bool, Refusal> {
 pub struct Prepared {
     located: Located,
     opened: Opened,
+    wanted: Wanted,
 }
 
 /// The warm state that reads share.
@@ -174,6 +176,7 @@ impl Reader {
         let target = &ask.request.target;
         let located = locate(target, scope, lane, work)?;
         let means = Means {
+            display: &located.found.display,
             scope,
             buffers: &self.buffers,
             lane,
@@ -181,48 +184,56 @@ impl Reader {
         };
         let handle = &located.found.handle;
         let opened = source::open(handle, target.as_written(), ask.encoding, means)?;
-        if located.selector.conflicts {
-            return Err(Refusal::Unsupported {
-                path: Some(target.as_written().to_owned()),
-                message: ":conflicts is not available in this version. Read the lines instead."
-                    .to_owned(),
-            }
-            .into());
-        }
-        Ok(Prepared { located, opened })
+        let (document, selector) = (&opened.document, &located.selector);
+        let wanted = Wanted::of(document, selector, target.as_written(), lane, work)?;
+        Ok(Prepared {
+            located,
+            opened,
+            wanted,
+        })
     }
 
     /// What a read would take if it alone had the whole of a shared budget.
     pub fn demand(&self, ask: &Ask, prepared: &Prepared, shared: Budget) -> Spent {
-        let text = &prepared.opened.document.text;
         let limits = ask.limits().at_most(shared);
-        window::open(text, &prepared.located.selector, &limits).spent
+        let Prepared { opened, wanted, .. } = prepared;
+        wanted.look(&opened.document, &limits).window().spent
     }
 
     /// Opens the window, records what it shows, and writes it down. `share` is the part of a
     /// budget shared with other reads, if there is one.
     pub fn finish(&self, ask: &Ask, prepared: &Prepared, share: Option<Budget>) -> ReadResult {
-        let Prepared { located, opened } = prepared;
+        let Prepared {
+            located,
+            opened,
+            wanted,
+        } = prepared;
         let document = &opened.document;
         let limits = match share {
             Some(share) => ask.limits().at_most(share),
             None => ask.limits(),
         };
-        let window = window::open(&document.text, &located.selector, &limits);
-        let version = self.record(ask, opened, &window);
+        let look = wanted.look(document, &limits);
+        let window = look.window();
+        let version = self.record(ask, opened, &look);
         let name = located.found.display.as_str();
         let tag = version.as_ref().map(|version| version.tag.to_string());
-        let raw = window.raw.then(|| raw_text(opened, &window));
+        let raw = window.raw.then(|| raw_text(opened, window));
         let written = ask.dialect.write(&View {
             understood: &located.understood,
             header: tag.as_deref().map(|tag| (name, tag)),
             name,
             style: document.style,
-            window: &window,
+            window,
             byte_limit: limits.budget.bytes,
-            body: raw.as_deref().map_or(Body::Rows, Body::Raw),
+            conflicts: look.conflicts_to_mention(document),
+            body: match (&look, &raw) {
+                (Look::Conflicts(sheet), _) => Body::Conflicts(sheet),
+                (Look::Window(_), Some(raw)) => Body::Raw(raw),
+                (Look::Window(_), None) => Body::Rows,
+            },
         });
-        let mut more = details(ask, prepared, &window, &limits);
+        let mut more = details(ask, prepared, &look, &limits);
         more.native = written.native;
         more.hashline = tag.map(|tag| Hashline {
             path: name.to_owned(),
@@ -243,13 +254,15 @@ impl Reader {
     }
 
     /// Appends the facts: this text has this name, and these of its lines were shown.
-    fn record(&self, ask: &Ask, opened: &Opened, window: &Window) -> Option<Version> {
-        let snapshot = opened.snapshot.as_ref().filter(|_| ask.editable)?;
+    fn record(&self, ask: &Ask, opened: &Opened, look: &Look) -> Option<Version> {
+        let is_text = !look.is_empty_sheet();
+        let snapshot = opened.snapshot.as_ref();
+        let snapshot = snapshot.filter(|_| ask.editable && is_text)?;
         let text = &opened.document.text;
         let version = self
             .sessions
             .record(&snapshot.document, text, snapshot.fingerprint);
-        let shown: LineSet = window.whole_lines().into_iter().collect();
+        let shown: LineSet = look.whole_lines().into_iter().collect();
         self.sessions
             .show(&ask.session, &snapshot.document, &version, &shown);
         Some(version)
@@ -272,7 +285,8 @@ fn raw_text(opened: &Opened, window: &Window) -> String {
     raw
 }
 
-fn details(ask: &Ask, prepared: &Prepared, window: &Window, limits: &Limits) -> MoreDetails {
+fn details(ask: &Ask, prepared: &Prepared, look: &Look, limits: &Limits) -> MoreDetails {
+    let window = look.window();
     let document = &prepared.opened.document;
     let mut more = document.details.clone();
     if let Via::Suffix { from, to } = &prepared.located.found.via {
@@ -281,7 +295,7 @@ fn details(ask: &Ask, prepared: &Prepared, window: &Window, limits: &Limits) -> 
             to: to.clone(),
         });
     }
-    more.shown = Some(window.whole_lines());
+    more.shown = Some(look.whole_lines());
     let cut_lines = window.cut_lines();
     more.cut_lines = (!cut_lines.is_empty()).then_some(cut_lines);
     more.truncation = window.stop.as_ref().map(|stop| Truncation {

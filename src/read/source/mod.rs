@@ -32,6 +32,8 @@ pub struct Snapshot {
 /// What a source may use.
 #[derive(Debug, Clone, Copy)]
 pub struct Means<'a> {
+    /// How what was found is called in headers.
+    pub display: &'a str,
     pub scope: &'a Scope,
     pub buffers: &'a Store,
     pub lane: Lane,
