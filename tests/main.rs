@@ -3,6 +3,10 @@
 mod access;
 mod client;
 mod command_line;
+#[cfg(unix)]
+mod conflicts;
+#[cfg(unix)]
+mod directory;
 mod encodings;
 mod frames;
 mod fresh;

@@ -15,10 +15,11 @@ use crate::task::Work;
 use crate::text::encoding_for_label;
 use crate::view::dialect::{self, Body, Dialect, Request, View};
 use crate::view::excerpt::Lines;
-use crate::view::window::{self, Limits, Spent, Window};
+use crate::view::window::{Limits, Spent, Window};
 use crate::view::{Budget, LineSet, Selector, Style};
 use crate::workspace::{Found, Scope, Via};
 
+use super::look::{Look, Wanted};
 use super::source::{self, Means, Opened};
 use super::target::{Located, Spot, locate};
 
@@ -140,6 +141,7 @@ fn wants_display_content(fields: Fields) -> Result<bool, Refusal> {
 pub struct Prepared {
     located: Located,
     opened: Opened,
+    wanted: Wanted,
 }
 
 /// The warm state that reads share.
@@ -176,6 +178,7 @@ impl Reader {
         let target = &ask.request.target;
         let located = locate(target, scope, overlays, lane, work)?;
         let means = Means {
+            display: located.display(),
             scope,
             overlays,
             buffers: &self.buffers,
@@ -190,22 +193,20 @@ impl Reader {
             }
             Spot::InEditor(overlay, _) => source::editor::unsaved(overlay),
         };
-        if located.selector.conflicts {
-            return Err(Refusal::Unsupported {
-                path: Some(target.as_written().to_owned()),
-                message: ":conflicts is not available in this version. Read the lines instead."
-                    .to_owned(),
-            }
-            .into());
-        }
-        Ok(Prepared { located, opened })
+        let (document, selector) = (&opened.document, &located.selector);
+        let wanted = Wanted::of(document, selector, target.as_written(), lane, work)?;
+        Ok(Prepared {
+            located,
+            opened,
+            wanted,
+        })
     }
 
     /// What a read would take if it alone had the whole of a shared budget.
     pub fn demand(&self, ask: &Ask, prepared: &Prepared, shared: Budget) -> Spent {
-        let text = &prepared.opened.document.text;
         let limits = ask.limits().at_most(shared);
-        window::open(text, &prepared.located.selector, &limits).spent
+        let Prepared { opened, wanted, .. } = prepared;
+        wanted.look(&opened.document, &limits).window().spent
     }
 
     /// Opens the window, records what it shows, and writes it down. `share` is the part of a
@@ -217,27 +218,37 @@ impl Reader {
         prepared: &Prepared,
         share: Option<Budget>,
     ) -> (ReadResult, Vec<Notice>) {
-        let Prepared { located, opened } = prepared;
+        let Prepared {
+            located,
+            opened,
+            wanted,
+        } = prepared;
         let document = &opened.document;
         let limits = match share {
             Some(share) => ask.limits().at_most(share),
             None => ask.limits(),
         };
-        let window = window::open(&document.text, &located.selector, &limits);
+        let look = wanted.look(document, &limits);
+        let window = look.window();
         let name = located.display();
-        let (version, notices) = self.record(ask, opened, &window, name).unzip();
+        let (version, notices) = self.record(ask, opened, &look, name).unzip();
         let tag = version.as_ref().map(|version| version.tag.to_string());
-        let raw = window.raw.then(|| raw_text(opened, &window));
+        let raw = window.raw.then(|| raw_text(opened, window));
         let written = ask.dialect.write(&View {
             understood: &located.understood,
             header: tag.as_deref().map(|tag| (name, tag)),
             name,
             style: document.style,
-            window: &window,
+            window,
             byte_limit: limits.budget.bytes,
-            body: raw.as_deref().map_or(Body::Rows, Body::Raw),
+            conflicts: look.conflicts_to_mention(document),
+            body: match (&look, &raw) {
+                (Look::Conflicts(sheet), _) => Body::Conflicts(sheet),
+                (Look::Window(_), Some(raw)) => Body::Raw(raw),
+                (Look::Window(_), None) => Body::Rows,
+            },
         });
-        let mut more = details(ask, prepared, &window, &limits);
+        let mut more = details(ask, prepared, &look, &limits);
         more.native = written.native;
         more.hashline = tag.map(|tag| Hashline {
             path: name.to_owned(),
@@ -263,14 +274,16 @@ impl Reader {
         &self,
         ask: &Ask,
         opened: &Opened,
-        window: &Window,
+        look: &Look,
         name: &str,
     ) -> Option<(Version, Vec<Notice>)> {
-        let snapshot = opened.snapshot.as_ref().filter(|_| ask.editable)?;
+        let is_text = !look.is_empty_sheet();
+        let snapshot = opened.snapshot.as_ref();
+        let snapshot = snapshot.filter(|_| ask.editable && is_text)?;
         let current = snapshot.current(opened.document.text.whole()?);
         let document = &snapshot.document;
         let (version, notices) = self.sessions.record(document, &current, &snapshot.actor);
-        let shown: LineSet = window.whole_lines().into_iter().collect();
+        let shown: LineSet = look.whole_lines().into_iter().collect();
         self.sessions
             .show(&ask.session, document, &version, &shown, name);
         // What this very answer shows is no news to its reader.
@@ -297,6 +310,7 @@ impl Reader {
             (DocumentKey::File(path), overlay) => match (scope.open(path), overlay) {
                 (Ok(handle), _) => {
                     let means = Means {
+                        display: "",
                         scope,
                         overlays,
                         buffers: &self.buffers,
@@ -353,7 +367,8 @@ fn raw_text(opened: &Opened, window: &Window) -> String {
     raw
 }
 
-fn details(ask: &Ask, prepared: &Prepared, window: &Window, limits: &Limits) -> MoreDetails {
+fn details(ask: &Ask, prepared: &Prepared, look: &Look, limits: &Limits) -> MoreDetails {
+    let window = look.window();
     let document = &prepared.opened.document;
     let mut more = document.details.clone();
     if let Spot::OnDisk(Found {
@@ -368,7 +383,7 @@ fn details(ask: &Ask, prepared: &Prepared, window: &Window, limits: &Limits) -> 
     }
     // Rows counted from the end have no line numbers yet: nothing that names a line can be said.
     let numbered = !window.is_from_end();
-    more.shown = numbered.then(|| window.whole_lines());
+    more.shown = numbered.then(|| look.whole_lines());
     let cut_lines = window.cut_lines();
     more.cut_lines = (numbered && !cut_lines.is_empty()).then_some(cut_lines);
     more.truncation = window.stop.as_ref().map(|stop| Truncation {

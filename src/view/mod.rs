@@ -1,9 +1,12 @@
 //! What is asked, what of it is shown, and how it is written down; nothing here touches a file or a clock.
 
+pub mod conflicts;
 pub mod dialect;
 pub mod document;
 pub mod excerpt;
 pub mod lines;
+pub mod listing;
+mod name;
 pub mod selector;
 pub mod size;
 pub mod window;

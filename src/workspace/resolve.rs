@@ -9,6 +9,7 @@ use crate::protocol::{Refusal, Settings};
 use crate::task::{Stopped, Work};
 
 use super::access::{Access, Kind, Opened, home};
+use super::entries::Directory;
 use super::handle::{Handle, RealPath};
 use super::roots::{Root, Roots};
 use super::spelling::{climbs, normalise};
@@ -215,6 +216,11 @@ impl Scope {
             false => Kind::File,
         };
         self.access.permits(real, kind)
+    }
+
+    /// Opens a directory to be listed; what of it may not be named is not in the list.
+    pub fn list(&self, handle: &Handle) -> io::Result<Directory<'_>> {
+        Directory::open(&self.access, handle)
     }
 
     /// Whether a file that may be read may be changed too (`access.outsideWorkspace: "read"`).

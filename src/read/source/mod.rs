@@ -55,6 +55,8 @@ impl Snapshot {
 /// What a source may use.
 #[derive(Debug, Clone, Copy)]
 pub struct Means<'a> {
+    /// How what was found is called in headers.
+    pub display: &'a str,
     pub scope: &'a Scope,
     pub overlays: &'a Overlays,
     pub buffers: &'a Store,
