@@ -53,6 +53,18 @@ mod sixteen_readers_over_pipes {
     }
 }
 
+mod warm_read_in_process {
+    use super::*;
+
+    #[divan::bench]
+    fn read(bencher: Bencher) {
+        let workspace = workspace();
+        let read = InProcess::new(&workspace, &support::small(0)).expect("a scope");
+        let reader = InProcess::reader();
+        bencher.bench(|| read.read(&reader).expect("an answer"));
+    }
+}
+
 mod cold_read_of_200_kb_in_process {
     use super::*;
 
