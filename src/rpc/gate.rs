@@ -8,7 +8,7 @@ use tokio::sync::Notify;
 
 /// How long the reader waits for a place before it refuses. Clients that pipeline thousands of
 /// quick requests are paced by this; stuck requests cost it once, not once for each refusal.
-const PATIENCE: Duration = Duration::from_millis(20);
+const PATIENCE: Duration = Duration::from_millis(100);
 
 /// Counts the requests that have been begun and not answered.
 #[derive(Debug)]
