@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::Value;
 use tower_lsp::jsonrpc;
 
-use crate::protocol::Refusal;
+use crate::protocol::read::ReadResult;
 use crate::read::Ask;
 
 use super::Server;
@@ -14,7 +14,7 @@ use super::read_many::DEFAULT_SESSION;
 use super::state::Moment;
 
 impl Server {
-    pub async fn read(&self, params: Value) -> jsonrpc::Result<Value> {
+    pub async fn read(&self, params: Value) -> jsonrpc::Result<ReadResult> {
         let moment = self.state.engine.moment();
         let ask = Ask::parse(&params, DEFAULT_SESSION, &moment.world.settings);
         let path = ask.as_ref().ok().map(|ask| ask.path().to_owned());
@@ -27,9 +27,7 @@ impl Server {
                     let reader = &jobs_state.engine.reader;
                     let Moment { world, overlays } = &moment;
                     let prepared = reader.prepare(&ask, &world.scope, overlays, lane, work)?;
-                    let (result, notices) = reader.finish(&ask, &prepared, None);
-                    let answer = serde_json::to_value(result).map_err(|_| Refusal::Internal)?;
-                    Ok((answer, notices))
+                    Ok(reader.finish(&ask, &prepared, None))
                 })
                 .await?;
             state.send(notices).await;

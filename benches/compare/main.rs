@@ -1,0 +1,153 @@
+//! The table that the README quotes: every read beside what it is measured against, taken in turns in one run; a side is never measured twice in a row.
+
+#[path = "../support/mod.rs"]
+mod support;
+
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+use support::{Answer, InProcess, Pair, Peer, READERS, Workspace};
+
+// The daemon's own allocator, for the echo and for reads in this process.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+/// Rounds of what takes microseconds, of what takes milliseconds, and rounds before any counts.
+const QUICK: usize = 4000;
+const SLOW: usize = 60;
+const WARM_UP: usize = 200;
+
+/// How long an idle daemon is watched.
+const IDLE: Duration = Duration::from_secs(3);
+
+fn main() -> Answer<()> {
+    if support::serve_if_asked()? {
+        return Ok(());
+    }
+    let workspace = Workspace::new()?;
+    println!("| | median | compared with | median | ratio |");
+    println!("|---|---|---|---|---|");
+    warm(&workspace)?;
+    pipelined(&workspace)?;
+    cold(&workspace)?;
+    start_up(&workspace)?;
+    idle(&workspace)
+}
+
+fn warm(workspace: &Workspace) -> Answer<()> {
+    let mut pair = Pair::new(workspace, 1)?;
+    let times = in_turns(QUICK, &mut pair, Pair::read, Pair::echo)?;
+    row(
+        "warm read of 250 lines (10 KB) over pipes",
+        "echo of its answer",
+        times,
+    );
+    Ok(())
+}
+
+fn pipelined(workspace: &Workspace) -> Answer<()> {
+    let mut pair = Pair::new(workspace, READERS)?;
+    let times = in_turns(QUICK / 8, &mut pair, Pair::read, Pair::echo)?;
+    row(
+        &format!("{READERS} warm reads at once"),
+        &format!("{READERS} echoes at once"),
+        times,
+    );
+    Ok(())
+}
+
+fn cold(workspace: &Workspace) -> Answer<()> {
+    let read = InProcess::new(workspace, "src/large.rs")?;
+    let path = workspace.large();
+    let mut reads = Vec::new();
+    let mut bare = Vec::new();
+    for _ in 0..QUICK / 4 {
+        // Making and dropping the stores is no part of a read.
+        let reader = InProcess::reader();
+        let (took, answer) = timed(|| read.read(&reader))?;
+        reads.push(took);
+        drop(answer);
+        bare.push(timed(|| Ok(std::fs::read_to_string(&path)?))?.0);
+    }
+    row(
+        "cold read of 200 KB, in process",
+        "`std::fs::read_to_string`",
+        (reads, bare),
+    );
+    Ok(())
+}
+
+fn start_up(workspace: &Workspace) -> Answer<()> {
+    let mut turn = workspace;
+    let daemon = |workspace: &mut &Workspace| support::start_up(workspace);
+    let echo = |workspace: &mut &Workspace| support::echo_start_up(workspace);
+    let times = in_turns(SLOW, &mut turn, daemon, echo)?;
+    row(
+        "start, `initialize`, first answer",
+        "the same of the echo",
+        times,
+    );
+    Ok(())
+}
+
+fn idle(workspace: &Workspace) -> Answer<()> {
+    let daemon: Peer = support::start_up(workspace)?;
+    // Threads that ran for the first answer go to sleep.
+    std::thread::sleep(Duration::from_millis(500));
+    let before = daemon.cpu_time()?;
+    std::thread::sleep(IDLE);
+    let used = daemon.cpu_time()? - before;
+    let seconds = IDLE.as_secs();
+    println!("| processor time of {seconds} s idle | {used:?} | | | |");
+    Ok(())
+}
+
+type Times = (Vec<Duration>, Vec<Duration>);
+
+/// Both sides by turns; what they return is dropped off the clock.
+fn in_turns<C, A, B>(
+    rounds: usize,
+    context: &mut C,
+    mut first: impl FnMut(&mut C) -> Answer<A>,
+    mut second: impl FnMut(&mut C) -> Answer<B>,
+) -> Answer<Times> {
+    let mut times = (Vec::new(), Vec::new());
+    let warm_up = if rounds == SLOW { 2 } else { WARM_UP };
+    for round in 0..rounds + warm_up {
+        let one = timed(|| first(context))?.0;
+        let other = timed(|| second(context))?.0;
+        if round >= warm_up {
+            times.0.push(one);
+            times.1.push(other);
+        }
+    }
+    Ok(times)
+}
+
+fn timed<T>(run: impl FnOnce() -> Answer<T>) -> Answer<(Duration, T)> {
+    let begun = Instant::now();
+    let made = black_box(run()?);
+    Ok((begun.elapsed(), made))
+}
+
+fn median(times: &mut [Duration]) -> Duration {
+    times.sort_unstable();
+    times.get(times.len() / 2).copied().unwrap_or_default()
+}
+
+fn row(what: &str, against: &str, (mut times, mut others): Times) {
+    let (one, other) = (median(&mut times), median(&mut others));
+    let ratio = one.as_secs_f64() / other.as_secs_f64();
+    println!(
+        "| {what} | {} | {against} | {} | {ratio:.2} |",
+        shown(one),
+        shown(other)
+    );
+}
+
+fn shown(time: Duration) -> String {
+    match time.as_micros() {
+        0..10_000 => format!("{:.0} µs", time.as_secs_f64() * 1e6),
+        _ => format!("{:.1} ms", time.as_secs_f64() * 1e3),
+    }
+}

@@ -1,0 +1,102 @@
+//! Reads under a clock, each beside the least that could be done instead; nothing here judges a time.
+
+mod support;
+
+use divan::Bencher;
+
+use support::{Answer, InProcess, Pair, READERS, Workspace};
+
+// The daemon's own allocator, for the echo and for reads in this process.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+fn main() -> Answer<()> {
+    if !support::serve_if_asked()? {
+        divan::main();
+    }
+    Ok(())
+}
+
+fn workspace() -> Workspace {
+    Workspace::new().expect("a workspace")
+}
+
+mod warm_read_over_pipes {
+    use super::*;
+
+    #[divan::bench]
+    fn read(bencher: Bencher) {
+        let mut pair = Pair::new(&workspace(), 1).expect("a daemon and an echo");
+        bencher.bench_local(|| pair.read().expect("an answer"));
+    }
+
+    #[divan::bench]
+    fn echo(bencher: Bencher) {
+        let mut pair = Pair::new(&workspace(), 1).expect("a daemon and an echo");
+        bencher.bench_local(|| pair.echo().expect("an answer"));
+    }
+}
+
+mod sixteen_readers_over_pipes {
+    use super::*;
+
+    #[divan::bench]
+    fn reads(bencher: Bencher) {
+        let mut pair = Pair::new(&workspace(), READERS).expect("a daemon and an echo");
+        bencher.bench_local(|| pair.read().expect("answers"));
+    }
+
+    #[divan::bench]
+    fn echoes(bencher: Bencher) {
+        let mut pair = Pair::new(&workspace(), READERS).expect("a daemon and an echo");
+        bencher.bench_local(|| pair.echo().expect("answers"));
+    }
+}
+
+mod warm_read_in_process {
+    use super::*;
+
+    #[divan::bench]
+    fn read(bencher: Bencher) {
+        let workspace = workspace();
+        let read = InProcess::new(&workspace, &support::small(0)).expect("a scope");
+        let reader = InProcess::reader();
+        bencher.bench(|| read.read(&reader).expect("an answer"));
+    }
+}
+
+mod cold_read_of_200_kb_in_process {
+    use super::*;
+
+    #[divan::bench]
+    fn read(bencher: Bencher) {
+        let workspace = workspace();
+        let read = InProcess::new(&workspace, "src/large.rs").expect("a scope");
+        bencher
+            .with_inputs(InProcess::reader)
+            .bench_refs(|reader| read.read(reader).expect("an answer"));
+    }
+
+    #[divan::bench]
+    fn read_to_string(bencher: Bencher) {
+        let workspace = workspace();
+        let path = workspace.large();
+        bencher.bench(|| std::fs::read_to_string(&path).expect("a text"));
+    }
+}
+
+mod start_up_to_first_answer {
+    use super::*;
+
+    #[divan::bench(sample_count = 30)]
+    fn daemon(bencher: Bencher) {
+        let workspace = workspace();
+        bencher.bench_local(|| support::start_up(&workspace).expect("an answer"));
+    }
+
+    #[divan::bench(sample_count = 30)]
+    fn echo(bencher: Bencher) {
+        let workspace = workspace();
+        bencher.bench_local(|| support::echo_start_up(&workspace).expect("an answer"));
+    }
+}
