@@ -43,7 +43,7 @@ fn close(daemon: &Daemon, uri: &str) {
 }
 
 fn raw(daemon: &Daemon, path: &str) -> String {
-    daemon.read_text(&format!("{path}:raw"))
+    daemon.read_text(format!("{path}:raw"))
 }
 
 #[test]
@@ -92,7 +92,7 @@ fn a_document_of_a_link_is_the_document_of_its_target() {
     let uri = file_uri(&tree.join("linked/a.txt"));
     open(&daemon, &uri, 1, "typed\n");
     for name in ["real/a.txt", "linked/a.txt"] {
-        let result = daemon.read(&format!("{name}:raw")).expect(name);
+        let result = daemon.read(format!("{name}:raw")).expect(name);
         assert_eq!(result["content"][0]["text"], "typed\n");
         assert_eq!(result["details"]["uri"], uri.as_str());
     }
@@ -236,7 +236,7 @@ fn the_editors_encoding_counts_after_a_bom() {
         daemon.notify("agent/documentState", params);
     }
     let read = |name: &str| {
-        let result = daemon.read(&format!("{name}:raw")).expect(name);
+        let result = daemon.read(format!("{name}:raw")).expect(name);
         (
             result["content"][0]["text"].clone(),
             result["details"]["encoding"].clone(),

@@ -244,7 +244,15 @@ impl From<Refusal> for Error {
 
 /// The selector forms a caller may use, as `badSelector` lists them.
 pub const SELECTOR_FORMS: &[&str] = &[
-    ":N", ":N-", ":A-B", ":A+C", ":-N", ":A-B,C-D", ":raw", ":A-B:raw",
+    ":N",
+    ":N-",
+    ":A-B",
+    ":A+C",
+    ":-N",
+    ":A-B,C-D",
+    ":raw",
+    ":A-B:raw",
+    ":conflicts",
 ];
 
 fn did_you_mean(suggestions: &[String]) -> String {

@@ -73,7 +73,8 @@ impl Stamp {
 pub struct Handle {
     file: File,
     real: RealPath,
-    metadata: Metadata,
+    /// Boxed: a handle is passed around by value, and this is most of it.
+    metadata: Box<Metadata>,
     opened_at: Instant,
 }
 
@@ -158,7 +159,7 @@ impl Handle {
 #[derive(Debug)]
 pub(super) struct Unjudged {
     file: File,
-    metadata: Metadata,
+    metadata: Box<Metadata>,
     opened_at: Instant,
     real: Option<PathBuf>,
 }
@@ -172,7 +173,7 @@ impl Unjudged {
     pub(super) fn open(path: &Path) -> io::Result<Unjudged> {
         for _ in 0..ATTEMPTS {
             let file = File::from(rustix::io::retry_on_intr(|| platform::open(path))?);
-            let metadata = file.metadata()?;
+            let metadata = Box::new(file.metadata()?);
             let opened_at = Instant::now();
             let named = platform::real_path(&file)?;
             // Pipes and the like have no path; the kernel calls them "pipe:[7]".

@@ -2,6 +2,7 @@
 
 mod access;
 mod find;
+mod list;
 mod race;
 
 use std::path::{Path, PathBuf};
