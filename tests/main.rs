@@ -9,8 +9,11 @@ mod fresh;
 mod huge;
 #[cfg(unix)]
 mod lifecycle;
+mod memory;
+mod notices;
 mod odd_files;
 mod order;
+mod overlays;
 mod paging;
 mod read_forms;
 mod read_many;

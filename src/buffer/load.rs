@@ -18,6 +18,23 @@ use crate::workspace::{Handle, Stamp};
 
 use super::{Buffer, Loaded, MAX_BUFFER_BYTES, Store, now_ns};
 
+/// What is said about a file's encoding by those who may know.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Words {
+    /// A caller's word, which is remembered for the file and counts before everything.
+    pub declared: Option<&'static Encoding>,
+    /// The editor's word, which counts after a BOM.
+    pub editor: Option<&'static Encoding>,
+}
+
+impl Words {
+    /// The encoding that bytes which begin like these are to be read in, if anyone named one.
+    pub(super) fn for_bytes(&self, bytes: &[u8]) -> Option<&'static Encoding> {
+        let editor = self.editor.filter(|_| Encoding::for_bom(bytes).is_none());
+        self.declared.or(editor)
+    }
+}
+
 /// Which lane a job runs in; some work is refused in the short one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Lane {
@@ -59,20 +76,16 @@ const TICK_NS: i128 = 20_000_000;
 const READ_CHUNK: usize = 1024 * 1024;
 
 impl Store {
-    /// The text of an opened file. `spelled` is the path as the caller wrote it, for refusals;
-    /// `declared` an encoding that the caller names and that is remembered for the file.
+    /// The text of an opened file. `spelled` is the path as the caller wrote it, for refusals.
     pub fn load(
         &self,
         handle: &Handle,
         spelled: &str,
-        declared: Option<&'static Encoding>,
+        words: Words,
         lane: Lane,
         work: &Work,
     ) -> Result<Loaded, Detour> {
-        if let Some(encoding) = declared {
-            self.declared.insert(handle.real().clone(), encoding);
-        }
-        let declared = declared.or_else(|| self.declared.get(handle.real()));
+        let declared = self.remembered(handle, words);
         let stamp = handle.stamp();
         let warm = self.buffers.get(handle.real());
         let warm = warm.filter(|buffer| buffer.declared == declared);
@@ -99,6 +112,15 @@ impl Store {
         self.take_in(handle, spelled, declared, read, hash)
     }
 
+    /// These words with the one that a caller said before; a new one is remembered.
+    pub(super) fn remembered(&self, handle: &Handle, words: Words) -> Words {
+        if let Some(encoding) = words.declared {
+            self.declared.insert(handle.real().clone(), encoding);
+        }
+        let declared = words.declared.or_else(|| self.declared.get(handle.real()));
+        Words { declared, ..words }
+    }
+
     /// The bytes are those of the warm buffer: its text serves on, under the newest stamp.
     fn confirm(&self, handle: &Handle, buffer: Arc<Buffer>, read: &SteadyRead) -> Loaded {
         self.counts.hits.fetch_add(1, Ordering::Relaxed);
@@ -121,7 +143,7 @@ impl Store {
         &self,
         handle: &Handle,
         spelled: &str,
-        declared: Option<&'static Encoding>,
+        declared: Words,
         read: SteadyRead,
         bytes_hash: u128,
     ) -> Result<Loaded, Detour> {
@@ -130,7 +152,7 @@ impl Store {
             self.counts.stale_avoided.fetch_add(1, Ordering::Relaxed);
         }
         let total_bytes = read.bytes.len() as u64;
-        let decoded = decode(&read.bytes, declared)
+        let decoded = decode(&read.bytes, declared.for_bytes(&read.bytes))
             .map_err(|NotText::Binary { what }| Refusal::not_text(spelled, what))?;
         let buffer = Arc::new(Buffer {
             text: decoded.text,

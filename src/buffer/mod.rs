@@ -1,7 +1,9 @@
 //! Warm text: what files held when they were last looked at; no buffer is ever served without a `stat` in this very request.
 
+mod change_log;
 mod huge;
 mod load;
+mod overlay;
 
 use std::sync::Arc;
 use std::sync::OnceLock;
@@ -16,8 +18,10 @@ use crate::protocol::read::Cache;
 use crate::text::{Confidence, Text};
 use crate::workspace::{RealPath, Stamp};
 
+pub use change_log::Place;
 pub use huge::{Asked, Excerpted, Head};
-pub use load::{Detour, Lane};
+pub use load::{Detour, Lane, Words};
+pub use overlay::{Change, DocumentKey, Overlay, Overlays};
 
 /// Files over this many bytes are never held as a buffer.
 pub const MAX_BUFFER_BYTES: u64 = 32 * 1024 * 1024;
@@ -36,8 +40,8 @@ pub struct Buffer {
     pub bad_bytes: usize,
     pub total_bytes: u64,
     fingerprint: OnceLock<Fingerprint>,
-    /// The encoding a caller declared for this file, if one did.
-    declared: Option<&'static Encoding>,
+    /// What was said about the encoding when it was decoded.
+    declared: Words,
     stamp: Stamp,
     /// Identity of the bytes (xxh3-128).
     bytes_hash: u128,

@@ -3,24 +3,24 @@
 use encoding_rs::Encoding;
 use serde_json::Value;
 
-use crate::buffer::{Detour, Lane, Store};
+use crate::buffer::{Detour, DocumentKey, Lane, Overlays, Store};
 use crate::protocol::params::Fields;
 use crate::protocol::read::{
     DisplayContent, Hashline, Limits as ListingLimits, Meta, MoreDetails, ReadDetails, ReadResult,
     SuffixResolution, Truncation,
 };
 use crate::protocol::{Refusal, Settings};
-use crate::session::{Sessions, Version};
+use crate::session::{self, Actor, Form, Notice, Sessions, Site, Version};
 use crate::task::Work;
 use crate::text::encoding_for_label;
 use crate::view::dialect::{self, Body, Dialect, Request, View};
 use crate::view::excerpt::Lines;
 use crate::view::window::{self, Limits, Spent, Window};
-use crate::view::{Budget, LineSet, Style};
-use crate::workspace::{Scope, Via};
+use crate::view::{Budget, LineSet, Selector, Style};
+use crate::workspace::{Found, Scope, Via};
 
 use super::source::{self, Means, Opened};
-use super::target::{Located, locate};
+use super::target::{Located, Spot, locate};
 
 /// What a caller set of the budget.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -169,21 +169,27 @@ impl Reader {
         &self,
         ask: &Ask,
         scope: &Scope,
+        overlays: &Overlays,
         lane: Lane,
         work: &Work,
     ) -> Result<Prepared, Detour> {
         let target = &ask.request.target;
-        let located = locate(target, scope, lane, work)?;
+        let located = locate(target, scope, overlays, lane, work)?;
         let means = Means {
             scope,
+            overlays,
             buffers: &self.buffers,
             selector: &located.selector,
             limits: ask.limits(),
             lane,
             work,
         };
-        let handle = &located.found.handle;
-        let opened = source::open(handle, target.as_written(), ask.encoding, means)?;
+        let opened = match &located.spot {
+            Spot::OnDisk(found) => {
+                source::open(&found.handle, target.as_written(), ask.encoding, means)?
+            }
+            Spot::InEditor(overlay, _) => source::editor::unsaved(overlay),
+        };
         if located.selector.conflicts {
             return Err(Refusal::Unsupported {
                 path: Some(target.as_written().to_owned()),
@@ -203,8 +209,14 @@ impl Reader {
     }
 
     /// Opens the window, records what it shows, and writes it down. `share` is the part of a
-    /// budget shared with other reads, if there is one.
-    pub fn finish(&self, ask: &Ask, prepared: &Prepared, share: Option<Budget>) -> ReadResult {
+    /// budget shared with other reads, if there is one. Also tells which sessions must hear that
+    /// what they were shown has changed.
+    pub fn finish(
+        &self,
+        ask: &Ask,
+        prepared: &Prepared,
+        share: Option<Budget>,
+    ) -> (ReadResult, Vec<Notice>) {
         let Prepared { located, opened } = prepared;
         let document = &opened.document;
         let limits = match share {
@@ -212,8 +224,8 @@ impl Reader {
             None => ask.limits(),
         };
         let window = window::open(&document.text, &located.selector, &limits);
-        let version = self.record(ask, opened, &window);
-        let name = located.found.display.as_str();
+        let name = located.display();
+        let (version, notices) = self.record(ask, opened, &window, name).unzip();
         let tag = version.as_ref().map(|version| version.tag.to_string());
         let raw = window.raw.then(|| raw_text(opened, &window));
         let written = ask.dialect.write(&View {
@@ -231,7 +243,7 @@ impl Reader {
             path: name.to_owned(),
             tag,
         });
-        ReadResult {
+        let result = ReadResult {
             content: written.content,
             details: ReadDetails {
                 kind: document.kind,
@@ -242,20 +254,85 @@ impl Reader {
                 more,
             },
             is_error: None,
-        }
+        };
+        (result, notices.unwrap_or_default())
     }
 
     /// Appends the facts: this text has this name, and these of its lines were shown.
-    fn record(&self, ask: &Ask, opened: &Opened, window: &Window) -> Option<Version> {
+    fn record(
+        &self,
+        ask: &Ask,
+        opened: &Opened,
+        window: &Window,
+        name: &str,
+    ) -> Option<(Version, Vec<Notice>)> {
         let snapshot = opened.snapshot.as_ref().filter(|_| ask.editable)?;
-        let text = opened.document.text.whole()?;
-        let version = self
-            .sessions
-            .record(&snapshot.document, text, snapshot.fingerprint);
+        let current = snapshot.current(opened.document.text.whole()?);
+        let document = &snapshot.document;
+        let (version, notices) = self.sessions.record(document, &current, &snapshot.actor);
         let shown: LineSet = window.whole_lines().into_iter().collect();
         self.sessions
-            .show(&ask.session, &snapshot.document, &version, &shown);
-        Some(version)
+            .show(&ask.session, document, &version, &shown, name);
+        // What this very answer shows is no news to its reader.
+        let news = notices
+            .into_iter()
+            .filter_map(|notice| match notice.session == ask.session {
+                true => notice.without(&shown),
+                false => Some(notice),
+            });
+        Some((version, news.collect()))
+    }
+
+    /// Looks at a document again because it may have changed, for the sake of the sessions that
+    /// were shown lines of it. Blocking, as [`Reader::prepare`] is.
+    pub fn look_again(
+        &self,
+        key: &DocumentKey,
+        scope: &Scope,
+        overlays: &Overlays,
+        lane: Lane,
+        work: &Work,
+    ) -> Result<Vec<Notice>, Detour> {
+        // Of a file too large to hold there is nothing to tell: one line of it is enough.
+        let (selector, limits) = (Selector::line(1), Limits::ONE_LINE);
+        let opened = match (key, overlays.get(key)) {
+            (DocumentKey::File(path), overlay) => match (scope.open(path), overlay) {
+                (Ok(handle), _) => {
+                    let means = Means {
+                        scope,
+                        overlays,
+                        buffers: &self.buffers,
+                        selector: &selector,
+                        limits,
+                        lane,
+                        work,
+                    };
+                    let spelled = path.to_string_lossy();
+                    source::open(&handle, &spelled, None, means)?
+                }
+                (Err(Refusal::NotFound { .. }), Some(overlay)) => source::editor::unsaved(overlay),
+                (Err(refusal), _) => return Err(refusal.into()),
+            },
+            (DocumentKey::Other(_), Some(overlay)) => source::editor::unsaved(overlay),
+            (DocumentKey::Other(uri), None) => {
+                let gone = session::Document {
+                    site: Site::Editor(uri.clone()),
+                    form: Form::Text,
+                };
+                return Ok(self.sessions.vanished(&gone, &Actor::Editor));
+            }
+        };
+        let (Some(snapshot), Some(text)) = (&opened.snapshot, opened.document.text.whole()) else {
+            return Ok(Vec::new());
+        };
+        if !self.sessions.is_known(&snapshot.document) {
+            return Ok(Vec::new());
+        }
+        let current = snapshot.current(text);
+        let recorded = self
+            .sessions
+            .record(&snapshot.document, &current, &Actor::Editor);
+        Ok(recorded.1)
     }
 }
 
@@ -278,7 +355,11 @@ fn raw_text(opened: &Opened, window: &Window) -> String {
 fn details(ask: &Ask, prepared: &Prepared, window: &Window, limits: &Limits) -> MoreDetails {
     let document = &prepared.opened.document;
     let mut more = document.details.clone();
-    if let Via::Suffix { from, to } = &prepared.located.found.via {
+    if let Spot::OnDisk(Found {
+        via: Via::Suffix { from, to },
+        ..
+    }) = &prepared.located.spot
+    {
         more.suffix_resolution = Some(SuffixResolution {
             from: from.clone(),
             to: to.clone(),

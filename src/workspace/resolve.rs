@@ -234,6 +234,12 @@ impl Scope {
         real.to_string_lossy().into_owned()
     }
 
+    /// How headers call an absolute path at which there is no file (yet).
+    pub fn display_of(&self, path: &Path) -> String {
+        let written = self.display_at(&super::spelling::normalise(path));
+        written.unwrap_or_else(|| path.to_string_lossy().into_owned())
+    }
+
     /// How a path is called that keeps the caller's spelling; `None` outside the roots.
     fn display_at(&self, path: &Path) -> Option<String> {
         let mut roots = self.access.roots.iter();
