@@ -28,7 +28,8 @@ pub struct Words {
 }
 
 impl Words {
-    fn for_bytes(&self, bytes: &[u8]) -> Option<&'static Encoding> {
+    /// The encoding that bytes which begin like these are to be read in, if anyone named one.
+    pub(super) fn for_bytes(&self, bytes: &[u8]) -> Option<&'static Encoding> {
         let editor = self.editor.filter(|_| Encoding::for_bom(bytes).is_none());
         self.declared.or(editor)
     }
@@ -84,11 +85,7 @@ impl Store {
         lane: Lane,
         work: &Work,
     ) -> Result<Loaded, Detour> {
-        if let Some(encoding) = words.declared {
-            self.declared.insert(handle.real().clone(), encoding);
-        }
-        let declared = words.declared.or_else(|| self.declared.get(handle.real()));
-        let declared = Words { declared, ..words };
+        let declared = self.remembered(handle, words);
         let stamp = handle.stamp();
         let warm = self.buffers.get(handle.real());
         let warm = warm.filter(|buffer| buffer.declared == declared);
@@ -113,6 +110,15 @@ impl Store {
             return Ok(self.confirm(handle, buffer, &read));
         }
         self.take_in(handle, spelled, declared, read, hash)
+    }
+
+    /// These words with the one that a caller said before; a new one is remembered.
+    pub(super) fn remembered(&self, handle: &Handle, words: Words) -> Words {
+        if let Some(encoding) = words.declared {
+            self.declared.insert(handle.real().clone(), encoding);
+        }
+        let declared = words.declared.or_else(|| self.declared.get(handle.real()));
+        Words { declared, ..words }
     }
 
     /// The bytes are those of the warm buffer: its text serves on, under the newest stamp.

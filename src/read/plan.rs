@@ -306,6 +306,8 @@ impl Reader {
         lane: Lane,
         work: &Work,
     ) -> Result<Vec<Notice>, Detour> {
+        // Of a file too large to hold there is nothing to tell: one line of it is enough.
+        let (selector, limits) = (Selector::line(1), Limits::ONE_LINE);
         let opened = match (key, overlays.get(key)) {
             (DocumentKey::File(path), overlay) => match (scope.open(path), overlay) {
                 (Ok(handle), _) => {
@@ -314,8 +316,8 @@ impl Reader {
                         scope,
                         overlays,
                         buffers: &self.buffers,
-                        selector: &Selector::default(),
-                        limits: Limits::one_line(),
+                        selector: &selector,
+                        limits,
                         lane,
                         work,
                     };
@@ -334,15 +336,12 @@ impl Reader {
                 return Ok(self.sessions.vanished(&gone, &Actor::Editor));
             }
         };
-        let Some(snapshot) = &opened.snapshot else {
+        let (Some(snapshot), Some(text)) = (&opened.snapshot, opened.document.text.whole()) else {
             return Ok(Vec::new());
         };
         if !self.sessions.is_known(&snapshot.document) {
             return Ok(Vec::new());
         }
-        let Some(text) = opened.document.text.whole() else {
-            return Ok(Vec::new());
-        };
         let current = snapshot.current(text);
         let recorded = self
             .sessions

@@ -54,6 +54,14 @@ pub struct Wanted {
 }
 
 impl Selector {
+    /// A single line, without context.
+    pub fn line(number: u64) -> Selector {
+        Selector {
+            pieces: vec![Piece::Range(number, number)],
+            ..Selector::default()
+        }
+    }
+
     /// Parses `813-`, `raw`, `5-16,960-973:raw` and the like; the text is without its leading colon.
     pub fn parse(text: &str) -> Result<Selector, SelectorError> {
         let mut selector = Selector::default();

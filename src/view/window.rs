@@ -25,16 +25,14 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// Limits for a look at a text of which nothing will be shown.
-    pub fn one_line() -> Limits {
-        Limits {
-            budget: Budget { lines: 1, bytes: 1 },
-            open_lines: 1,
-            columns: 1,
-            leading: 0,
-            trailing: 0,
-        }
-    }
+    /// One line and nothing around it.
+    pub const ONE_LINE: Limits = Limits {
+        budget: Budget { lines: 1, bytes: 1 },
+        open_lines: 1,
+        columns: 1,
+        leading: 0,
+        trailing: 0,
+    };
 
     /// The budget of a caller replaces the defaults, for open-ended reads too; capped.
     pub fn with_budget(mut self, lines: Option<u64>, bytes: Option<u64>) -> Limits {

@@ -20,7 +20,6 @@ mod window;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use encoding_rs::Encoding;
 use parking_lot::Mutex;
 
 use crate::protocol::Refusal;
@@ -32,7 +31,7 @@ use crate::view::excerpt::Excerpt;
 use crate::view::window::Limits;
 use crate::workspace::{Handle, Stamp};
 
-use super::{Detour, Lane, Store, TIMESTAMP_DOUBT_NS, now_ns};
+use super::{Detour, Lane, Store, TIMESTAMP_DOUBT_NS, Words, now_ns};
 use blocks::{Blocks, Halt};
 pub use head::Head;
 use index::{Counted, Index};
@@ -43,8 +42,8 @@ pub use shelf::Shelf;
 pub struct Asked<'a> {
     pub selector: &'a Selector,
     pub limits: Limits,
-    /// An encoding that the caller names and that is remembered for the file.
-    pub declared: Option<&'static Encoding>,
+    /// Encodings that others name; a caller's is remembered for the file.
+    pub words: Words,
 }
 
 /// The lines that a request can show, and what is known of the file.
@@ -62,7 +61,7 @@ pub struct Excerpted {
 #[derive(Debug)]
 struct Entry {
     head: Head,
-    declared: Option<&'static Encoding>,
+    words: Words,
     state: Mutex<State>,
 }
 
@@ -92,10 +91,7 @@ impl Store {
         lane: Lane,
         work: &Work,
     ) -> Result<Excerpted, Detour> {
-        if let Some(encoding) = asked.declared {
-            self.declared.insert(handle.real().clone(), encoding);
-        }
-        let declared = asked.declared.or_else(|| self.declared.get(handle.real()));
+        let words = self.remembered(handle, asked.words);
         let refuse = |error: std::io::Error| Detour::Refused(Refusal::io(spelled, &error));
         let mut previous: Option<Excerpted> = None;
         for attempt in 1..=STEADY_ATTEMPTS {
@@ -106,7 +102,7 @@ impl Store {
             let look = Look {
                 handle,
                 spelled,
-                declared,
+                words,
                 stamp,
                 at,
             };
@@ -177,7 +173,7 @@ impl Store {
         let Some(entry) = self.huge.get(look.handle.real()) else {
             return Ok(None);
         };
-        if entry.declared != look.declared {
+        if entry.words != look.words {
             self.huge.remove(look.handle.real());
             return Ok(None);
         }
@@ -207,7 +203,7 @@ impl Store {
 
     fn new_entry(&self, look: &Look, blocks: &mut Blocks) -> Result<Arc<Entry>, Halt> {
         let sample = blocks.block(0)?;
-        let head = Head::of(sample, look.declared).map_err(|NotText::Binary { what }| {
+        let head = Head::of(sample, look.words).map_err(|NotText::Binary { what }| {
             Halt::Detour(Detour::Refused(Refusal::not_text(look.spelled, what)))
         })?;
         let mut index = Index::default();
@@ -221,7 +217,7 @@ impl Store {
         });
         let entry = Arc::new(Entry {
             head,
-            declared: look.declared,
+            words: look.words,
             state,
         });
         self.huge.insert(look.handle.real().clone(), entry.clone());
@@ -244,7 +240,7 @@ impl Store {
 struct Look<'a> {
     handle: &'a Handle,
     spelled: &'a str,
-    declared: Option<&'static Encoding>,
+    words: Words,
     stamp: Stamp,
     at: i64,
 }

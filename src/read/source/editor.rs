@@ -6,7 +6,7 @@ use crate::buffer::{Buffer, DocumentKey, Overlay};
 use crate::protocol::read::{Cache, MoreDetails, Origin, ResourceKind};
 use crate::session::{self, Actor, Form, Site};
 use crate::text::label;
-use crate::view::{Content, Document, Style};
+use crate::view::{Document, Style};
 use crate::workspace::RealPath;
 
 use super::{Opened, Snapshot};
@@ -44,7 +44,7 @@ fn open(overlay: &Arc<Overlay>, site: Site) -> Opened {
         kind: ResourceKind::File,
         style: Style::Lines,
         source: overlay.uri.clone(),
-        text: Content::Whole(text.clone()),
+        text: text.clone().into(),
         cache: Cache::Hit,
         notices: Vec::new(),
         details: MoreDetails {

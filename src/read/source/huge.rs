@@ -1,8 +1,10 @@
 //! Text files too large to hold; no snapshot is ever made of one, so none can be edited.
 
+use std::sync::Arc;
+
 use encoding_rs::Encoding;
 
-use crate::buffer::{Asked, Detour};
+use crate::buffer::{Asked, Detour, Overlay, Words};
 use crate::protocol::read::{MoreDetails, Origin, ResourceKind};
 use crate::text::label;
 use crate::view::{Content, Document, Style};
@@ -14,19 +16,24 @@ use super::{Means, Opened, file_uri};
 pub fn open(
     handle: &Handle,
     spelled: &str,
-    declared: Option<&'static Encoding>,
+    words: Words,
+    overlay: Option<&Arc<Overlay>>,
     means: Means,
 ) -> Result<Opened, Detour> {
     let asked = Asked {
         selector: means.selector,
         limits: means.limits,
-        declared,
+        words,
     };
     let taken = means
         .buffers
         .excerpt(handle, spelled, asked, means.lane, means.work)?;
     let path = handle.real().as_path().display().to_string();
     let head = taken.head;
+    let uri = match overlay {
+        Some(overlay) => overlay.uri.clone(),
+        None => file_uri(handle.real().as_path()),
+    };
     Ok(Opened {
         document: Document {
             kind: ResourceKind::File,
@@ -40,9 +47,11 @@ pub fn open(
                 .into_iter()
                 .collect(),
             details: MoreDetails {
-                uri: Some(file_uri(handle.real().as_path())),
+                uri: Some(uri),
                 resolved_path: Some(path),
                 origin: Some(Origin::Disk),
+                document_version: overlay.map(|overlay| overlay.version),
+                dirty: overlay.map(|_| false),
                 encoding: Some(label(head.encoding)),
                 encoding_confidence: Some(head.confidence.as_str()),
                 line_ending: head.line_ending,

@@ -24,16 +24,20 @@ pub fn open(
 ) -> Result<Opened, Detour> {
     let overlay = means.overlays.of_file(handle.real());
     let said = overlay.and_then(|overlay| overlay.client_says_dirty());
-    if let (Some(overlay), Some(true)) = (overlay, said) {
+    let is_huge = handle.stamp().size > MAX_BUFFER_BYTES;
+    // Whether the editor's text of a huge file is but a clean copy would take loading it to know;
+    // where the client does not say, a lost keystroke would be worse than a normalised line end.
+    let believed = said == Some(true) || (is_huge && said.is_none());
+    if let (Some(overlay), true) = (overlay, believed) {
         return Ok(editor::of_file(overlay, handle.real(), None));
-    }
-    if handle.stamp().size > MAX_BUFFER_BYTES {
-        return huge::open(handle, spelled, declared, means);
     }
     let words = Words {
         declared,
         editor: overlay.and_then(|overlay| overlay.encoding),
     };
+    if is_huge {
+        return huge::open(handle, spelled, words, overlay, means);
+    }
     let loaded = means
         .buffers
         .load(handle, spelled, words, means.lane, means.work);
