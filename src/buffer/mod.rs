@@ -1,6 +1,7 @@
 //! Warm text: what files held when they were last looked at; no buffer is ever served without a `stat` in this very request.
 
 mod load;
+mod watch;
 
 use std::sync::Arc;
 use std::sync::OnceLock;
@@ -8,6 +9,7 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::time::SystemTime;
 
 use encoding_rs::Encoding;
+use quick_cache::DefaultHashBuilder;
 use quick_cache::sync::Cache as Bounded;
 
 use crate::hashline::tag::{Fingerprint, fingerprint};
@@ -15,7 +17,10 @@ use crate::protocol::read::Cache;
 use crate::text::{Confidence, Text};
 use crate::workspace::{RealPath, Stamp};
 
+use watch::{Evictions, Watch};
+
 pub use load::{Detour, Lane};
+pub use watch::{Event, OnChange, Opener, WatchStatus};
 
 /// Files over this many bytes are never held as a buffer.
 pub const MAX_BUFFER_BYTES: u64 = 32 * 1024 * 1024;
@@ -76,7 +81,8 @@ pub struct Loaded {
 
 /// The warm buffers, bounded by bytes. Shared by all sessions.
 pub struct Store {
-    buffers: Bounded<RealPath, Arc<Buffer>, ByBytes>,
+    buffers: Bounded<RealPath, Arc<Buffer>, ByBytes, DefaultHashBuilder, Evictions>,
+    watch: Watch,
     /// Encodings that callers declared, for the files they declared them for.
     declared: Bounded<RealPath, &'static Encoding>,
     budget: AtomicU64,
@@ -116,8 +122,11 @@ const DECLARED_ENTRIES: usize = 4096;
 impl Store {
     /// A store of at most `budget` bytes.
     pub fn new(budget: u64) -> Store {
+        let watch = Watch::new();
+        let hasher = DefaultHashBuilder::default();
         Store {
-            buffers: Bounded::with_weighter(1024, budget, ByBytes),
+            buffers: Bounded::with(1024, budget, ByBytes, hasher, watch.evictions()),
+            watch,
             declared: Bounded::new(DECLARED_ENTRIES),
             budget: AtomicU64::new(budget),
             counts: Counts::default(),

@@ -8,6 +8,7 @@ mod read;
 mod read_many;
 mod state;
 mod status;
+mod watched_files;
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -85,11 +86,16 @@ impl LanguageServer for Server {
 
     async fn shutdown(&self) -> jsonrpc::Result<()> {
         self.state.shut_down.store(true, Ordering::Relaxed);
+        self.state.engine.reader.buffers.stop_watching();
         Ok(())
     }
 
     async fn did_change_configuration(&self, params: lsp::DidChangeConfigurationParams) {
         lifecycle::change_configuration(&self.state, params).await;
+    }
+
+    async fn did_change_watched_files(&self, params: lsp::DidChangeWatchedFilesParams) {
+        watched_files::changed(&self.state, params);
     }
 
     async fn did_change_workspace_folders(&self, params: lsp::DidChangeWorkspaceFoldersParams) {
