@@ -18,3 +18,5 @@ mod selectors;
 mod settings;
 mod tidy;
 mod tree;
+#[cfg(unix)]
+mod watches;
