@@ -6,7 +6,7 @@ use anyhow::{Context, anyhow};
 use clap::{Args, Parser, Subcommand};
 use serde_json::{Map, Value, json};
 
-use crate::buffer::{Detour, Lane};
+use crate::buffer::{Detour, Lane, Overlays};
 use crate::protocol::Settings;
 use crate::protocol::read::{ContentBlock, ReadResult};
 use crate::read::Ask;
@@ -96,12 +96,15 @@ pub fn read(options: &ReadOptions) -> anyhow::Result<String> {
     }
     let ask = Ask::parse(&Value::Object(params), "default", &world.settings)?;
     let work = Work::new(CancelToken::new(), std::time::Duration::from_secs(60));
-    let prepared = engine.reader.prepare(&ask, &world.scope, Lane::Long, &work);
+    let no_editor = Overlays::default();
+    let prepared = engine
+        .reader
+        .prepare(&ask, &world.scope, &no_editor, Lane::Long, &work);
     let prepared = prepared.map_err(|detour| match detour {
         Detour::Refused(refusal) => anyhow!(refusal),
         Detour::TakesLong => anyhow!("the read takes too long"),
     })?;
-    let result = engine.reader.finish(&ask, &prepared, None);
+    let (result, _) = engine.reader.finish(&ask, &prepared, None);
     match options.json {
         true => Ok(serde_json::to_string_pretty(&result)? + "\n"),
         false => Ok(printed(&result)),

@@ -10,9 +10,6 @@ use pilcrow::cli::{self, Arguments, Command};
 use pilcrow::rpc::{self, Lifeline};
 use pilcrow::server;
 
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
 mod logging;
 
 /// Threads that run handlers; blocking work has threads of its own.

@@ -105,15 +105,15 @@ fn denied_names_are_not_suggested_listed_or_found_by_their_ending() {
     let tree = Tree::new()
         .file("conf/.env.prod", SECRET)
         .file("conf/secrets.yml", SECRET)
-        .file("conf/secrets2.txt", "fine\n")
+        .file("conf/secrets.yxl", "fine\n")
         .file(".rooignore", "secrets.yml\n");
     let mut daemon = Daemon::start(tree.path());
-    let error = refused(&mut daemon, "conf/secrets.yaml", "notFound");
-    assert_eq!(error.data["suggestions"], json!(["conf/secrets2.txt"]));
+    let error = refused(&mut daemon, "conf/secrets.yal", "notFound");
+    assert_eq!(error.data["suggestions"], json!(["conf/secrets.yxl"]));
     let error = daemon.read("secrets.yml").expect_err("denied by its name");
     assert_eq!(error.kind(), "denied");
     let listing = daemon.read_text("conf");
-    assert!(listing.contains("secrets2.txt"));
+    assert!(listing.contains("secrets.yxl"));
     assert!(
         !listing.contains("secrets.yml") && !listing.contains(".env"),
         "{listing}"
@@ -223,7 +223,7 @@ fn outside_can_be_allowed_and_roots_added() {
             .root(tree.path())
             .settings(json!({ "access": access }))
             .start();
-        let text = daemon.read_text(&outside.spelled("a.txt"));
+        let text = daemon.read_text(outside.spelled("a.txt"));
         assert!(
             text.starts_with(&format!("¶{}#", outside.spelled("a.txt"))),
             "{text}"

@@ -39,7 +39,7 @@ const TEXTS: &[(&str, &str, &str, &str)] = &[
 
 fn raw(daemon: &mut Daemon, name: &str) -> Value {
     daemon
-        .read(&format!("{name}:raw"))
+        .read(format!("{name}:raw"))
         .unwrap_or_else(|error| panic!("{name}: {error:?}"))
 }
 

@@ -3,13 +3,21 @@
 mod access;
 mod client;
 mod command_line;
+#[cfg(unix)]
+mod conflicts;
+#[cfg(unix)]
+mod directory;
 mod encodings;
 mod frames;
 mod fresh;
+mod huge;
 #[cfg(unix)]
 mod lifecycle;
+mod memory;
+mod notices;
 mod odd_files;
 mod order;
+mod overlays;
 mod paging;
 mod read_forms;
 mod read_many;

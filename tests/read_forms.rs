@@ -113,7 +113,7 @@ fn lists_are_exact_and_set_apart() {
     let tree = Tree::new().file("n.txt", numbered_lines(1, 30));
     let mut daemon = Daemon::start(tree.path());
     let read = |daemon: &mut Daemon, selector: &str| {
-        without_tag(&daemon.read_text(&format!("n.txt:{selector}")))
+        without_tag(&daemon.read_text(format!("n.txt:{selector}")))
     };
     assert_eq!(
         read(&mut daemon, "2,4-5,20"),
@@ -149,7 +149,7 @@ fn beyond_the_end_is_a_text_and_no_error() {
     let daemon = Daemon::start(tree.path());
     let expected = "Line 900 is beyond the end of notes.txt (200 lines). Use :1 to read from the start, or :200 to read the last line.";
     for selector in ["900", "900-910", "900-901,1000"] {
-        assert_eq!(daemon.read_text(&format!("notes.txt:{selector}")), expected);
+        assert_eq!(daemon.read_text(format!("notes.txt:{selector}")), expected);
     }
     assert_eq!(
         daemon.read_text("empty.txt"),

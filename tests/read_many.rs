@@ -152,7 +152,7 @@ fn memory_stays_within_its_budget() {
         );
         assert!(
             daemon
-                .read_text(&format!("g{n}.txt:1"))
+                .read_text(format!("g{n}.txt:1"))
                 .contains(&format!("1:line {n}\n"))
         );
     }

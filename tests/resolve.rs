@@ -138,12 +138,12 @@ fn several_roots_are_tried_in_order_and_told_apart() {
     assert!(text.starts_with(&format!("¶{name}/only2.txt#")), "{text}");
     assert!(
         daemon
-            .read_text(&format!("{name}/shared.txt"))
+            .read_text(format!("{name}/shared.txt"))
             .ends_with("1:two")
     );
     assert!(
         daemon
-            .read_text(&two.spelled("shared.txt"))
+            .read_text(two.spelled("shared.txt"))
             .ends_with("1:two")
     );
     let event = json!({ "event": {
@@ -153,7 +153,7 @@ fn several_roots_are_tried_in_order_and_told_apart() {
     daemon.notify("workspace/didChangeWorkspaceFolders", event);
     assert_eq!(
         daemon
-            .read(&two.spelled("shared.txt"))
+            .read(two.spelled("shared.txt"))
             .expect_err("gone")
             .kind(),
         "outsideWorkspace"

@@ -71,7 +71,7 @@ fn all_forms_select_the_same_lines() {
     let tree = Tree::new().file("n.txt", numbered_lines(1, 20));
     let daemon = Daemon::start(tree.path());
     for form in ["3-5", "3..5", "3–5", "3…5", "3+3", "L3-L5", "L3+3", "l3-l5"] {
-        let result = daemon.read(&format!("n.txt:{form}")).expect(form);
+        let result = daemon.read(format!("n.txt:{form}")).expect(form);
         assert_eq!(
             result["details"]["shown"],
             json!([{ "start": 2, "end": 8 }]),
@@ -86,7 +86,7 @@ fn all_forms_select_the_same_lines() {
         ("raw:3-4", "line 3\nline 4\n"),
         ("RAW:-1", "line 20\n"),
     ] {
-        assert_eq!(daemon.read_text(&format!("n.txt:{form}")), text);
+        assert_eq!(daemon.read_text(format!("n.txt:{form}")), text);
     }
 }
 
@@ -140,9 +140,9 @@ fn a_selector_apart_makes_the_path_literal() {
             .kind(),
         "notFound"
     );
-    assert!(daemon.read_text(&uri("a%20b.txt")).contains("1:space"));
+    assert!(daemon.read_text(uri("a%20b.txt")).contains("1:space"));
     assert_eq!(
-        daemon.read_text(&format!("{}:1-1:raw", uri("n.txt"))),
+        daemon.read_text(format!("{}:1-1:raw", uri("n.txt"))),
         "line 1\n"
     );
 }

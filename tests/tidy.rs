@@ -57,17 +57,14 @@ fn line_of(room: &str) -> Option<usize> {
     LINES.iter().position(|line| line.contains(&room))
 }
 
-/// The rooms that a source names by `crate::` or by enough `super::`s to reach the crate.
+/// The rooms that a source names by `crate::`, or by more `super::`s than it has parents in its
+/// own room.
 fn named_rooms(source: &Source) -> Vec<String> {
-    let depth = source.path.components().count() - 2;
     let is_module_root = source.path.ends_with("mod.rs");
-    let to_crate = "super::".repeat(if is_module_root { depth } else { depth + 1 });
+    let depth = source.path.components().count() - if is_module_root { 2 } else { 1 };
+    let to_crate = "super::".repeat(depth);
     let mut rooms = Vec::new();
-    for line in source
-        .text
-        .lines()
-        .filter(|line| !line.trim_start().starts_with("//"))
-    {
+    for line in code_lines(&source.text) {
         for prefix in ["crate::", to_crate.as_str()] {
             for (at, _) in line.match_indices(prefix) {
                 let before = line[..at].chars().next_back();
@@ -83,6 +80,14 @@ fn named_rooms(source: &Source) -> Vec<String> {
         }
     }
     rooms
+}
+
+/// The lines that are no comments, without the module of unit tests, which is last in its file and
+/// one `super` deeper.
+fn code_lines(text: &str) -> impl Iterator<Item = &str> {
+    let text = text.split("\nmod tests {").next().unwrap_or(text);
+    text.lines()
+        .filter(|line| !line.trim_start().starts_with("//"))
 }
 
 #[test]

@@ -19,6 +19,22 @@ use crate::workspace::{Handle, Stamp};
 use super::watch::Seen;
 use super::{Buffer, Counts, Loaded, MAX_BUFFER_BYTES, Store, now_ns};
 
+/// What is said about a file's encoding by those who may know.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Words {
+    /// A caller's word, which is remembered for the file and counts before everything.
+    pub declared: Option<&'static Encoding>,
+    /// The editor's word, which counts after a BOM.
+    pub editor: Option<&'static Encoding>,
+}
+
+impl Words {
+    fn for_bytes(&self, bytes: &[u8]) -> Option<&'static Encoding> {
+        let editor = self.editor.filter(|_| Encoding::for_bom(bytes).is_none());
+        self.declared.or(editor)
+    }
+}
+
 /// Which lane a job runs in; some work is refused in the short one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Lane {
@@ -50,7 +66,7 @@ impl From<Stopped> for Detour {
 struct Errand<'a> {
     handle: &'a Handle,
     spelled: &'a str,
-    declared: Option<&'static Encoding>,
+    words: Words,
     lane: Lane,
     work: &'a Work,
     counts: &'a Counts,
@@ -72,23 +88,23 @@ const TICK_NS: i128 = 20_000_000;
 const READ_CHUNK: usize = 1024 * 1024;
 
 impl Store {
-    /// The text of an opened file. `spelled` is the path as the caller wrote it, for refusals;
-    /// `declared` an encoding that the caller names and that is remembered for the file.
+    /// The text of an opened file. `spelled` is the path as the caller wrote it, for refusals.
     pub fn load(
         &self,
         handle: &Handle,
         spelled: &str,
-        declared: Option<&'static Encoding>,
+        words: Words,
         lane: Lane,
         work: &Work,
     ) -> Result<Loaded, Detour> {
-        if let Some(encoding) = declared {
+        if let Some(encoding) = words.declared {
             self.declared.insert(handle.real().clone(), encoding);
         }
+        let declared = words.declared.or_else(|| self.declared.get(handle.real()));
         self.renew(&Errand {
             handle,
             spelled,
-            declared: declared.or_else(|| self.declared.get(handle.real())),
+            words: Words { declared, ..words },
             lane,
             work,
             counts: &self.counts,
@@ -109,7 +125,7 @@ impl Store {
         let renewed = self.renew(&Errand {
             handle,
             spelled: &handle.real().as_path().to_string_lossy(),
-            declared: self.declared.get(handle.real()),
+            words: warm.declared,
             lane: Lane::Long,
             work,
             counts: &Counts::default(),
@@ -124,7 +140,7 @@ impl Store {
         } = errand;
         let stamp = handle.stamp();
         let warm = self.buffers.get(handle.real());
-        let warm = warm.filter(|buffer| buffer.declared == errand.declared);
+        let warm = warm.filter(|buffer| buffer.declared == errand.words);
         if let Some(buffer) = &warm
             && buffer.stamp == stamp
             && buffer.stamp_is_proof()
@@ -202,15 +218,9 @@ impl Store {
 
 /// Decodes what was read; refuses what is no text.
 fn buffer_of(errand: &Errand, read: &SteadyRead, bytes_hash: u128) -> Result<Arc<Buffer>, Refusal> {
-    let declared = errand.declared;
     let total_bytes = read.bytes.len() as u64;
-    let decoded =
-        decode(&read.bytes, declared).map_err(|NotText::Binary { what }| Refusal::Binary {
-            path: errand.spelled.to_owned(),
-            what,
-            instead: "If it is text after all, name its encoding with the encoding parameter."
-                .to_owned(),
-        })?;
+    let decoded = decode(&read.bytes, errand.words.for_bytes(&read.bytes))
+        .map_err(|NotText::Binary { what }| Refusal::not_text(errand.spelled, what))?;
     Ok(Arc::new(Buffer {
         text: decoded.text,
         encoding: decoded.encoding,
@@ -219,7 +229,7 @@ fn buffer_of(errand: &Errand, read: &SteadyRead, bytes_hash: u128) -> Result<Arc
         bad_bytes: decoded.bad_bytes,
         total_bytes,
         fingerprint: OnceLock::new(),
-        declared,
+        declared: errand.words,
         stamp: read.stamp,
         bytes_hash,
         looked_at: AtomicI64::new(read.at),

@@ -1,6 +1,9 @@
 //! Warm text: what files held when they were last looked at; no buffer is ever served without a `stat` in this very request.
 
+mod change_log;
+mod huge;
 mod load;
+mod overlay;
 mod watch;
 
 use std::sync::Arc;
@@ -19,7 +22,10 @@ use crate::workspace::{RealPath, Stamp};
 
 use watch::{Evictions, Watch};
 
-pub use load::{Detour, Lane};
+pub use change_log::Place;
+pub use huge::{Asked, Excerpted, Head};
+pub use load::{Detour, Lane, Words};
+pub use overlay::{Change, DocumentKey, Overlay, Overlays};
 pub use watch::{Event, OnChange, Opener, WatchStatus};
 
 /// Files over this many bytes are never held as a buffer.
@@ -39,8 +45,8 @@ pub struct Buffer {
     pub bad_bytes: usize,
     pub total_bytes: u64,
     fingerprint: OnceLock<Fingerprint>,
-    /// The encoding a caller declared for this file, if one did.
-    declared: Option<&'static Encoding>,
+    /// What was said about the encoding when it was decoded.
+    declared: Words,
     stamp: Stamp,
     /// Identity of the bytes (xxh3-128).
     bytes_hash: u128,
@@ -83,6 +89,8 @@ pub struct Loaded {
 pub struct Store {
     buffers: Bounded<RealPath, Arc<Buffer>, ByBytes, DefaultHashBuilder, Evictions>,
     watch: Watch,
+    /// Line indexes of files too large to hold.
+    huge: huge::Shelf,
     /// Encodings that callers declared, for the files they declared them for.
     declared: Bounded<RealPath, &'static Encoding>,
     budget: AtomicU64,
@@ -94,6 +102,16 @@ struct Counts {
     hits: AtomicU64,
     misses: AtomicU64,
     stale_avoided: AtomicU64,
+}
+
+impl Counts {
+    fn count(&self, cache: Cache) {
+        let counter = match cache {
+            Cache::Hit => &self.hits,
+            Cache::Miss => &self.misses,
+        };
+        counter.fetch_add(1, Ordering::Relaxed);
+    }
 }
 
 /// What a store holds and did, for `agent/status`.
@@ -127,6 +145,7 @@ impl Store {
         Store {
             buffers: Bounded::with(1024, budget, ByBytes, hasher, watch.evictions()),
             watch,
+            huge: huge::Shelf::default(),
             declared: Bounded::new(DECLARED_ENTRIES),
             budget: AtomicU64::new(budget),
             counts: Counts::default(),
@@ -141,9 +160,10 @@ impl Store {
     }
 
     pub fn status(&self) -> StoreStatus {
+        let (indexes, index_bytes) = self.huge.status();
         StoreStatus {
-            count: self.buffers.len(),
-            bytes: self.buffers.weight(),
+            count: self.buffers.len() + indexes,
+            bytes: self.buffers.weight() + index_bytes,
             budget_bytes: self.budget.load(Ordering::Relaxed),
             hits: self.counts.hits.load(Ordering::Relaxed),
             misses: self.counts.misses.load(Ordering::Relaxed),

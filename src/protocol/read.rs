@@ -1,6 +1,6 @@
 //! What `agent/read` returns, as `protocol.md` writes it; nothing here ever decides what is shown.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// One part of what the model is to see, as in the Model Context Protocol.
@@ -55,7 +55,7 @@ pub struct Meta {
 }
 
 /// Source lines, 1-indexed and inclusive.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LineSpan {
     pub start: u64,
     pub end: u64,
@@ -78,7 +78,9 @@ pub struct Hashline {
 pub struct CutLine {
     pub line: u64,
     pub shown_chars: u64,
-    pub total_chars: u64,
+    /// Absent for a line so long that nobody counted to its end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub total_chars: Option<u64>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -138,6 +140,10 @@ pub struct MoreDetails {
     pub hashline: Option<Hashline>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub origin: Option<Origin>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub document_version: Option<i32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dirty: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub encoding: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]

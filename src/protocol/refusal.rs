@@ -121,6 +121,16 @@ impl Refusal {
         }
     }
 
+    /// A file whose bytes were found to be no text.
+    pub fn not_text(path: impl Into<String>, what: String) -> Refusal {
+        Refusal::Binary {
+            path: path.into(),
+            what,
+            instead: "If it is text after all, name its encoding with the encoding parameter."
+                .to_owned(),
+        }
+    }
+
     /// The system's own words about `path`, without the code's number.
     pub fn io(path: impl Into<String>, error: &std::io::Error) -> Refusal {
         let text = error.to_string();

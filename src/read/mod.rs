@@ -1,5 +1,6 @@
 //! The pipeline of a read: what is there, what of it is shown, how it is written; nothing later ever goes back to an earlier stage.
 
+mod look;
 mod plan;
 mod share;
 mod source;

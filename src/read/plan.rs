@@ -5,23 +5,25 @@ use std::sync::Arc;
 use encoding_rs::Encoding;
 use serde_json::Value;
 
-use crate::buffer::{Detour, Lane, Store};
+use crate::buffer::{Detour, DocumentKey, Lane, Overlays, Store};
 use crate::protocol::params::Fields;
 use crate::protocol::read::{
     DisplayContent, Hashline, Limits as ListingLimits, Meta, MoreDetails, ReadDetails, ReadResult,
     SuffixResolution, Truncation,
 };
 use crate::protocol::{Refusal, Settings};
-use crate::session::{Sessions, Version};
+use crate::session::{self, Actor, Form, Notice, Sessions, Site, Version};
 use crate::task::Work;
 use crate::text::encoding_for_label;
 use crate::view::dialect::{self, Body, Dialect, Request, View};
-use crate::view::window::{self, Limits, Spent, Window};
-use crate::view::{Budget, LineSet, Style};
-use crate::workspace::{Scope, Via};
+use crate::view::excerpt::Lines;
+use crate::view::window::{Limits, Spent, Window};
+use crate::view::{Budget, LineSet, Selector, Style};
+use crate::workspace::{Found, Scope, Via};
 
+use super::look::{Look, Wanted};
 use super::source::{self, Means, Opened};
-use super::target::{Located, locate};
+use super::target::{Located, Spot, locate};
 
 /// What a caller set of the budget.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -141,6 +143,7 @@ fn wants_display_content(fields: Fields) -> Result<bool, Refusal> {
 pub struct Prepared {
     located: Located,
     opened: Opened,
+    wanted: Wanted,
 }
 
 /// The warm state that reads share.
@@ -170,67 +173,90 @@ impl Reader {
         &self,
         ask: &Ask,
         scope: &Scope,
+        overlays: &Overlays,
         lane: Lane,
         work: &Work,
     ) -> Result<Prepared, Detour> {
         let target = &ask.request.target;
-        let located = locate(target, scope, lane, work)?;
+        let located = locate(target, scope, overlays, lane, work)?;
         let means = Means {
+            display: located.display(),
             scope,
+            overlays,
             buffers: &self.buffers,
+            selector: &located.selector,
+            limits: ask.limits(),
             lane,
             work,
         };
-        let handle = &located.found.handle;
-        let opened = source::open(handle, target.as_written(), ask.encoding, means)?;
-        if located.selector.conflicts {
-            return Err(Refusal::Unsupported {
-                path: Some(target.as_written().to_owned()),
-                message: ":conflicts is not available in this version. Read the lines instead."
-                    .to_owned(),
+        let opened = match &located.spot {
+            Spot::OnDisk(found) => {
+                source::open(&found.handle, target.as_written(), ask.encoding, means)?
             }
-            .into());
-        }
-        Ok(Prepared { located, opened })
+            Spot::InEditor(overlay, _) => source::editor::unsaved(overlay),
+        };
+        let (document, selector) = (&opened.document, &located.selector);
+        let wanted = Wanted::of(document, selector, target.as_written(), lane, work)?;
+        Ok(Prepared {
+            located,
+            opened,
+            wanted,
+        })
     }
 
     /// What a read would take if it alone had the whole of a shared budget.
     pub fn demand(&self, ask: &Ask, prepared: &Prepared, shared: Budget) -> Spent {
-        let text = &prepared.opened.document.text;
         let limits = ask.limits().at_most(shared);
-        window::open(text, &prepared.located.selector, &limits).spent
+        let Prepared { opened, wanted, .. } = prepared;
+        wanted.look(&opened.document, &limits).window().spent
     }
 
     /// Opens the window, records what it shows, and writes it down. `share` is the part of a
-    /// budget shared with other reads, if there is one.
-    pub fn finish(&self, ask: &Ask, prepared: &Prepared, share: Option<Budget>) -> ReadResult {
-        let Prepared { located, opened } = prepared;
+    /// budget shared with other reads, if there is one. Also tells which sessions must hear that
+    /// what they were shown has changed.
+    pub fn finish(
+        &self,
+        ask: &Ask,
+        prepared: &Prepared,
+        share: Option<Budget>,
+    ) -> (ReadResult, Vec<Notice>) {
+        let Prepared {
+            located,
+            opened,
+            wanted,
+        } = prepared;
         let document = &opened.document;
         let limits = match share {
             Some(share) => ask.limits().at_most(share),
             None => ask.limits(),
         };
-        let window = window::open(&document.text, &located.selector, &limits);
-        let version = self.record(ask, opened, &window);
-        let name = located.found.display.as_str();
+        let look = wanted.look(document, &limits);
+        let window = look.window();
+        let name = located.display();
+        let (version, notices) = self.record(ask, opened, &look, name).unzip();
         let tag = version.as_ref().map(|version| version.tag.to_string());
-        let raw = window.raw.then(|| raw_text(opened, &window));
+        let raw = window.raw.then(|| raw_text(opened, window));
         let written = ask.dialect.write(&View {
             understood: &located.understood,
             header: tag.as_deref().map(|tag| (name, tag)),
             name,
             style: document.style,
-            window: &window,
+            window,
             byte_limit: limits.budget.bytes,
-            body: raw.as_deref().map_or(Body::Rows, Body::Raw),
+            conflicts: look.conflicts_to_mention(document),
+            body: match (&look, &raw) {
+                (Look::Conflicts(sheet), _) => Body::Conflicts(sheet),
+                (Look::Window(_), Some(raw)) => Body::Raw(raw),
+                (Look::Window(_), None) => Body::Rows,
+            },
         });
-        let mut more = details(ask, prepared, &window, &limits);
+        let mut more = details(ask, prepared, &look, &limits);
         more.native = written.native;
         more.hashline = tag.map(|tag| Hashline {
             path: name.to_owned(),
             tag,
         });
-        ReadResult {
+        let result = ReadResult {
             content: written.content,
             details: ReadDetails {
                 kind: document.kind,
@@ -241,32 +267,101 @@ impl Reader {
                 more,
             },
             is_error: None,
-        }
+        };
+        (result, notices.unwrap_or_default())
     }
 
     /// Appends the facts: this text has this name, and these of its lines were shown.
-    fn record(&self, ask: &Ask, opened: &Opened, window: &Window) -> Option<Version> {
-        let snapshot = opened.snapshot.as_ref().filter(|_| ask.editable)?;
-        let text = &opened.document.text;
-        let version = self
-            .sessions
-            .record(&snapshot.document, text, snapshot.fingerprint);
-        let shown: LineSet = window.whole_lines().into_iter().collect();
+    fn record(
+        &self,
+        ask: &Ask,
+        opened: &Opened,
+        look: &Look,
+        name: &str,
+    ) -> Option<(Version, Vec<Notice>)> {
+        let is_text = !look.is_empty_sheet();
+        let snapshot = opened.snapshot.as_ref();
+        let snapshot = snapshot.filter(|_| ask.editable && is_text)?;
+        let current = snapshot.current(opened.document.text.whole()?);
+        let document = &snapshot.document;
+        let (version, notices) = self.sessions.record(document, &current, &snapshot.actor);
+        let shown: LineSet = look.whole_lines().into_iter().collect();
         self.sessions
-            .show(&ask.session, &snapshot.document, &version, &shown);
-        Some(version)
+            .show(&ask.session, document, &version, &shown, name);
+        // What this very answer shows is no news to its reader.
+        let news = notices
+            .into_iter()
+            .filter_map(|notice| match notice.session == ask.session {
+                true => notice.without(&shown),
+                false => Some(notice),
+            });
+        Some((version, news.collect()))
+    }
+
+    /// Looks at a document again because it may have changed, for the sake of the sessions that
+    /// were shown lines of it. Blocking, as [`Reader::prepare`] is.
+    pub fn look_again(
+        &self,
+        key: &DocumentKey,
+        scope: &Scope,
+        overlays: &Overlays,
+        lane: Lane,
+        work: &Work,
+    ) -> Result<Vec<Notice>, Detour> {
+        let opened = match (key, overlays.get(key)) {
+            (DocumentKey::File(path), overlay) => match (scope.open(path), overlay) {
+                (Ok(handle), _) => {
+                    let means = Means {
+                        display: "",
+                        scope,
+                        overlays,
+                        buffers: &self.buffers,
+                        selector: &Selector::default(),
+                        limits: Limits::one_line(),
+                        lane,
+                        work,
+                    };
+                    let spelled = path.to_string_lossy();
+                    source::open(&handle, &spelled, None, means)?
+                }
+                (Err(Refusal::NotFound { .. }), Some(overlay)) => source::editor::unsaved(overlay),
+                (Err(refusal), _) => return Err(refusal.into()),
+            },
+            (DocumentKey::Other(_), Some(overlay)) => source::editor::unsaved(overlay),
+            (DocumentKey::Other(uri), None) => {
+                let gone = session::Document {
+                    site: Site::Editor(uri.clone()),
+                    form: Form::Text,
+                };
+                return Ok(self.sessions.vanished(&gone, &Actor::Editor));
+            }
+        };
+        let Some(snapshot) = &opened.snapshot else {
+            return Ok(Vec::new());
+        };
+        if !self.sessions.is_known(&snapshot.document) {
+            return Ok(Vec::new());
+        }
+        let Some(text) = opened.document.text.whole() else {
+            return Ok(Vec::new());
+        };
+        let current = snapshot.current(text);
+        let recorded = self
+            .sessions
+            .record(&snapshot.document, &current, &Actor::Editor);
+        Ok(recorded.1)
     }
 }
 
 /// The text of the window with its own line ends; a line that was cut stands as it was cut.
 fn raw_text(opened: &Opened, window: &Window) -> String {
-    let text = &opened.document.text;
+    let lines = Lines::from(&opened.document.text);
     let mut raw = String::new();
     for block in &window.blocks {
         match &block.rows[..] {
             [row] if row.total_chars.is_some() => raw.push_str(&row.text),
             [first, .., last] | [first @ last] => {
-                raw.push_str(&text.raw_lines(first.number as usize - 1, last.number as usize));
+                raw.push_str(&lines.raw(first.number, last.number));
             }
             [] => {}
         }
@@ -274,18 +369,25 @@ fn raw_text(opened: &Opened, window: &Window) -> String {
     raw
 }
 
-fn details(ask: &Ask, prepared: &Prepared, window: &Window, limits: &Limits) -> MoreDetails {
+fn details(ask: &Ask, prepared: &Prepared, look: &Look, limits: &Limits) -> MoreDetails {
+    let window = look.window();
     let document = &prepared.opened.document;
     let mut more = document.details.clone();
-    if let Via::Suffix { from, to } = &prepared.located.found.via {
+    if let Spot::OnDisk(Found {
+        via: Via::Suffix { from, to },
+        ..
+    }) = &prepared.located.spot
+    {
         more.suffix_resolution = Some(SuffixResolution {
             from: from.clone(),
             to: to.clone(),
         });
     }
-    more.shown = Some(window.whole_lines());
+    // Rows counted from the end have no line numbers yet: nothing that names a line can be said.
+    let numbered = !window.is_from_end();
+    more.shown = numbered.then(|| look.whole_lines());
     let cut_lines = window.cut_lines();
-    more.cut_lines = (!cut_lines.is_empty()).then_some(cut_lines);
+    more.cut_lines = (numbered && !cut_lines.is_empty()).then_some(cut_lines);
     more.truncation = window.stop.as_ref().map(|stop| Truncation {
         reason: stop.reason,
         next_selector: stop.next_selector.clone(),
@@ -296,7 +398,7 @@ fn details(ask: &Ask, prepared: &Prepared, window: &Window, limits: &Limits) -> 
             total: more.total_lines,
         });
     }
-    if ask.display_content {
+    if ask.display_content && numbered {
         let rows: Vec<&str> = window.rows().map(|row| row.text.as_ref()).collect();
         more.display_content = Some(DisplayContent {
             text: rows.join("\n"),

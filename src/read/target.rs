@@ -1,8 +1,9 @@
 //! From a path string to an opened file and a selector; a literal path that exists is never read as a selector.
 
 use std::path::Path;
+use std::sync::Arc;
 
-use crate::buffer::{Detour, Lane};
+use crate::buffer::{Detour, DocumentKey, Lane, Overlay, Overlays};
 use crate::protocol::Refusal;
 use crate::task::Work;
 use crate::view::selector::SelectorError;
@@ -12,23 +13,51 @@ use crate::workspace::{Found, Scope, Via, decode_file_uri};
 /// What a path string turned out to name.
 #[derive(Debug)]
 pub struct Located {
-    pub found: Found,
+    pub spot: Spot,
     pub selector: Selector,
     /// How the path was understood, one sentence each.
     pub understood: Vec<String>,
 }
 
+/// Where it is.
+#[derive(Debug)]
+pub enum Spot {
+    OnDisk(Found),
+    /// In no place but the editor; with its path as headers name it.
+    InEditor(Arc<Overlay>, String),
+}
+
+impl Located {
+    /// The path as headers and messages name it.
+    pub fn display(&self) -> &str {
+        match &self.spot {
+            Spot::OnDisk(found) => &found.display,
+            Spot::InEditor(_, display) => display,
+        }
+    }
+}
+
 /// Finds what `target` names. What is not there under its exact name belongs in the long lane,
 /// since looking further may walk the tree.
-pub fn locate(target: &Target, scope: &Scope, lane: Lane, work: &Work) -> Result<Located, Detour> {
-    let search = Search { scope, lane, work };
+pub fn locate(
+    target: &Target,
+    scope: &Scope,
+    overlays: &Overlays,
+    lane: Lane,
+    work: &Work,
+) -> Result<Located, Detour> {
+    let search = Search {
+        scope,
+        overlays,
+        lane,
+        work,
+    };
     match target {
-        Target::Literal(path, selector) => match scope.find_exact(path)? {
-            Some(found) => Ok(located(found, selector.clone())),
+        Target::Literal(path, selector) => match search.exactly(path)? {
+            Some(spot) => Ok(located(spot, selector.clone())),
             None => search.further(path, selector.clone()),
         },
         Target::Spelled(spelled) => {
-            refuse_other_schemes(spelled)?;
             match decode_file_uri(spelled)?.map(|path| path.into_os_string().into_string()) {
                 None => search.spelled(spelled),
                 Some(Ok(path)) => search.spelled(&path),
@@ -40,7 +69,7 @@ pub fn locate(target: &Target, scope: &Scope, lane: Lane, work: &Work) -> Result
                         handle,
                         via: Via::Exact,
                     };
-                    Ok(located(found, Selector::default()))
+                    Ok(located(Spot::OnDisk(found), Selector::default()))
                 }
             }
         }
@@ -49,27 +78,58 @@ pub fn locate(target: &Target, scope: &Scope, lane: Lane, work: &Work) -> Result
 
 struct Search<'a> {
     scope: &'a Scope,
+    overlays: &'a Overlays,
     lane: Lane,
     work: &'a Work,
 }
 
 impl Search<'_> {
+    /// What has exactly this name: on disk, else, where its place is allowed, in the editor.
+    fn exactly(&self, path: &str) -> Result<Option<Spot>, Refusal> {
+        if let Some(found) = self.scope.find_exact(path)? {
+            return Ok(Some(Spot::OnDisk(found)));
+        }
+        Ok(self.in_editor(path))
+    }
+
+    /// An open document that is not on disk: `untitled:Untitled-1`, or a file never saved.
+    fn in_editor(&self, path: &str) -> Option<Spot> {
+        if self.overlays.is_empty() {
+            return None;
+        }
+        if let Some(overlay) = self.overlays.get(&DocumentKey::of(path)) {
+            return Some(Spot::InEditor(overlay.clone(), overlay.uri.clone()));
+        }
+        let mut roots = self.scope.roots().iter();
+        roots.find_map(|root| {
+            // An absolute path stays as it is when it is joined.
+            let path = root.spelled().join(path);
+            let overlay = self.overlays.at_path(&path)?;
+            let display = self.scope.display_of(&path);
+            Some(Spot::InEditor(overlay.clone(), display))
+        })
+    }
+
     /// Literal, then split at a selector, then a mistyped selector, then further afield.
     fn spelled(&self, path: &str) -> Result<Located, Detour> {
-        let literal = self.scope.find_exact(path);
-        if let Ok(Some(found)) = literal {
-            return Ok(located(found, Selector::default()));
+        let literal = self.exactly(path);
+        if let Ok(Some(spot)) = literal {
+            return Ok(located(spot, Selector::default()));
         }
-        let Some((colon, selector)) = Selector::split(path) else {
-            literal?;
-            self.refuse_mistyped_selector(path)?;
-            return self.further(path, Selector::default());
-        };
-        match self.scope.find_exact(&path[..colon])? {
-            Some(found) => Ok(located(found, selector)),
+        let splits = Selector::splits(path);
+        for (colon, selector) in &splits {
+            if let Some(spot) = self.exactly(&path[..*colon])? {
+                return Ok(located(spot, selector.clone()));
+            }
+        }
+        refuse_other_schemes(path)?;
+        self.refuse_mistyped_selector(path)?;
+        // What exists nowhere is read with as much selector as there can be.
+        match splits.into_iter().next_back() {
+            Some((colon, selector)) => self.further(&path[..colon], selector),
             None => {
-                self.refuse_mistyped_selector(path)?;
-                self.further(&path[..colon], selector)
+                literal?;
+                self.further(path, Selector::default())
             }
         }
     }
@@ -79,13 +139,14 @@ impl Search<'_> {
         if self.lane == Lane::Short {
             return Err(Detour::TakesLong);
         }
-        Ok(located(self.scope.find(path, self.work)?, selector))
+        let found = self.scope.find(path, self.work)?;
+        Ok(located(Spot::OnDisk(found), selector))
     }
 
     /// An existing path followed by something that is no selector was meant as one.
     fn refuse_mistyped_selector(&self, path: &str) -> Result<(), Refusal> {
         for (index, _) in path.rmatch_indices([':', '#']).take(4) {
-            if index == 0 || !matches!(self.scope.probe(&path[..index]), Ok(Some(_))) {
+            if index == 0 || !matches!(self.exactly(&path[..index]), Ok(Some(_))) {
                 continue;
             }
             let tail = &path[index + 1..];
@@ -110,15 +171,18 @@ impl Search<'_> {
     }
 }
 
-fn located(found: Found, selector: Selector) -> Located {
-    let understood = match &found.via {
-        Via::Suffix { from, to } => vec![format!(
+fn located(spot: Spot, selector: Selector) -> Located {
+    let understood = match &spot {
+        Spot::OnDisk(Found {
+            via: Via::Suffix { from, to },
+            ..
+        }) => vec![format!(
             "Path '{from}' not found; resolved to '{to}' via suffix match"
         )],
-        Via::Exact | Via::Variant => Vec::new(),
+        _ => Vec::new(),
     };
     Located {
-        found,
+        spot,
         selector,
         understood,
     }

@@ -3,6 +3,8 @@
 use serde_json::{Map, Value};
 use tower_lsp::jsonrpc::{Error, Id, Request, Response};
 
+use super::surrogates;
+
 /// A well-formed message from the client.
 #[derive(Debug, PartialEq)]
 pub enum Message {
@@ -23,10 +25,14 @@ pub fn parse(body: &[u8]) -> Result<Message, Response> {
         });
     }
     // serde_json refuses what is nested more than 128 deep.
-    match serde_json::from_slice(body) {
-        Ok(message) => from_object(message),
-        Err(_) => Err(Response::from_error(Id::Null, Error::parse_error())),
+    if let Ok(message) = serde_json::from_slice(body) {
+        return from_object(message);
     }
+    let mended = surrogates::mend(body).and_then(|body| serde_json::from_slice(&body).ok());
+    mended.map_or_else(
+        || Err(Response::from_error(Id::Null, Error::parse_error())),
+        from_object,
+    )
 }
 
 fn from_object(mut message: Map<String, Value>) -> Result<Message, Response> {

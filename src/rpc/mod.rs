@@ -13,6 +13,7 @@ mod lifeline;
 mod message;
 mod process;
 mod reader;
+mod surrogates;
 mod writer;
 
 use std::io::{Read, Write};

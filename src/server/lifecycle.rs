@@ -8,6 +8,7 @@ use tower_lsp::ls_types as lsp;
 
 use crate::protocol::{PROTOCOL_VERSION, Settings};
 use crate::rpc::watch_process;
+use crate::text::PositionEncoding;
 use crate::view::dialect::DIALECTS;
 use crate::workspace::decode_file_uri;
 
@@ -28,15 +29,19 @@ pub fn initialize(
         state.problems.lock().add(problem);
     }
     let workspace = params.capabilities.workspace.unwrap_or_default();
-    // A second `initialize` never gets here, so the facts are set once.
-    let _ = state.client_facts.set(ClientFacts {
-        configuration: workspace.configuration.unwrap_or(false),
-    });
-    state.apply(folders, settings);
     let general = params.capabilities.general.unwrap_or_default();
     let utf8 = general
         .position_encodings
         .is_some_and(|offered| offered.contains(&lsp::PositionEncodingKind::UTF8));
+    // A second `initialize` never gets here, so the facts are set once.
+    let _ = state.client_facts.set(ClientFacts {
+        configuration: workspace.configuration.unwrap_or(false),
+        positions: match utf8 {
+            true => PositionEncoding::Utf8,
+            false => PositionEncoding::Utf16,
+        },
+    });
+    state.apply(folders, settings);
     Ok(lsp::InitializeResult {
         capabilities: capabilities(utf8),
         server_info: Some(lsp::ServerInfo {
@@ -55,13 +60,20 @@ fn capabilities(utf8: bool) -> lsp::ServerCapabilities {
     let dialects: Vec<&str> = DIALECTS.iter().map(|dialect| dialect.name()).collect();
     lsp::ServerCapabilities {
         position_encoding: Some(encoding),
+        text_document_sync: Some(lsp::TextDocumentSyncCapability::Options(
+            lsp::TextDocumentSyncOptions {
+                open_close: Some(true),
+                change: Some(lsp::TextDocumentSyncKind::INCREMENTAL),
+                save: Some(lsp::TextDocumentSyncSaveOptions::Supported(true)),
+                ..Default::default()
+            },
+        )),
         workspace: Some(lsp::WorkspaceServerCapabilities {
             workspace_folders: Some(lsp::WorkspaceFoldersServerCapabilities {
                 supported: Some(true),
                 change_notifications: Some(lsp::OneOf::Left(true)),
             }),
             file_operations: None,
-            ..Default::default()
         }),
         experimental: Some(json!({ "pilcrow": {
             "protocol": PROTOCOL_VERSION,

@@ -1,9 +1,11 @@
 //! The LSP face: lifecycle and one file per `agent/*` method; order is decided before the first await and nowhere else.
 
 mod close_session;
+mod documents;
 mod face;
 mod handler;
 mod lifecycle;
+mod notices;
 mod read;
 mod read_many;
 mod state;
@@ -36,9 +38,12 @@ pub const METHODS: &[&str] = &[
 /// What the process around the server provides.
 pub struct Options {
     pub lifeline: Lifeline,
-    /// Called with the settings whenever they are set; returns where the log is written.
-    pub on_settings: Box<dyn Fn(&Settings) -> Result<String, String> + Send + Sync>,
+    pub on_settings: OnSettings,
 }
+
+/// Called with the settings whenever they are set; returns where the log is written, or why it
+/// cannot be.
+pub type OnSettings = Box<dyn Fn(&Settings) -> Result<String, String> + Send + Sync>;
 
 /// The server and the requests it will send to its client.
 pub fn build(options: Options) -> (Face, ClientSocket) {
@@ -49,6 +54,7 @@ pub fn build(options: Options) -> (Face, ClientSocket) {
     .custom_method("agent/readMany", Server::read_many)
     .custom_method("agent/status", Server::status)
     .custom_method("agent/closeSession", Server::close_session)
+    .custom_method("agent/documentState", Server::document_state)
     .finish();
     let state = service.inner().state.clone();
     (Face::new(service, state), socket)
@@ -88,6 +94,22 @@ impl LanguageServer for Server {
         self.state.shut_down.store(true, Ordering::Relaxed);
         self.state.engine.reader.buffers.stop_watching();
         Ok(())
+    }
+
+    async fn did_open(&self, params: lsp::DidOpenTextDocumentParams) {
+        documents::open(&self.state, params);
+    }
+
+    async fn did_change(&self, params: lsp::DidChangeTextDocumentParams) {
+        documents::change(&self.state, params);
+    }
+
+    async fn did_save(&self, params: lsp::DidSaveTextDocumentParams) {
+        documents::save(&self.state, &params);
+    }
+
+    async fn did_close(&self, params: lsp::DidCloseTextDocumentParams) {
+        documents::close(&self.state, &params);
     }
 
     async fn did_change_configuration(&self, params: lsp::DidChangeConfigurationParams) {

@@ -11,24 +11,29 @@ use crate::read::Ask;
 use super::Server;
 use super::handler::answer;
 use super::read_many::DEFAULT_SESSION;
+use super::state::Moment;
 
 impl Server {
     pub async fn read(&self, params: Value) -> jsonrpc::Result<Value> {
-        let world = self.state.engine.world();
-        let ask = Ask::parse(&params, DEFAULT_SESSION, &world.settings);
+        let moment = self.state.engine.moment();
+        let ask = Ask::parse(&params, DEFAULT_SESSION, &moment.world.settings);
         let path = ask.as_ref().ok().map(|ask| ask.path().to_owned());
         let state = self.state.clone();
         answer("agent/read", path, async move {
             let ask = Arc::new(ask?);
             let jobs_state = state.clone();
-            state
+            let (answer, notices) = state
                 .in_lanes(move |lane, work| {
                     let reader = &jobs_state.engine.reader;
-                    let prepared = reader.prepare(&ask, &world.scope, lane, work)?;
-                    let result = reader.finish(&ask, &prepared, None);
-                    serde_json::to_value(result).map_err(|_| Refusal::Internal.into())
+                    let Moment { world, overlays } = &moment;
+                    let prepared = reader.prepare(&ask, &world.scope, overlays, lane, work)?;
+                    let (result, notices) = reader.finish(&ask, &prepared, None);
+                    let answer = serde_json::to_value(result).map_err(|_| Refusal::Internal)?;
+                    Ok((answer, notices))
                 })
-                .await
+                .await?;
+            state.send(notices).await;
+            Ok(answer)
         })
         .await
     }

@@ -9,11 +9,12 @@ use tower_lsp::jsonrpc;
 use crate::protocol::Refusal;
 use crate::protocol::params::Fields;
 use crate::read::{Ask, BudgetParams, Prepared, session_name, share};
+use crate::session::Notice;
 use crate::view::Budget;
 
 use super::Server;
 use super::handler::answer;
-use super::state::{State, World};
+use super::state::{Moment, State, World};
 
 /// Who reads when nobody is named.
 pub const DEFAULT_SESSION: &str = "default";
@@ -29,14 +30,15 @@ struct Asks {
 
 impl Server {
     pub async fn read_many(&self, params: Value) -> jsonrpc::Result<Value> {
-        let world = self.state.engine.world();
-        let asks = parse(&params, &world);
+        let moment = self.state.engine.moment();
+        let asks = parse(&params, &moment.world);
         let state = self.state.clone();
         answer("agent/readMany", None, async move {
             let Asks { asks, shared } = asks?;
-            let each = asks.into_iter().map(|ask| prepare(&state, &world, ask));
+            let each = asks.into_iter().map(|ask| prepare(&state, &moment, ask));
             let prepared = join_all(each).await;
-            let results = write(&state, prepared, shared).await?;
+            let (results, notices) = write(&state, prepared, shared).await?;
+            state.send(notices).await;
             Ok(json!({ "results": results }))
         })
         .await
@@ -71,13 +73,13 @@ fn parse(params: &Value, world: &World) -> Result<Asks, Refusal> {
 type One = Result<(Arc<Ask>, Arc<Prepared>), Refusal>;
 
 /// Finds and loads one target, without yet applying a limit.
-async fn prepare(state: &Arc<State>, world: &Arc<World>, ask: Result<Arc<Ask>, Refusal>) -> One {
+async fn prepare(state: &Arc<State>, moment: &Moment, ask: Result<Arc<Ask>, Refusal>) -> One {
     let ask = ask?;
-    let (jobs_state, jobs_world, jobs_ask) = (state.clone(), world.clone(), ask.clone());
+    let (jobs_state, moment, jobs_ask) = (state.clone(), moment.clone(), ask.clone());
     let prepared = state
         .in_lanes(move |lane, work| {
             let reader = &jobs_state.engine.reader;
-            reader.prepare(&jobs_ask, &jobs_world.scope, lane, work)
+            reader.prepare(&jobs_ask, &moment.world.scope, &moment.overlays, lane, work)
         })
         .await?;
     Ok((ask, Arc::new(prepared)))
@@ -88,7 +90,7 @@ async fn write(
     state: &Arc<State>,
     prepared: Vec<One>,
     shared: Budget,
-) -> Result<Vec<Value>, Refusal> {
+) -> Result<(Vec<Value>, Vec<Notice>), Refusal> {
     let jobs_state = state.clone();
     let prepared = Arc::new(prepared);
     state
@@ -105,6 +107,7 @@ async fn write(
                 .collect();
             let mut shares = share(&demands, shared).into_iter();
             let mut results = Vec::with_capacity(prepared.len());
+            let mut notices = Vec::new();
             for one in prepared.iter() {
                 work.check()?;
                 results.push(match one {
@@ -115,12 +118,13 @@ async fn write(
                         } else {
                             None
                         };
-                        let result = reader.finish(ask, prepared, share);
+                        let (result, news) = reader.finish(ask, prepared, share);
+                        notices.extend(news);
                         json!({ "ok": result })
                     }
                 });
             }
-            Ok(results)
+            Ok((results, notices))
         })
         .await
 }

@@ -10,14 +10,15 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 use tower_lsp::Client;
 
-use crate::buffer::{Detour, Lane as LaneName};
+use crate::buffer::{Detour, DocumentKey, Lane as LaneName, Overlays};
 use crate::protocol::{Refusal, Settings};
 use crate::read::Reader;
 use crate::rpc::Lifeline;
 use crate::task::{CancelToken, Lane, Work};
+use crate::text::PositionEncoding;
 use crate::workspace::Scope;
 
-use super::Options;
+use super::{OnSettings, Options};
 
 /// Places in the short lane: more than cores, since its jobs wait for the disk.
 const SHORT_PLACES: usize = 16;
@@ -34,11 +35,19 @@ pub struct World {
     pub scope: Scope,
 }
 
+/// Roots, settings and open documents as they were when a request came.
+#[derive(Debug, Clone)]
+pub struct Moment {
+    pub world: Arc<World>,
+    pub overlays: Overlays,
+}
+
 /// Everything but the connection: what the daemon and the command line share.
 #[derive(Debug)]
 pub struct Engine {
     pub reader: Reader,
     world: Arc<Mutex<Arc<World>>>,
+    overlays: Mutex<Overlays>,
     scans: Arc<AtomicU64>,
 }
 
@@ -50,6 +59,7 @@ impl Engine {
         Engine {
             reader: Reader::new(settings.memory.budget_bytes),
             world: Arc::new(Mutex::new(Arc::new(World::new(folders, settings, &scans)))),
+            overlays: Mutex::default(),
             scans,
         }
     }
@@ -57,6 +67,19 @@ impl Engine {
     /// Roots and settings as of now.
     pub fn world(&self) -> Arc<World> {
         self.world.lock().clone()
+    }
+
+    /// Everything that decides what a request means, as of now: taken at its first poll.
+    pub fn moment(&self) -> Moment {
+        Moment {
+            world: self.world(),
+            overlays: self.overlays.lock().clone(),
+        }
+    }
+
+    /// Changes the open documents, for every request that comes later.
+    pub fn change_overlays<T>(&self, change: impl FnOnce(&mut Overlays) -> T) -> T {
+        change(&mut self.overlays.lock())
     }
 
     pub fn set_world(&self, folders: Vec<PathBuf>, settings: Arc<Settings>) {
@@ -98,6 +121,8 @@ impl World {
 pub struct ClientFacts {
     /// Answers `workspace/configuration`.
     pub configuration: bool,
+    /// What the characters of positions count.
+    pub positions: PositionEncoding,
 }
 
 pub struct State {
@@ -110,7 +135,9 @@ pub struct State {
     pub log: Mutex<Option<String>>,
     /// `shutdown` was answered: the process may end well.
     pub shut_down: AtomicBool,
-    on_settings: Box<dyn Fn(&Settings) -> Result<String, String> + Send + Sync>,
+    on_settings: OnSettings,
+    /// Documents that are about to be looked at again for notices.
+    pub to_look_at: Mutex<HashSet<DocumentKey>>,
     short: Lane,
     long: Lane,
 }
@@ -161,6 +188,7 @@ impl State {
             log: Mutex::new(None),
             shut_down: AtomicBool::new(false),
             on_settings: options.on_settings,
+            to_look_at: Mutex::default(),
             short: Lane::new(SHORT_PLACES),
             long: Lane::new(LONG_PLACES),
         }

@@ -1,7 +1,9 @@
 //! What each client has been given: versions with their tags, and the lines shown of them; no tag of a path ever names two texts.
 
+mod notice;
 mod shown;
 mod versions;
 
+pub use notice::{Actor, Notice};
 pub use shown::{MAX_SESSIONS, Sessions};
-pub use versions::{Document, Form, SnapshotStatus, Snapshots, Version};
+pub use versions::{Current, Document, Form, Site, SnapshotStatus, Snapshots, Version};

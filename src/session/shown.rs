@@ -5,11 +5,12 @@ use std::time::Instant;
 
 use parking_lot::Mutex;
 
-use crate::hashline::tag::Fingerprint;
-use crate::text::Text;
+use crate::hashline::line_map::Carried;
+use crate::hashline::{LineMap, Tag};
 use crate::view::LineSet;
 
-use super::versions::{Document, SnapshotStatus, Snapshots, Version};
+use super::notice::{Actor, Notice};
+use super::versions::{Current, Document, SnapshotStatus, Snapshots, Version};
 
 /// Live sessions; the one unused for longest goes first.
 pub const MAX_SESSIONS: usize = 256;
@@ -33,6 +34,18 @@ struct Session {
     used_at: u64,
     /// By document and content of the version.
     shown: HashMap<(Document, u128), LineSet>,
+    /// What was shown of each document, carried to the newest version this session was told of.
+    carried: HashMap<Document, CarriedLines>,
+}
+
+/// Lines shown to a session, under the numbers of one version.
+#[derive(Debug, Clone)]
+struct CarriedLines {
+    content: u128,
+    tag: Tag,
+    lines: LineSet,
+    /// The path as the session knows it.
+    path: String,
 }
 
 impl Sessions {
@@ -53,25 +66,99 @@ impl Sessions {
         inner.forget(&gone);
     }
 
-    /// Names the text that a document holds now, without showing any of it.
-    pub fn record(&self, document: &Document, text: &Text, fingerprint: Fingerprint) -> Version {
-        let mut inner = self.inner.lock();
-        let (version, gone) = inner
-            .snapshots
-            .record(document, text, fingerprint, Instant::now());
-        inner.forget(&gone);
-        version
+    /// Names what a document holds now, without showing any of it, and tells which sessions were
+    /// shown lines of it that have changed.
+    pub fn record(
+        &self,
+        document: &Document,
+        current: &Current,
+        actor: &Actor,
+    ) -> (Version, Vec<Notice>) {
+        let (version, behind) = {
+            let mut inner = self.inner.lock();
+            let recorded = inner.snapshots.record(document, current, Instant::now());
+            inner.forget(&recorded.gone);
+            let behind = match recorded.late {
+                true => Vec::new(),
+                false => inner.versions_behind(document, recorded.version.content),
+            };
+            (recorded.version, behind)
+        };
+        // A diff can take long and is made without the lock; whoever was carried on meanwhile is
+        // left alone below.
+        let mut notices = Vec::new();
+        for old in behind {
+            let map = old.map_to(&version);
+            let mut inner = self.inner.lock();
+            inner.carry_on(document, &old, &version, &map, actor, &mut notices);
+        }
+        (version, notices)
     }
 
-    /// Appends the fact that `lines` of a version were shown to a session.
-    pub fn show(&self, session: &str, document: &Document, version: &Version, lines: &LineSet) {
+    /// A document is gone: tells everyone who was shown lines of it.
+    pub fn vanished(&self, document: &Document, actor: &Actor) -> Vec<Notice> {
         let mut inner = self.inner.lock();
-        let session = inner.touch(session);
+        let mut notices = Vec::new();
+        for (name, session) in &mut inner.sessions {
+            if let Some(carried) = session.carried.remove(document)
+                && !carried.lines.is_empty()
+            {
+                notices.push(Notice {
+                    session: name.clone(),
+                    path: carried.path,
+                    tag: carried.tag,
+                    new_tag: None,
+                    changed: carried.lines.spans().to_vec(),
+                    actor: actor.clone(),
+                });
+            }
+        }
+        notices
+    }
+
+    /// Whether any session was shown lines of a document.
+    pub fn is_known(&self, document: &Document) -> bool {
+        let inner = self.inner.lock();
+        inner
+            .sessions
+            .values()
+            .any(|session| session.carried.contains_key(document))
+    }
+
+    /// Appends the fact that `lines` of a version were shown to a session, under that path.
+    pub fn show(
+        &self,
+        session: &str,
+        document: &Document,
+        version: &Version,
+        lines: &LineSet,
+        path: &str,
+    ) {
+        let mut inner = self.inner.lock();
+        inner.touch(session);
+        let inner = &mut *inner;
+        let Some(session) = inner.sessions.get_mut(session) else {
+            return;
+        };
         session
             .shown
             .entry((document.clone(), version.content))
             .or_default()
             .extend(lines);
+        match session.carried.get_mut(document) {
+            Some(carried) if carried.content == version.content => carried.lines.extend(lines),
+            // Shown late: the session has been told of a newer version already.
+            Some(_) if !inner.snapshots.is_newest(document, version.content) => {}
+            _ => {
+                let carried = CarriedLines {
+                    content: version.content,
+                    tag: version.tag,
+                    lines: lines.clone(),
+                    path: path.to_owned(),
+                };
+                session.carried.insert(document.clone(), carried);
+            }
+        }
     }
 
     /// The lines of a version that a session was shown.
@@ -100,7 +187,7 @@ impl Sessions {
 }
 
 impl Inner {
-    fn touch(&mut self, name: &str) -> &mut Session {
+    fn touch(&mut self, name: &str) {
         self.clock += 1;
         if !self.sessions.contains_key(name) && self.sessions.len() >= MAX_SESSIONS {
             let oldest = self
@@ -113,14 +200,75 @@ impl Inner {
         }
         let session = self.sessions.entry(name.to_owned()).or_default();
         session.used_at = self.clock;
-        session
     }
 
     fn forget(&mut self, gone: &[(Document, u128)]) {
         for key in gone {
+            let (document, content) = key;
             for session in self.sessions.values_mut() {
                 session.shown.remove(key);
+                if session
+                    .carried
+                    .get(document)
+                    .is_some_and(|c| c.content == *content)
+                {
+                    session.carried.remove(document);
+                }
             }
+        }
+    }
+
+    /// The versions other than `content` to which sessions' shown lines are carried so far.
+    fn versions_behind(&self, document: &Document, content: u128) -> Vec<Version> {
+        let mut behind: Vec<Version> = Vec::new();
+        for session in self.sessions.values() {
+            let Some(carried) = session.carried.get(document) else {
+                continue;
+            };
+            let known = behind
+                .iter()
+                .any(|version| version.content == carried.content);
+            if carried.content != content
+                && !known
+                && let Some(version) = self.snapshots.holding(document, carried.content)
+            {
+                behind.push(version.clone());
+            }
+        }
+        behind
+    }
+
+    fn carry_on(
+        &mut self,
+        document: &Document,
+        old: &Version,
+        new: &Version,
+        map: &LineMap,
+        actor: &Actor,
+        notices: &mut Vec<Notice>,
+    ) {
+        for (name, session) in &mut self.sessions {
+            let Some(carried) = session.carried.get_mut(document) else {
+                continue;
+            };
+            if carried.content != old.content {
+                continue;
+            }
+            let Carried { kept, changed } = map.carry_all(carried.lines.spans());
+            let changed: LineSet = changed.into_iter().collect();
+            if !changed.is_empty() {
+                notices.push(Notice {
+                    session: name.clone(),
+                    path: carried.path.clone(),
+                    tag: carried.tag,
+                    new_tag: Some(new.tag),
+                    changed: changed.spans().to_vec(),
+                    actor: actor.clone(),
+                });
+            }
+            carried.lines = kept.into_iter().collect();
+            carried.content = new.content;
+            carried.tag = new.tag;
         }
     }
 }

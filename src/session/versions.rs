@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::time::{Duration, Instant};
 
-use crate::hashline::tag::{Fingerprint, Tag};
+use crate::buffer::Place;
+use crate::hashline::{Fingerprint, LineMap, Tag};
 use crate::text::Text;
 use crate::workspace::RealPath;
 
@@ -14,11 +15,30 @@ pub enum Form {
     Text,
 }
 
+/// Where a document is.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Site {
+    File(RealPath),
+    /// Only in the editor, under this decoded URI.
+    Editor(String),
+}
+
 /// What versions are of: a symlink and its target are one document.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Document {
-    pub path: RealPath,
+    pub site: Site,
     pub form: Form,
+}
+
+/// A text that a document holds now.
+#[derive(Debug, Clone)]
+pub struct Current {
+    pub text: Text,
+    pub fingerprint: Fingerprint,
+    /// Where it stands in the editor's record of changes, if it is the editor's.
+    pub place: Option<Place>,
+    /// When it was looked at.
+    pub as_of: Instant,
 }
 
 /// One text of a document. Identity is `content`; the tag is only its name.
@@ -28,6 +48,19 @@ pub struct Version {
     /// 128-bit hash of the normalised text.
     pub content: u128,
     pub text: Text,
+    place: Option<Place>,
+    as_of: Instant,
+}
+
+impl Version {
+    /// Where the lines of this version are in a later one: exactly, where every change between was
+    /// seen, else by a diff.
+    pub fn map_to(&self, later: &Version) -> LineMap {
+        let places = self.place.as_ref().zip(later.place.as_ref());
+        places
+            .and_then(|(here, there)| here.map_to(there))
+            .unwrap_or_else(|| LineMap::of_diff(&self.text, &later.text))
+    }
 }
 
 /// Evicted names that are remembered, so that they are not given to another text.
@@ -40,8 +73,8 @@ const RECENT: Duration = Duration::from_secs(600);
 #[derive(Debug, Default)]
 pub struct Snapshots {
     documents: HashMap<Document, History>,
-    /// Evicted names, oldest first.
-    evicted: VecDeque<(Document, Tag)>,
+    /// Evicted names, oldest first, each with the moment it was evicted.
+    evicted: VecDeque<(Document, Tag, u64)>,
     /// The newest version of each document, by when it was last named.
     newest: Order,
     /// All other versions, likewise.
@@ -60,13 +93,30 @@ struct History {
     /// Oldest first; the last one is the newest.
     held: Vec<Held>,
     /// Every tag that names a text of this document, held or evicted.
-    names: BTreeMap<u16, u128>,
+    names: BTreeMap<u16, Name>,
+}
+
+#[derive(Debug)]
+struct Name {
+    content: u128,
+    /// The moment the text was last evicted.
+    evicted_at: u64,
 }
 
 #[derive(Debug)]
 struct Held {
     version: Version,
     named_at: (Instant, u64),
+}
+
+/// What came of recording a text.
+#[derive(Debug)]
+pub struct Recorded {
+    pub version: Version,
+    /// The document is known to have held something else since.
+    pub late: bool,
+    /// Texts that had to go, by document and content.
+    pub gone: Vec<(Document, u128)>,
 }
 
 /// What the store holds, for `agent/status`.
@@ -101,50 +151,79 @@ impl Snapshots {
         }
     }
 
-    /// Records that `text` is what the document holds now, and names it. A text that is equal
-    /// after normalisation keeps its tag and takes the newest bytes. Returns the version, and
-    /// which texts had to go for it.
-    pub fn record(
-        &mut self,
-        document: &Document,
-        text: &Text,
-        fingerprint: Fingerprint,
-        now: Instant,
-    ) -> (Version, Vec<(Document, u128)>) {
+    /// Records what the document held when it was looked at, and names it. A text that is equal
+    /// after normalisation keeps its tag and takes the newest bytes.
+    pub fn record(&mut self, document: &Document, current: &Current, now: Instant) -> Recorded {
         self.clock += 1;
         let named_at = (now, self.clock);
         let history = self.documents.entry(document.clone()).or_default();
-        if let Some(last) = history.held.last()
+        let content = current.fingerprint.content;
+        // A slow read may come in with what the document held before the newest version did.
+        let late = history.held.last().is_some_and(|newest| {
+            newest.version.content != content && newest.version.as_of > current.as_of
+        });
+        if !late
+            && let Some(last) = history.held.last()
             && let Some(entry) = self.newest.remove(&last.named_at)
         {
             self.superseded.insert(last.named_at, entry);
         }
-        let content = fingerprint.content;
         let known = history
             .held
             .iter()
             .position(|held| held.version.content == content);
-        let version = match known {
+        let tag = match known {
             Some(at) => {
-                let mut held = history.held.remove(at);
+                let held = history.held.remove(at);
                 self.superseded.remove(&held.named_at);
                 self.bytes -= weight(&held.version);
-                held.version.text = text.clone();
-                held.version
+                held.version.tag
             }
-            None => Version {
-                tag: history.name(fingerprint),
-                content,
-                text: text.clone(),
-            },
+            None => history.name(current.fingerprint),
+        };
+        let version = Version {
+            tag,
+            content,
+            text: current.text.clone(),
+            place: current.place.clone(),
+            as_of: current.as_of,
         };
         self.bytes += weight(&version);
-        self.newest.insert(named_at, (document.clone(), content));
-        history.held.push(Held {
-            version: version.clone(),
-            named_at,
-        });
-        (version, self.evict(now))
+        let order = if late {
+            &mut self.superseded
+        } else {
+            &mut self.newest
+        };
+        order.insert(named_at, (document.clone(), content));
+        let at = history.held.len() - usize::from(late);
+        history.held.insert(
+            at,
+            Held {
+                version: version.clone(),
+                named_at,
+            },
+        );
+        Recorded {
+            version,
+            late,
+            gone: self.evict(now),
+        }
+    }
+
+    /// The held version of that content, without naming it anew.
+    pub fn holding(&self, document: &Document, content: u128) -> Option<&Version> {
+        let held = &self.documents.get(document)?.held;
+        let found = held.iter().find(|held| held.version.content == content);
+        found.map(|held| &held.version)
+    }
+
+    /// Whether this is what the document holds, as far as is known.
+    pub fn is_newest(&self, document: &Document, content: u128) -> bool {
+        let newest = self
+            .documents
+            .get(document)
+            .and_then(|history| history.held.last());
+        newest.is_some_and(|newest| newest.version.content == content)
     }
 
     /// The held version of that name.
@@ -190,7 +269,12 @@ impl Snapshots {
                 let held = history.held.remove(at);
                 self.bytes -= weight(&held.version);
                 gone.push((document.clone(), content));
-                self.evicted.push_back((document, held.version.tag));
+                self.clock += 1;
+                if let Some(name) = history.names.get_mut(&held.version.tag.0) {
+                    name.evicted_at = self.clock;
+                }
+                self.evicted
+                    .push_back((document, held.version.tag, self.clock));
                 self.forget_old_names();
             }
         }
@@ -213,16 +297,19 @@ impl Snapshots {
 
     fn forget_old_names(&mut self) {
         while self.evicted.len() > EVICTED_NAMES {
-            let Some((document, tag)) = self.evicted.pop_front() else {
+            let Some((document, tag, evicted_at)) = self.evicted.pop_front() else {
                 return;
             };
-            if let Some(history) = self.documents.get_mut(&document) {
-                if !history.held.iter().any(|held| held.version.tag == tag) {
-                    history.names.remove(&tag.0);
-                }
-                if history.names.is_empty() {
-                    self.documents.remove(&document);
-                }
+            let Some(history) = self.documents.get_mut(&document) else {
+                continue;
+            };
+            let held = history.held.iter().any(|held| held.version.tag == tag);
+            let name = history.names.get(&tag.0);
+            if !held && name.is_some_and(|name| name.evicted_at == evicted_at) {
+                history.names.remove(&tag.0);
+            }
+            if history.names.is_empty() {
+                self.documents.remove(&document);
             }
         }
     }
@@ -235,12 +322,16 @@ impl History {
         let mut tag = fingerprint.natural_tag;
         for _ in 0..=u16::MAX {
             match self.names.get(&tag) {
-                Some(named) if *named == content => return Tag(tag),
+                Some(named) if named.content == content => return Tag(tag),
                 Some(_) => tag = tag.wrapping_add(1),
                 None => break,
             }
         }
-        self.names.insert(tag, content);
+        let name = Name {
+            content,
+            evicted_at: 0,
+        };
+        self.names.insert(tag, name);
         Tag(tag)
     }
 }
@@ -255,7 +346,7 @@ mod tests {
 
     fn document() -> Document {
         Document {
-            path: RealPath::for_tests("/w/a.txt"),
+            site: Site::File(RealPath::for_tests("/w/a.txt")),
             form: Form::Text,
         }
     }
@@ -265,11 +356,14 @@ mod tests {
             natural_tag,
             content,
         };
-        let text = Text::new("some text\n");
-        store
-            .record(&document(), &text, fingerprint, Instant::now())
-            .0
-            .tag
+        let current = Current {
+            text: Text::new("some text\n"),
+            fingerprint,
+            place: None,
+            as_of: Instant::now(),
+        };
+        let recorded = store.record(&document(), &current, Instant::now());
+        recorded.version.tag
     }
 
     #[test]

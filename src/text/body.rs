@@ -68,6 +68,23 @@ impl Text {
         }
     }
 
+    /// The text that an editor holds in a rope. Copies it only where its line ends are CR alone.
+    pub fn from_rope(rope: Rope) -> Text {
+        let ending = find_ending_in(&rope);
+        if ending == LineEnding::Cr {
+            return Text::new(&rope.to_string());
+        }
+        let bytes = rope.len_bytes();
+        let ends_with_newline = bytes > 0 && rope.byte(bytes - 1) == b'\n';
+        let phantom = usize::from(ends_with_newline || bytes == 0);
+        Text {
+            lines: rope.len_lines() - phantom,
+            rope,
+            ending,
+            ends_with_newline,
+        }
+    }
+
     /// Number of lines; 0 for an empty text.
     pub fn len_lines(&self) -> usize {
         self.lines
@@ -224,6 +241,33 @@ fn start_in_chunk(chunk: &str, breaks: usize) -> usize {
         _ => memchr_iter(b'\n', chunk.as_bytes())
             .nth(breaks - 1)
             .map_or(chunk.len(), |at| at + 1),
+    }
+}
+
+/// Like [`find_ending`], chunk by chunk.
+fn find_ending_in(rope: &Rope) -> LineEnding {
+    let (mut lf, mut crlf, mut cr) = (false, false, false);
+    let mut last = 0;
+    for chunk in rope.chunks().map(str::as_bytes) {
+        cr |= memchr(b'\r', chunk).is_some();
+        for at in memchr_iter(b'\n', chunk) {
+            let before = if at > 0 { chunk[at - 1] } else { last };
+            match before == b'\r' {
+                true => crlf = true,
+                false => lf = true,
+            }
+        }
+        last = chunk.last().copied().unwrap_or(last);
+        if lf && crlf {
+            break;
+        }
+    }
+    match (lf, crlf, cr) {
+        (true, true, _) => LineEnding::Mixed,
+        (true, false, _) => LineEnding::Lf,
+        (false, true, _) => LineEnding::Crlf,
+        (false, false, true) => LineEnding::Cr,
+        (false, false, false) => LineEnding::None,
     }
 }
 

@@ -154,6 +154,67 @@ pub fn encoding_for_label(label: &str) -> Option<&'static Encoding> {
         .filter(|&encoding| encoding != X_USER_DEFINED)
 }
 
+/// The encoding an editor means by its own name for it (`utf8bom`, `windows1252`, `shiftjis`,
+/// `cp1251`): a WHATWG label but for what stands between its letters and digits.
+pub fn encoding_for_editor(name: &str) -> Option<&'static Encoding> {
+    if let Some(encoding) = encoding_for_label(name) {
+        return Some(encoding);
+    }
+    let bare = |name: &str| -> String {
+        let name = name.to_ascii_lowercase();
+        let name = name
+            .strip_prefix("cp125")
+            .map(|rest| format!("windows125{rest}"))
+            .unwrap_or(name);
+        name.chars().filter(char::is_ascii_alphanumeric).collect()
+    };
+    let name = bare(name);
+    let name = name.strip_suffix("bom").unwrap_or(&name);
+    EDITOR_LABELS
+        .iter()
+        .find(|label| bare(label) == name)
+        .and_then(|label| encoding_for_label(label))
+}
+
+/// The labels of the encodings that editors offer.
+const EDITOR_LABELS: &[&str] = &[
+    "utf-8",
+    "utf-16le",
+    "utf-16be",
+    "windows-1250",
+    "windows-1251",
+    "windows-1252",
+    "windows-1253",
+    "windows-1254",
+    "windows-1255",
+    "windows-1256",
+    "windows-1257",
+    "windows-1258",
+    "windows-874",
+    "macintosh",
+    "iso-8859-2",
+    "iso-8859-3",
+    "iso-8859-4",
+    "iso-8859-5",
+    "iso-8859-6",
+    "iso-8859-7",
+    "iso-8859-8",
+    "iso-8859-10",
+    "iso-8859-13",
+    "iso-8859-14",
+    "iso-8859-15",
+    "iso-8859-16",
+    "koi8-r",
+    "koi8-u",
+    "ibm866",
+    "gbk",
+    "gb18030",
+    "big5",
+    "shift_jis",
+    "euc-jp",
+    "euc-kr",
+];
+
 /// The WHATWG name in lower case, which is itself a label: `utf-8`, `shift_jis`, `windows-1251`.
 pub fn label(encoding: &'static Encoding) -> String {
     encoding.name().to_ascii_lowercase()

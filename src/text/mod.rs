@@ -2,8 +2,10 @@
 
 mod binary;
 mod body;
+mod compare;
 mod decode;
 mod lines;
+mod splice;
 mod utf16;
 
 #[cfg(test)]
@@ -12,5 +14,9 @@ mod body_unit;
 mod encodings_unit;
 
 pub use body::{LineEnding, Text};
-pub use decode::{Confidence, Decoded, NotText, decode, encoding_for_label, label};
+pub use compare::differs_beyond_normalisation;
+pub use decode::{
+    Confidence, Decoded, NotText, decode, encoding_for_editor, encoding_for_label, label,
+};
 pub use lines::Lines;
+pub use splice::{LineSplice, Position, PositionEncoding, Splice, splice};

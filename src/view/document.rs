@@ -1,7 +1,8 @@
 //! A document: what a source found, ready to be shown; it never says how much of it fits.
 
 use crate::protocol::read::{Cache, MoreDetails, ResourceKind};
-use crate::text::Text;
+
+use super::Content;
 
 /// How the lines of a document are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,7 +20,7 @@ pub struct Document {
     pub style: Style,
     /// Backing path.
     pub source: String,
-    pub text: Text,
+    pub text: Content,
     pub cache: Cache,
     /// The details known before a window is opened.
     pub details: MoreDetails,

@@ -1,12 +1,18 @@
 //! What is asked, what of it is shown, and how it is written down; nothing here touches a file or a clock.
 
+pub mod conflicts;
 pub mod dialect;
 pub mod document;
+pub mod excerpt;
 pub mod lines;
+pub mod listing;
+mod name;
 pub mod selector;
+pub mod size;
 pub mod window;
 
 pub use document::{Document, Style};
+pub use excerpt::{Content, Excerpt};
 pub use lines::LineSet;
 pub use selector::Selector;
 

@@ -3,6 +3,7 @@
 use crate::protocol::read::LineSpan;
 
 use super::LineSet;
+use super::excerpt::from_end;
 
 /// One piece of a selector. Lines are 1-indexed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,19 +82,14 @@ impl Selector {
         Ok(selector)
     }
 
-    /// Where a path string may be split into a path and a selector: the longest tail that parses.
-    /// Returns the byte index of the colon.
-    pub fn split(path: &str) -> Option<(usize, Selector)> {
-        let mut found = None;
-        for (index, _) in path.rmatch_indices(':').take(3) {
-            if index == 0 {
-                break;
-            }
-            if let Ok(selector) = Selector::parse(&path[index + 1..]) {
-                found = Some((index, selector));
-            }
-        }
-        found
+    /// The places where a path string may be split into a path and a selector, the shortest
+    /// selector first: the byte index of the colon, and what follows it.
+    pub fn splits(path: &str) -> Vec<(usize, Selector)> {
+        path.rmatch_indices(':')
+            .take(3)
+            .filter(|(index, _)| *index > 0)
+            .filter_map(|(index, _)| Some((index, Selector::parse(&path[index + 1..]).ok()?)))
+            .collect()
     }
 
     /// Whether lines, and not the whole, are asked for.
@@ -146,7 +142,10 @@ pub fn continuation(left: &[LineSpan], to_end: bool, raw: bool) -> String {
         })
         .collect();
     if to_end && let (Some(last), Some(span)) = (pieces.last_mut(), left.last()) {
-        *last = format!("{}-", span.start);
+        *last = match from_end(span.start) {
+            Some(count) => format!("-{count}"),
+            None => format!("{}-", span.start),
+        };
     } else if let [only] = left {
         // A single `A-B` would be given context rows, a lone `A` is open-ended; a list is exact.
         pieces = match only.start == only.end {
@@ -298,12 +297,17 @@ mod tests {
     }
 
     #[test]
-    fn splits_at_the_longest_tail_that_parses() {
-        let split = |path| Selector::split(path).map(|(index, _)| &path[..index]);
-        assert_eq!(split("a.txt:5-6:raw"), Some("a.txt"));
-        assert_eq!(split("a:b.txt:5"), Some("a:b.txt"));
-        assert_eq!(split("a.txt:foo"), None);
-        assert_eq!(split(":5"), None);
+    fn splits_wherever_the_tail_parses() {
+        let splits = |path: &'static str| -> Vec<&str> {
+            Selector::splits(path)
+                .into_iter()
+                .map(|(index, _)| &path[..index])
+                .collect()
+        };
+        assert_eq!(splits("a.txt:5-6:raw"), ["a.txt:5-6", "a.txt"]);
+        assert_eq!(splits("a:b.txt:5"), ["a:b.txt"]);
+        assert_eq!(splits("a.txt:foo"), [""; 0]);
+        assert_eq!(splits(":5"), [""; 0]);
     }
 
     #[test]

@@ -3,13 +3,13 @@
 use std::borrow::Cow;
 
 use crate::protocol::read::{CutLine, CutReason, LineSpan};
-use crate::text::Text;
 
 use super::Budget;
+use super::excerpt::{Length, Line, Lines, from_end};
 use super::selector::{Selector, continuation};
 
 /// A raw line alone is given whole up to this many bytes.
-const RAW_LINE_CAP: usize = 1024 * 1024;
+pub const RAW_LINE_CAP: usize = 1024 * 1024;
 
 /// The limits of one window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,6 +25,17 @@ pub struct Limits {
 }
 
 impl Limits {
+    /// Limits for a look at a text of which nothing will be shown.
+    pub fn one_line() -> Limits {
+        Limits {
+            budget: Budget { lines: 1, bytes: 1 },
+            open_lines: 1,
+            columns: 1,
+            leading: 0,
+            trailing: 0,
+        }
+    }
+
     /// The budget of a caller replaces the defaults, for open-ended reads too; capped.
     pub fn with_budget(mut self, lines: Option<u64>, bytes: Option<u64>) -> Limits {
         if let Some(lines) = lines {
@@ -44,7 +55,8 @@ impl Limits {
         self
     }
 
-    fn for_selector(&self, selector: &Selector) -> Budget {
+    /// The budget of a read of that selector.
+    pub fn for_selector(&self, selector: &Selector) -> Budget {
         let mut budget = self.budget;
         if selector.is_open_ended() {
             budget.lines = budget.lines.min(self.open_lines);
@@ -59,8 +71,8 @@ pub struct Row<'t> {
     /// 1-indexed.
     pub number: u64,
     pub text: Cow<'t, str>,
-    /// Set where the row was cut: its whole length in characters.
-    pub total_chars: Option<u64>,
+    /// Set where the row was cut: its whole length.
+    pub total_chars: Option<Length>,
 }
 
 /// Rows without a gap between them.
@@ -81,7 +93,10 @@ pub struct Stop {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Window<'t> {
     pub blocks: Vec<Block<'t>>,
+    /// [`UNCOUNTED_END`](super::excerpt::UNCOUNTED_END) where nobody counted.
     pub total_lines: u64,
+    /// Bytes of a file whose lines nobody counted: they stand for the total.
+    pub uncounted_bytes: Option<u64>,
     pub raw: bool,
     /// Pieces of the selector that lie wholly beyond the end.
     pub beyond: Vec<LineSpan>,
@@ -115,6 +130,13 @@ impl Window<'_> {
         })
     }
 
+    /// Whether rows are counted from the end: their line numbers are not known.
+    pub fn is_from_end(&self) -> bool {
+        self.rows()
+            .next()
+            .is_some_and(|row| from_end(row.number).is_some())
+    }
+
     /// The lines that stand whole in the window, as merged intervals.
     pub fn whole_lines(&self) -> Vec<LineSpan> {
         let mut spans: Vec<LineSpan> = Vec::new();
@@ -135,7 +157,10 @@ impl Window<'_> {
             .filter_map(|row| {
                 Some(CutLine {
                     line: row.number,
-                    total_chars: row.total_chars?,
+                    total_chars: match row.total_chars? {
+                        Length::Chars(count) => Some(count),
+                        Length::OverBytes(_) => None,
+                    },
                     shown_chars: match self.raw {
                         true => row.text.chars().count() as u64,
                         false => row.text.chars().count() as u64 - 1,
@@ -163,13 +188,14 @@ impl Window<'_> {
     }
 }
 
-/// Opens a window on `text`: the lines that `selector` asks for, in order, as far as they fit. It
+/// Opens a window on a text or on an excerpt of one: the lines that `selector` asks for, in order, as far as they fit. It
 /// always holds at least one line of what was asked for, and context only where it displaces none.
-pub fn open<'t>(text: &'t Text, selector: &Selector, limits: &Limits) -> Window<'t> {
-    let total_lines = text.len_lines() as u64;
+pub fn open<'t>(lines: impl Into<Lines<'t>>, selector: &Selector, limits: &Limits) -> Window<'t> {
+    let lines = lines.into();
+    let total_lines = lines.end();
     let wanted = selector.resolve(total_lines);
     let mut filler = Filler {
-        text,
+        lines,
         raw: selector.raw,
         columns: limits.columns,
         budget: limits.for_selector(selector),
@@ -184,6 +210,7 @@ pub fn open<'t>(text: &'t Text, selector: &Selector, limits: &Limits) -> Window<
     let mut window = Window {
         blocks: filler.blocks,
         total_lines,
+        uncounted_bytes: lines.uncounted_bytes(),
         raw: selector.raw,
         beyond: wanted.beyond,
         stop,
@@ -208,7 +235,7 @@ pub fn open<'t>(text: &'t Text, selector: &Selector, limits: &Limits) -> Window<
 
 /// Takes lines into blocks as long as the budget lasts.
 struct Filler<'t> {
-    text: &'t Text,
+    lines: Lines<'t>,
     raw: bool,
     columns: usize,
     budget: Budget,
@@ -221,10 +248,16 @@ impl<'t> Filler<'t> {
     fn fill(&mut self, spans: &[LineSpan], total_lines: u64) -> Option<Stop> {
         for (index, span) in spans.iter().enumerate() {
             let mut block = Block::default();
-            let lines = self.text.lines_at(span.start as usize - 1);
-            for (number, line) in (span.start..=span.end).zip(lines) {
-                let row = self.row(number, line);
-                if let Some(reason) = self.no_room_for(&row) {
+            let mut lines = self.lines.starting_at(span.start);
+            for number in span.start..=span.end {
+                let row = lines.next().map(|line| self.row(number, line));
+                // An excerpt holds one line more than fits, so it does not end before the budget;
+                // if it did, paging would still go on from here.
+                let no_room = row
+                    .as_ref()
+                    .map_or(Some(CutReason::Bytes), |row| self.no_room_for(row));
+                let (Some(row), None) = (row, no_room) else {
+                    let reason = no_room.unwrap_or(CutReason::Bytes);
                     let mut left = vec![LineSpan {
                         start: number,
                         end: span.end,
@@ -238,7 +271,7 @@ impl<'t> Filler<'t> {
                         reason,
                         next_selector: continuation(&left, to_end, self.raw),
                     });
-                }
+                };
                 self.spend(&row);
                 block.rows.push(row);
             }
@@ -270,7 +303,9 @@ impl<'t> Filler<'t> {
     }
 
     fn add_context_row(&mut self, number: u64, in_front: bool) -> bool {
-        let row = self.row(number, self.text.line(number as usize - 1));
+        let Some(row) = self.lines.line(number).map(|line| self.row(number, line)) else {
+            return false;
+        };
         if self.no_room_for(&row).is_some() {
             return false;
         }
@@ -282,7 +317,17 @@ impl<'t> Filler<'t> {
         true
     }
 
-    fn row(&self, number: u64, line: Cow<'t, str>) -> Row<'t> {
+    fn row(&self, number: u64, line: Line<'t>) -> Row<'t> {
+        let line = match line {
+            Line::Whole(line) => line,
+            Line::Ready(line) => {
+                return Row {
+                    number,
+                    total_chars: line.cut,
+                    text: Cow::Borrowed(&line.text),
+                };
+            }
+        };
         let cut = match self.raw {
             true => cut_bytes(&line, RAW_LINE_CAP),
             // A text has no more characters than bytes: most lines are decided by this alone.
@@ -294,7 +339,9 @@ impl<'t> Filler<'t> {
         };
         Row {
             number,
-            total_chars: cut.as_ref().map(|_| line.chars().count() as u64),
+            total_chars: cut
+                .as_ref()
+                .map(|_| Length::Chars(line.chars().count() as u64)),
             text: cut.map_or(line, Cow::Owned),
         }
     }
@@ -333,6 +380,7 @@ fn cut_bytes(line: &str, cap: usize) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::text::Text;
 
     fn limits(lines: u64, bytes: u64) -> Limits {
         Limits {

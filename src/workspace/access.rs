@@ -1,5 +1,7 @@
 //! The judgement of paths: inside or outside, denied or not; nothing that failed it is ever opened for reading.
 
+mod names;
+
 use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -10,10 +12,12 @@ use crate::protocol::settings::Outside;
 use crate::protocol::{Refusal, Rule, Settings};
 
 use super::handle::{Handle, Unjudged};
-use super::ignore_files::{IgnoreFiles, Rules};
+use super::ignore_files::{DirRules, IgnoreFiles, Rules};
 use super::patterns::{Patterns, Verdict};
 use super::roots::{Root, Roots};
 use super::spelling::{climbs, fold_for_rules, normalise};
+
+pub(super) use names::Names;
 
 /// Links followed in one path before the rest is taken as it is (the kernel's own limit).
 const MAX_LINKS: usize = 40;
@@ -144,6 +148,15 @@ impl Access {
     pub(super) fn permits(&self, real: &Path, kind: Kind) -> bool {
         let bases = self.bases(real, false);
         bases.allow(real) && self.rule(&bases, real, kind, real).is_none()
+    }
+
+    /// The real path of the outermost folder that contains `real`.
+    pub(super) fn folder_of(&self, real: &Path) -> Option<PathBuf> {
+        let bases = self.bases(real, false);
+        let outermost = bases
+            .containing(real)
+            .min_by_key(|base| base.as_os_str().len());
+        outermost.map(Path::to_path_buf)
     }
 
     /// Whether `real` may be changed: inside a root or an additional one, or all is allowed.
@@ -368,22 +381,8 @@ impl Access {
         if self.ignore_files.names().is_empty() || below.names.is_empty() {
             return None;
         }
-        let open = |path: &Path| {
-            let opened = Unjudged::open(path)?;
-            match opened.real().is_some_and(|real| bases.allow(real)) {
-                true => Ok(opened.allowed(path)),
-                false => Err(io::ErrorKind::PermissionDenied.into()),
-            }
-        };
-        let mut directories = Vec::with_capacity(below.names.len());
-        let mut directory = below.base.to_path_buf();
-        for name in &below.names {
-            if !known.starts_with(&directory) {
-                break;
-            }
-            directories.push(self.ignore_files.at(&directory, &open));
-            directory.push(name);
-        }
+        let parents = &below.names[..below.names.len() - 1];
+        let directories = self.rules_down(bases, below.base, parents, known);
         // Each file name has rules of its own: one cannot re-allow what another denies.
         for (index, name) in self.ignore_files.names().iter().enumerate() {
             let rules: Vec<&Rules> = directories.iter().map(|rules| rules.of(index)).collect();
@@ -392,6 +391,35 @@ impl Access {
             }
         }
         None
+    }
+
+    /// The ignore files of `base` and of each directory down from there along `names`, as far as
+    /// those are also above or at `known`.
+    fn rules_down(
+        &self,
+        bases: &Bases<'_>,
+        base: &Path,
+        names: &[&OsStr],
+        known: &Path,
+    ) -> Vec<Arc<DirRules>> {
+        let open = |path: &Path| {
+            let opened = Unjudged::open(path)?;
+            match opened.real().is_some_and(|real| bases.allow(real)) {
+                true => Ok(opened.allowed(path)),
+                false => Err(io::ErrorKind::PermissionDenied.into()),
+            }
+        };
+        let mut rules = Vec::with_capacity(names.len() + 1);
+        let mut directory = base.to_path_buf();
+        let mut names = names.iter();
+        while known.starts_with(&directory) {
+            rules.push(self.ignore_files.at(&directory, &open));
+            match names.next() {
+                Some(name) => directory.push(name),
+                None => break,
+            }
+        }
+        rules
     }
 }
 

@@ -7,6 +7,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Instant;
 
 use rustix::fs::{Mode, OFlags};
 
@@ -80,6 +81,7 @@ pub struct Handle {
     file: File,
     real: RealPath,
     metadata: Metadata,
+    opened_at: Instant,
 }
 
 impl Handle {
@@ -96,6 +98,11 @@ impl Handle {
     /// The stamp as it was when the file was opened.
     pub fn stamp(&self) -> Stamp {
         Stamp::of(&self.metadata)
+    }
+
+    /// When the stamp was taken.
+    pub fn opened_at(&self) -> Instant {
+        self.opened_at
     }
 
     /// Permission bits and type, as `st_mode` was when the file was opened.
@@ -159,6 +166,7 @@ impl Handle {
 pub(super) struct Unjudged {
     file: File,
     metadata: Metadata,
+    opened_at: Instant,
     real: Option<PathBuf>,
 }
 
@@ -172,6 +180,7 @@ impl Unjudged {
         for _ in 0..ATTEMPTS {
             let file = File::from(rustix::io::retry_on_intr(|| platform::open(path))?);
             let metadata = file.metadata()?;
+            let opened_at = Instant::now();
             let named = platform::real_path(&file)?;
             // Pipes and the like have no path; the kernel calls them "pipe:[7]".
             let real = named.is_absolute().then_some(named);
@@ -182,6 +191,7 @@ impl Unjudged {
                 return Ok(Unjudged {
                     file,
                     metadata,
+                    opened_at,
                     real,
                 });
             }
@@ -211,6 +221,7 @@ impl Unjudged {
             file: self.file,
             real: RealPath(real.into()),
             metadata: self.metadata,
+            opened_at: self.opened_at,
         }
     }
 }

@@ -7,8 +7,10 @@
 //! path, and is judged by that.
 
 mod access;
+mod entries;
 mod handle;
 mod ignore_files;
+mod noise;
 mod patterns;
 mod resolve;
 mod roots;
@@ -21,6 +23,7 @@ mod variants;
 #[cfg(test)]
 mod tests;
 
+pub use entries::{Directory, Entries, Entry, EntryKind, ListError};
 pub use handle::{FileType, Handle, RealPath, Stamp};
 pub use resolve::{Found, Scope, Via};
 pub use roots::{Root, Roots};

@@ -9,6 +9,7 @@ use crate::protocol::{Refusal, Settings};
 use crate::task::{Stopped, Work};
 
 use super::access::{Access, Kind, Opened, home};
+use super::entries::Directory;
 use super::handle::{Handle, RealPath};
 use super::roots::{Root, Roots};
 use super::spelling::{climbs, normalise};
@@ -217,6 +218,11 @@ impl Scope {
         self.access.permits(real, kind)
     }
 
+    /// Opens a directory to be listed; what of it may not be named is not in the list.
+    pub fn list(&self, handle: &Handle) -> io::Result<Directory<'_>> {
+        Directory::open(&self.access, handle)
+    }
+
     /// Whether a file that may be read may be changed too (`access.outsideWorkspace: "read"`).
     pub fn may_edit(&self, real: &RealPath) -> bool {
         self.access.may_edit(real.as_path())
@@ -232,6 +238,12 @@ impl Scope {
             }
         }
         real.to_string_lossy().into_owned()
+    }
+
+    /// How headers call an absolute path at which there is no file (yet).
+    pub fn display_of(&self, path: &Path) -> String {
+        let written = self.display_at(&super::spelling::normalise(path));
+        written.unwrap_or_else(|| path.to_string_lossy().into_owned())
     }
 
     /// How a path is called that keeps the caller's spelling; `None` outside the roots.

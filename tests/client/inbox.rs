@@ -37,6 +37,8 @@ struct State {
     arrival_order: Vec<Id>,
     notifications: VecDeque<Value>,
     requests: VecDeque<Value>,
+    /// Notifications that a test has no interest in.
+    ignored: Vec<String>,
     faults: Vec<String>,
     stdout_closed: bool,
     stderr: Option<String>,
@@ -103,7 +105,15 @@ impl Inbox {
         let id = serde_json::from_value::<Id>(message["id"].clone());
         self.change(
             |state| match (message.get("method").is_some(), message.get("id"), id) {
-                (true, None, _) => state.notifications.push_back(message),
+                (true, None, _) => {
+                    if !state
+                        .ignored
+                        .iter()
+                        .any(|method| message["method"] == **method)
+                    {
+                        state.notifications.push_back(message);
+                    }
+                }
                 (true, Some(_), _) => state.requests.push_back(message),
                 (false, Some(_), Ok(id))
                     if message.get("result").is_some() != message.get("error").is_some() =>
@@ -160,6 +170,10 @@ impl Inbox {
             take_method(&mut state.notifications, method)
         });
         taken["params"].clone()
+    }
+
+    pub fn ignore(&self, method: &str) {
+        self.change(|state| state.ignored.push(method.to_owned()));
     }
 
     pub fn request(&self, method: &str) -> (Id, Value) {

@@ -300,6 +300,11 @@ impl Daemon {
         self.inbox.notification(method)
     }
 
+    /// From now on nobody needs to take notifications of that method.
+    pub fn ignore_notifications(&self, method: &str) {
+        self.inbox.ignore(method);
+    }
+
     /// Waits for a request from the daemon.
     pub fn expect_request(&self, method: &str) -> (Id, Value) {
         self.inbox.request(method)

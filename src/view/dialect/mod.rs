@@ -9,6 +9,7 @@ use crate::protocol::read::ContentBlock;
 use crate::protocol::settings::nearest;
 use crate::protocol::{Refusal, Settings};
 
+use super::conflicts::Sheet;
 use super::window::{Limits, Window};
 use super::{Style, Target};
 
@@ -32,6 +33,8 @@ pub struct View<'a> {
     pub window: &'a Window<'a>,
     /// The byte budget that a footer names.
     pub byte_limit: u64,
+    /// Merge conflicts that reach into the window.
+    pub conflicts: u64,
     pub body: Body<'a>,
 }
 
@@ -42,6 +45,8 @@ pub enum Body<'a> {
     Rows,
     /// The text itself, its line ends kept.
     Raw(&'a str),
+    /// The conflicts of the text; the window is that of the sheet.
+    Conflicts(&'a Sheet<'a>),
 }
 
 /// What a dialect wrote.

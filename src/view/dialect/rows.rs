@@ -1,14 +1,16 @@
 //! The dialects `hashline`, `numbered` and `plain`, as `formats.md` shows them; they differ in header and prefix and in nothing else.
 
-use std::borrow::Cow;
 use std::fmt::Write;
 
 use crate::protocol::params::Fields;
-use crate::protocol::read::{ContentBlock, CutReason};
+use crate::protocol::read::{ContentBlock, CutLine, CutReason, LineSpan};
 use crate::protocol::{Refusal, Settings};
+use crate::view::conflicts::{Part, Sheet};
+use crate::view::excerpt::from_end;
 use crate::view::selector::Selector;
-use crate::view::window::{Limits, Window, count_lines};
-use crate::view::{Budget, Style, Target};
+use crate::view::size::file_size;
+use crate::view::window::{Block, Limits, Window, count_lines};
+use crate::view::{Budget, Style, Target, name};
 
 use super::{Body, Dialect, Request, View, Written};
 
@@ -84,7 +86,7 @@ impl Dialect for Rows {
                 }
                 content
             }
-            Body::Rows => {
+            Body::Rows | Body::Conflicts(_) => {
                 let mut text =
                     String::with_capacity(256 + view.window.spent.bytes as usize * 3 / 2);
                 write_notices(view.understood, &mut text);
@@ -111,6 +113,10 @@ impl Dialect for Rows {
 impl Rows {
     fn write_rows(&self, view: &View, text: &mut String) {
         let window = view.window;
+        if let Body::Conflicts(Sheet { total: 0, .. }) = view.body {
+            let _ = writeln!(text, "No unresolved merge conflicts in {}.", view.name);
+            return;
+        }
         if window.blocks.is_empty() && !window.beyond.is_empty() {
             text.push_str(&beyond_the_end(view.name, window));
             text.push('\n');
@@ -119,7 +125,11 @@ impl Rows {
         if let Some((path, tag)) = view.header
             && self.header
         {
-            let _ = writeln!(text, "¶{}#{tag}", header_path(path));
+            let _ = writeln!(text, "¶{}#{tag}", name::in_header(path));
+        }
+        if let Body::Conflicts(sheet) = view.body {
+            self.write_conflicts(sheet, text);
+            return;
         }
         if window.total_lines == 0 && (self.header || self.numbers) {
             text.push_str("(empty file)\n");
@@ -128,26 +138,38 @@ impl Rows {
             if index > 0 {
                 text.push_str("…\n");
             }
-            for row in &block.rows {
-                if self.numbers && view.style == Style::Lines {
-                    push_number(text, row.number);
-                    text.push(':');
-                }
-                text.push_str(&row.text);
-                text.push('\n');
-            }
+            self.write_block(block, view.style, text);
         }
     }
-}
 
-/// A name that could be misread in a header is written as a JSON string.
-fn header_path(path: &str) -> Cow<'_, str> {
-    let misread = path.contains(|c: char| c.is_control() || c == '"')
-        || path.starts_with(char::is_whitespace)
-        || path.ends_with(char::is_whitespace);
-    match misread {
-        true => Cow::Owned(serde_json::Value::from(path).to_string()),
-        false => Cow::Borrowed(path),
+    fn write_block(&self, block: &Block, style: Style, text: &mut String) {
+        for row in &block.rows {
+            if self.numbers && style == Style::Lines {
+                if from_end(row.number).is_some() {
+                    text.push('-');
+                }
+                push_number(text, from_end(row.number).unwrap_or(row.number));
+                text.push(':');
+            }
+            text.push_str(&row.text);
+            text.push('\n');
+        }
+    }
+
+    fn write_conflicts(&self, sheet: &Sheet, text: &mut String) {
+        for part in &sheet.parts {
+            match part {
+                Part::Title(title) => {
+                    text.push_str(title);
+                    text.push('\n');
+                }
+                Part::Rows(block) => {
+                    if let Some(block) = sheet.window.blocks.get(*block) {
+                        self.write_block(block, Style::Lines, text);
+                    }
+                }
+            }
+        }
     }
 }
 
@@ -176,10 +198,10 @@ fn write_notices(notices: &[String], text: &mut String) {
     }
 }
 
-/// One line each, in the order of `formats.md`: skipped ranges, cut rows, showing.
+/// One line each, in the order of `formats.md`: skipped ranges, cut rows, conflicts, showing.
 fn write_footers(view: &View, text: &mut String) {
     let window = view.window;
-    if window.blocks.is_empty() {
+    if window.blocks.is_empty() && window.stop.is_none() {
         return;
     }
     for skipped in window.skipped_notices() {
@@ -187,24 +209,21 @@ fn write_footers(view: &View, text: &mut String) {
     }
     let cut = window.cut_lines();
     for line in cut.iter().take(CUT_FOOTERS) {
-        let _ = match window.raw {
-            true => writeln!(
-                text,
-                "[Line {} cut at {} of {} characters (1 MiB limit)]",
-                line.line, line.shown_chars, line.total_chars
-            ),
-            false => writeln!(
-                text,
-                "[Line {} cut at {} of {} characters. Use :{}-{}:raw for the whole line]",
-                line.line, line.shown_chars, line.total_chars, line.line, line.line
-            ),
-        };
+        let _ = writeln!(text, "[{}]", cut_footer(line, window.raw));
     }
     if cut.len() > CUT_FOOTERS {
         let _ = writeln!(
             text,
             "[{} more lines are cut. Use :N-N:raw for a whole line]",
             cut.len() - CUT_FOOTERS
+        );
+    }
+    if view.conflicts > 0 {
+        let plural = if view.conflicts == 1 { "" } else { "s" };
+        let _ = writeln!(
+            text,
+            "[{} unresolved merge conflict{plural}; :conflicts shows both sides]",
+            view.conflicts
         );
     }
     if let Some(showing) = showing(window, view) {
@@ -218,21 +237,61 @@ fn showing(window: &Window, view: &View) -> Option<String> {
         (None, Some(next)) if !window.raw => next,
         _ => return None,
     };
-    let spans: Vec<String> = window
-        .spans()
-        .map(|span| format!("{}-{}", span.start, span.end))
-        .collect();
+    let spans: Vec<String> = window.spans().map(span_text).collect();
     let limit = match &window.stop {
         Some(stop) if stop.reason == CutReason::Bytes => {
             format!(" ({} limit)", count_bytes(view.byte_limit))
         }
         _ => String::new(),
     };
+    if let Body::Conflicts(sheet) = view.body {
+        return Some(format!(
+            "Showing conflicts 1-{} of {}{limit}. Use :{next} to continue",
+            sheet.shown, sheet.total
+        ));
+    }
     Some(format!(
         "Showing lines {} of {}{limit}. Use :{next} to continue",
         spans.join(","),
-        window.total_lines
+        match window.uncounted_bytes {
+            Some(bytes) => file_size(bytes),
+            None => window.total_lines.to_string(),
+        }
     ))
+}
+
+/// `100-150`; `-50 to -21` where lines are counted from the end.
+fn span_text(span: LineSpan) -> String {
+    match (from_end(span.start), from_end(span.end)) {
+        (Some(start), Some(end)) => format!("-{start} to -{end}"),
+        _ => format!("{}-{}", span.start, span.end),
+    }
+}
+
+fn cut_footer(line: &CutLine, raw: bool) -> String {
+    let (number, whole) = match from_end(line.line) {
+        // No selector names a single line from the end; this one begins with it.
+        Some(distance) => (format!("-{distance}"), format!("-{distance}:raw")),
+        None => (
+            line.line.to_string(),
+            format!("{}-{}:raw", line.line, line.line),
+        ),
+    };
+    let limit = if raw { " (1 MiB limit)" } else { "" };
+    match line.total_chars {
+        None => format!(
+            "Line {number} cut at {} characters{limit}; it is longer than 64 MiB",
+            line.shown_chars
+        ),
+        Some(total) if raw => format!(
+            "Line {number} cut at {} of {total} characters{limit}",
+            line.shown_chars
+        ),
+        Some(total) => format!(
+            "Line {number} cut at {} of {total} characters. Use :{whole} for the whole line",
+            line.shown_chars
+        ),
+    }
 }
 
 /// A budget in words: `50 KiB`, `1 MiB`, `1000 bytes`.

@@ -1,0 +1,140 @@
+//! What of a document is looked at: a window on its lines, or its conflicts written out; it never records that anybody saw it.
+
+use crate::buffer::{Detour, Lane};
+use crate::protocol::Refusal;
+use crate::protocol::read::LineSpan;
+use crate::task::Work;
+use crate::view::conflicts::{self, Conflict, Finder, Sheet};
+use crate::view::window::{self, Limits, Window};
+use crate::view::{Document, Selector, Style};
+
+/// Texts over this many bytes are gone through for conflicts in the long lane.
+const SHORT_LANE_BYTES: usize = 1024 * 1024;
+
+/// Lines between two looks at the cancel token.
+const CHECK_EVERY: u64 = 4096;
+
+/// What was asked for of a document, as this kind of document understands it.
+#[derive(Debug)]
+pub struct Wanted {
+    selector: Selector,
+    /// The conflicts of the text, where they are asked for.
+    conflicts: Option<Vec<Conflict>>,
+}
+
+/// What of a document is shown.
+#[derive(Debug)]
+pub enum Look<'a> {
+    Window(Window<'a>),
+    Conflicts(Sheet<'a>),
+}
+
+impl Wanted {
+    /// Refuses `:conflicts` of what has none; `spelled` is for the refusal.
+    pub fn of(
+        document: &Document,
+        selector: &Selector,
+        spelled: &str,
+        lane: Lane,
+        work: &Work,
+    ) -> Result<Wanted, Detour> {
+        let mut selector = selector.clone();
+        if document.style == Style::Lines {
+            let conflicts = match selector.conflicts {
+                false => None,
+                true => Some(find_conflicts(document, spelled, lane, work)?),
+            };
+            return Ok(Wanted {
+                selector,
+                conflicts,
+            });
+        }
+        if selector.conflicts {
+            return Err(Refusal::BadSelector {
+                path: Some(spelled.to_owned()),
+                message: ":conflicts is for text files, and this is a directory. Leave the selector out to list it.".to_owned(),
+            }
+            .into());
+        }
+        // Rows of ours have no context and no other form.
+        selector.raw = false;
+        selector.bounded = false;
+        Ok(Wanted {
+            selector,
+            conflicts: None,
+        })
+    }
+
+    pub fn look<'a>(&self, document: &'a Document, limits: &Limits) -> Look<'a> {
+        if let (Some(conflicts), Some(text)) = (&self.conflicts, document.text.whole()) {
+            return Look::Conflicts(conflicts::sheet(text, conflicts, limits));
+        }
+        let mut limits = *limits;
+        if document.style == Style::Listing {
+            // A name is given whole: there is no other way to ask for it.
+            limits.columns = usize::MAX;
+        }
+        Look::Window(window::open(&document.text, &self.selector, &limits))
+    }
+}
+
+impl<'a> Look<'a> {
+    pub fn window(&self) -> &Window<'a> {
+        match self {
+            Look::Window(window) => window,
+            Look::Conflicts(sheet) => &sheet.window,
+        }
+    }
+
+    /// The lines whose whole text is shown.
+    pub fn whole_lines(&self) -> Vec<LineSpan> {
+        match self {
+            Look::Window(window) => window.whole_lines(),
+            Look::Conflicts(sheet) => sheet.whole_lines(),
+        }
+    }
+
+    /// Whether a sentence takes the place of the text.
+    pub fn is_empty_sheet(&self) -> bool {
+        matches!(self, Look::Conflicts(sheet) if sheet.total == 0)
+    }
+
+    /// How many conflicts the reader of these lines is to be told of.
+    pub fn conflicts_to_mention(&self, document: &Document) -> u64 {
+        match self {
+            Look::Window(window) if !window.raw && document.style == Style::Lines => {
+                let whole = document.text.whole();
+                whole.map_or(0, |text| conflicts::count_in_window(text, window))
+            }
+            Look::Window(_) | Look::Conflicts(_) => 0,
+        }
+    }
+}
+
+fn find_conflicts(
+    document: &Document,
+    spelled: &str,
+    lane: Lane,
+    work: &Work,
+) -> Result<Vec<Conflict>, Detour> {
+    let Some(text) = document.text.whole() else {
+        return Err(Refusal::Unsupported {
+            path: Some(spelled.to_owned()),
+            message: format!(
+                "'{spelled}' is too large to look for conflicts in. Read the lines instead."
+            ),
+        }
+        .into());
+    };
+    if lane == Lane::Short && text.len_bytes() > SHORT_LANE_BYTES {
+        return Err(Detour::TakesLong);
+    }
+    let mut finder = Finder::default();
+    for (number, line) in (1..).zip(text.lines_at(0)) {
+        if number % CHECK_EVERY == 0 {
+            work.check()?;
+        }
+        finder.feed(number, &line);
+    }
+    Ok(finder.found())
+}

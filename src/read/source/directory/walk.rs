@@ -1,0 +1,153 @@
+//! What a listing shows of a directory and of those in it, two deep; an ignored directory is never even opened.
+
+use crate::buffer::Detour;
+use crate::protocol::Refusal;
+use crate::task::Work;
+use crate::view::listing::{Contents, Entry, Inside, Kind, Rest};
+use crate::workspace::{self, Directory, EntryKind, Handle, ListError, Scope};
+
+/// Entries that are read of one directory.
+const MAX_ENTRIES: usize = 200_000;
+
+/// Entries that are shown of a directory in the one that was asked for.
+const SHOWN_IN_CHILD: usize = 12;
+
+/// What is read of all directories in the one that was asked for: directories, and their entries.
+const CHILDREN: Allowance = Allowance {
+    directories: 2_000,
+    entries: 400_000,
+};
+
+#[derive(Debug, Clone, Copy)]
+struct Allowance {
+    directories: usize,
+    entries: usize,
+}
+
+/// All of what is in the directory, newest first, with the newest of what is in those in it.
+/// `spelled` is for the refusal when it cannot be read.
+pub fn contents(
+    handle: &Handle,
+    spelled: &str,
+    scope: &Scope,
+    work: &Work,
+) -> Result<Contents, Detour> {
+    let refuse = |error: ListError| match error {
+        ListError::Io(error) => Detour::Refused(Refusal::io(spelled, &error)),
+        ListError::Stopped(stopped) => stopped.into(),
+    };
+    let mut directory = scope
+        .list(handle)
+        .map_err(|error| refuse(ListError::Io(error)))?;
+    let mut left = CHILDREN;
+    let (entries, is_cut) = sorted(&mut directory, work).map_err(refuse)?;
+    let mut shown = Vec::with_capacity(entries.len());
+    for entry in entries {
+        let inside = match entry.kind {
+            EntryKind::Directory { ignored: true } => Some(Inside::Ignored),
+            EntryKind::Directory { ignored: false } => {
+                match inside(&directory, &entry, &mut left, work) {
+                    Ok(inside) => Some(inside),
+                    // It went away, or became something else, after its name was read.
+                    Err(ListError::Io(_)) => continue,
+                    Err(stopped) => return Err(refuse(stopped)),
+                }
+            }
+            _ => None,
+        };
+        shown.push(written(entry, inside));
+    }
+    Ok(Contents {
+        entries: shown,
+        rest: match is_cut {
+            true => Rest::MoreThan(MAX_ENTRIES as u64),
+            false => Rest::Nothing,
+        },
+    })
+}
+
+/// The entries, newest first and then by name; and whether there are more than these.
+fn sorted(
+    directory: &mut Directory<'_>,
+    work: &Work,
+) -> Result<(Vec<workspace::Entry>, bool), ListError> {
+    let workspace::Entries {
+        mut entries,
+        is_cut,
+    } = directory.read(MAX_ENTRIES, work)?;
+    entries.sort_unstable_by(|a, b| {
+        let newest_first = b.modified_ns.cmp(&a.modified_ns);
+        newest_first.then_with(|| a.name_bytes().cmp(b.name_bytes()))
+    });
+    Ok((entries, is_cut))
+}
+
+/// What is in a directory in the one that was asked for, as far as the allowance lasts. Errors
+/// with `Io` where there is no such directory any more.
+fn inside(
+    parent: &Directory<'_>,
+    entry: &workspace::Entry,
+    left: &mut Allowance,
+    work: &Work,
+) -> Result<Inside, ListError> {
+    if left.directories == 0 || left.entries == 0 {
+        return Ok(Inside::NotOpened);
+    }
+    work.check()?;
+    left.directories -= 1;
+    let read = parent
+        .child(&entry.name)
+        .map_err(ListError::Io)
+        .and_then(|mut child| sorted(&mut child, work));
+    let (entries, is_cut) = match read {
+        Ok(read) => read,
+        Err(ListError::Io(error)) if is_gone(&error) => return Err(ListError::Io(error)),
+        Err(ListError::Io(error)) => return Ok(Inside::Unreadable(in_words(&error))),
+        Err(stopped) => return Err(stopped),
+    };
+    left.entries = left.entries.saturating_sub(entries.len());
+    let hidden = entries.len().saturating_sub(SHOWN_IN_CHILD);
+    let rest = match (is_cut, hidden) {
+        (true, _) => Rest::MoreThan(MAX_ENTRIES as u64),
+        (false, 0) => Rest::Nothing,
+        (false, hidden) => Rest::More(hidden as u64),
+    };
+    let shown = entries.into_iter().take(SHOWN_IN_CHILD).map(|entry| {
+        let inside = match entry.kind {
+            EntryKind::Directory { ignored: true } => Some(Inside::Ignored),
+            EntryKind::Directory { ignored: false } => Some(Inside::Contents(Contents::default())),
+            _ => None,
+        };
+        written(entry, inside)
+    });
+    Ok(Inside::Contents(Contents {
+        entries: shown.collect(),
+        rest,
+    }))
+}
+
+/// `inside` is that of a directory.
+fn written(entry: workspace::Entry, inside: Option<Inside>) -> Entry {
+    Entry {
+        name: entry.name.to_string_lossy().into_owned(),
+        modified_ns: entry.modified_ns,
+        kind: match entry.kind {
+            EntryKind::Directory { .. } => Kind::Directory(inside.unwrap_or(Inside::NotOpened)),
+            EntryKind::File(size) => Kind::File(size),
+            EntryKind::Link(to) => Kind::Link(to.map(|to| to.to_string_lossy().into_owned())),
+            EntryKind::Special(what) => Kind::Special(what),
+        },
+    }
+}
+
+fn is_gone(error: &std::io::Error) -> bool {
+    use std::io::ErrorKind::{NotADirectory, NotFound};
+    matches!(error.kind(), NotFound | NotADirectory)
+}
+
+/// `permission denied`: the system's own words, within a sentence.
+fn in_words(error: &std::io::Error) -> String {
+    let text = error.to_string();
+    let words = text.split(" (os error").next().unwrap_or(&text);
+    words.to_lowercase()
+}

@@ -1,0 +1,65 @@
+//! Text files too large to hold; no snapshot is ever made of one, so none can be edited.
+
+use encoding_rs::Encoding;
+
+use crate::buffer::{Asked, Detour};
+use crate::protocol::read::{MoreDetails, Origin, ResourceKind};
+use crate::text::label;
+use crate::view::{Content, Document, Style};
+use crate::workspace::Handle;
+
+use super::{Means, Opened, file_uri};
+
+/// The lines that this request can show, read without loading the file.
+pub fn open(
+    handle: &Handle,
+    spelled: &str,
+    declared: Option<&'static Encoding>,
+    means: Means,
+) -> Result<Opened, Detour> {
+    let asked = Asked {
+        selector: means.selector,
+        limits: means.limits,
+        declared,
+    };
+    let taken = means
+        .buffers
+        .excerpt(handle, spelled, asked, means.lane, means.work)?;
+    let path = handle.real().as_path().display().to_string();
+    let head = taken.head;
+    Ok(Opened {
+        document: Document {
+            kind: ResourceKind::File,
+            style: Style::Lines,
+            source: path.clone(),
+            cache: taken.cache,
+            // Of these lines only: nobody looks at the others.
+            notices: taken
+                .lossy
+                .then(|| lossy_notice(head.encoding))
+                .into_iter()
+                .collect(),
+            details: MoreDetails {
+                uri: Some(file_uri(handle.real().as_path())),
+                resolved_path: Some(path),
+                origin: Some(Origin::Disk),
+                encoding: Some(label(head.encoding)),
+                encoding_confidence: Some(head.confidence.as_str()),
+                line_ending: head.line_ending,
+                bom: Some(head.bom_bytes > 0),
+                total_lines: taken.excerpt.total_lines,
+                total_bytes: Some(taken.excerpt.total_bytes),
+                ..MoreDetails::default()
+            },
+            text: Content::Excerpt(taken.excerpt),
+        },
+        snapshot: None,
+    })
+}
+
+fn lossy_notice(encoding: &'static Encoding) -> String {
+    format!(
+        "Bytes of these lines that are not valid {} are shown as U+FFFD; if this is another encoding, name it with the encoding parameter",
+        label(encoding)
+    )
+}

@@ -1,0 +1,139 @@
+//! The documents the editor has open: the notifications that keep the overlays; each takes effect before anything that was sent after it is looked at.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+use tower_lsp::ls_types as lsp;
+
+use crate::buffer::{Change, DocumentKey};
+use crate::protocol::Refusal;
+use crate::protocol::params::Fields;
+use crate::text::{Position, Splice, encoding_for_editor};
+
+use super::Server;
+use super::state::State;
+
+/// `textDocument/didOpen`.
+pub fn open(state: &Arc<State>, params: lsp::DidOpenTextDocumentParams) {
+    let document = params.text_document;
+    let uri = document.uri.as_str().to_owned();
+    state.engine.change_overlays(|overlays| {
+        overlays.open(uri.clone(), document.version, &document.text);
+    });
+    look_again(state, &uri);
+}
+
+/// `textDocument/didChange`: several changes, one after the other.
+pub fn change(state: &Arc<State>, params: lsp::DidChangeTextDocumentParams) {
+    let changes: Vec<Change> = params.content_changes.into_iter().map(to_change).collect();
+    let positions = state
+        .client_facts
+        .get()
+        .copied()
+        .unwrap_or_default()
+        .positions;
+    let document = params.text_document;
+    let uri = document.uri.as_str();
+    let was_open = state
+        .engine
+        .change_overlays(|overlays| overlays.change(uri, document.version, &changes, positions));
+    match was_open {
+        true => look_again(state, uri),
+        false => tracing::warn!(uri, "a change of a document that is not open"),
+    }
+}
+
+fn to_change(change: lsp::TextDocumentContentChangeEvent) -> Change {
+    let position = |position: lsp::Position| Position {
+        line: position.line as usize,
+        character: position.character as usize,
+    };
+    Change {
+        splice: change.range.map(|range| Splice {
+            start: position(range.start),
+            end: position(range.end),
+        }),
+        text: change.text,
+    }
+}
+
+/// `textDocument/didSave`.
+pub fn save(state: &Arc<State>, params: &lsp::DidSaveTextDocumentParams) {
+    let uri = params.text_document.uri.as_str();
+    state.engine.change_overlays(|overlays| overlays.saved(uri));
+    look_again(state, uri);
+}
+
+/// `textDocument/didClose`.
+pub fn close(state: &Arc<State>, params: &lsp::DidCloseTextDocumentParams) {
+    let uri = params.text_document.uri.as_str();
+    state.engine.change_overlays(|overlays| overlays.close(uri));
+    look_again(state, uri);
+}
+
+impl Server {
+    /// `agent/documentState { uri, version, dirty, encoding? }`: what the LSP has no word for.
+    pub async fn document_state(&self, params: Value) {
+        if let Err(refusal) = set_state(&self.state, &params) {
+            tracing::warn!(%refusal, "agent/documentState");
+            self.state
+                .problems
+                .lock()
+                .add(format!("agent/documentState: {refusal}"));
+        }
+        super::lifecycle::report_problems(&self.state).await;
+    }
+}
+
+fn set_state(state: &Arc<State>, params: &Value) -> Result<(), Refusal> {
+    let fields = Fields::of(params, "")?;
+    let uri = fields.required_string("uri")?;
+    let dirty = match fields.get("dirty") {
+        None => None,
+        Some(Value::Bool(dirty)) => Some(*dirty),
+        Some(_) => {
+            return Err(Refusal::bad_params(
+                "dirty",
+                "'dirty' must be true or false.",
+            ));
+        }
+    };
+    let version = fields.get("version").and_then(Value::as_i64);
+    let version = version.and_then(|version| i32::try_from(version).ok());
+    let encoding = match fields.string("encoding")? {
+        None => None,
+        // A name we do not know is no reason to drop the rest of what was said.
+        Some(name) => encoding_for_editor(name),
+    };
+    state
+        .engine
+        .change_overlays(|overlays| overlays.set_state(uri, version, dirty, encoding));
+    look_again(state, uri);
+    Ok(())
+}
+
+/// Looks, in the background, whether lines that were shown to a session have changed. Several
+/// changes in a row may be looked at as one.
+pub fn look_again(state: &Arc<State>, uri: &str) {
+    let key = DocumentKey::of(uri);
+    let nobody_reads = state.engine.reader.sessions.count() == 0;
+    if nobody_reads || !state.to_look_at.lock().insert(key.clone()) {
+        return;
+    }
+    let state = state.clone();
+    tokio::spawn(async move {
+        state.to_look_at.lock().remove(&key);
+        let moment = state.engine.moment();
+        let jobs_state = state.clone();
+        let looked = state
+            .in_lanes(move |lane, work| {
+                let reader = &jobs_state.engine.reader;
+                reader.look_again(&key, &moment.world.scope, &moment.overlays, lane, work)
+            })
+            .await;
+        match looked {
+            Ok(notices) => state.send(notices).await,
+            Err(refusal) => tracing::debug!(%refusal, "a document could not be looked at again"),
+        }
+    });
+}

@@ -1,0 +1,47 @@
+//! `agent/didChangeSnapshot`: telling the client that lines it was shown have changed; content is never sent.
+
+use serde::{Deserialize, Serialize};
+use tower_lsp::ls_types::notification::Notification;
+
+use crate::protocol::read::LineSpan;
+use crate::session::Notice;
+
+use super::state::State;
+
+/// The notification's parameters on the wire.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct DidChangeSnapshotParams {
+    session: String,
+    path: String,
+    tag: String,
+    new_tag: Option<String>,
+    changed: Vec<LineSpan>,
+    actor: String,
+}
+
+enum DidChangeSnapshot {}
+
+impl Notification for DidChangeSnapshot {
+    type Params = DidChangeSnapshotParams;
+    const METHOD: &'static str = "agent/didChangeSnapshot";
+}
+
+impl State {
+    /// Sends notices, each to the client that all sessions share.
+    pub async fn send(&self, notices: Vec<Notice>) {
+        for notice in notices {
+            let params = DidChangeSnapshotParams {
+                session: notice.session,
+                path: notice.path,
+                tag: notice.tag.to_string(),
+                new_tag: notice.new_tag.map(|tag| tag.to_string()),
+                changed: notice.changed,
+                actor: notice.actor.name().to_owned(),
+            };
+            self.client
+                .send_notification::<DidChangeSnapshot>(params)
+                .await;
+        }
+    }
+}
