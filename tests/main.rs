@@ -26,3 +26,5 @@ mod selectors;
 mod settings;
 mod tidy;
 mod tree;
+#[cfg(unix)]
+mod watches;

@@ -16,7 +16,8 @@ use crate::task::{Stopped, Work};
 use crate::text::{NotText, decode};
 use crate::workspace::{Handle, Stamp};
 
-use super::{Buffer, Loaded, MAX_BUFFER_BYTES, Store, now_ns};
+use super::watch::Seen;
+use super::{Buffer, Counts, Loaded, MAX_BUFFER_BYTES, Store, now_ns};
 
 /// What is said about a file's encoding by those who may know.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -62,6 +63,18 @@ impl From<Stopped> for Detour {
     }
 }
 
+/// One look at a file: for a request, or to warm it again.
+struct Errand<'a> {
+    handle: &'a Handle,
+    spelled: &'a str,
+    words: Words,
+    lane: Lane,
+    work: &'a Work,
+    counts: &'a Counts,
+    /// What was known of it before.
+    seen: Seen,
+}
+
 /// Loads and parses over this many bytes belong in the long lane.
 const SHORT_LANE_BYTES: u64 = 1024 * 1024;
 
@@ -85,31 +98,71 @@ impl Store {
         lane: Lane,
         work: &Work,
     ) -> Result<Loaded, Detour> {
-        let declared = self.remembered(handle, words);
+        self.renew(&Errand {
+            handle,
+            spelled,
+            words: self.remembered(handle, words),
+            lane,
+            work,
+            counts: &self.counts,
+            seen: self.watch.look(handle.real(), true),
+        })
+    }
+
+    /// Reads a warm file again where it may have changed, for nobody in particular: it counts as
+    /// neither hit nor miss.
+    pub(super) fn rewarm(&self, handle: &Handle, work: &Work) -> Result<(), Detour> {
+        let seen = self.watch.look(handle.real(), false);
+        let Some(warm) = self.buffers.peek(handle.real()) else {
+            return Ok(());
+        };
+        if warm.stamp == handle.stamp() && !seen.doubtful {
+            return Ok(());
+        }
+        let renewed = self.renew(&Errand {
+            handle,
+            spelled: &handle.real().as_path().to_string_lossy(),
+            words: warm.declared,
+            lane: Lane::Long,
+            work,
+            counts: &Counts::default(),
+            seen,
+        });
+        renewed.map(drop)
+    }
+
+    fn renew(&self, errand: &Errand) -> Result<Loaded, Detour> {
+        let Errand {
+            handle, spelled, ..
+        } = errand;
         let stamp = handle.stamp();
         let warm = self.buffers.get(handle.real());
-        let warm = warm.filter(|buffer| buffer.declared == declared);
+        let warm = warm.filter(|buffer| buffer.declared == errand.words);
         if let Some(buffer) = &warm
             && buffer.stamp == stamp
             && buffer.stamp_is_proof()
+            && !errand.seen.doubtful
         {
-            self.counts.hits.fetch_add(1, Ordering::Relaxed);
+            errand.counts.hits.fetch_add(1, Ordering::Relaxed);
+            if !errand.seen.known {
+                self.watch.keep(handle.real(), errand.seen);
+            }
             return Ok(hit(buffer.clone()));
         }
         if stamp.size > MAX_BUFFER_BYTES {
             return Err(too_large(spelled, stamp.size).into());
         }
-        if lane == Lane::Short && stamp.size > SHORT_LANE_BYTES {
+        if errand.lane == Lane::Short && stamp.size > SHORT_LANE_BYTES {
             return Err(Detour::TakesLong);
         }
-        let read = read_steady(handle, spelled, work)?;
+        let read = read_steady(handle, spelled, errand.work)?;
         let hash = xxh3_128(&read.bytes);
         if let Some(buffer) = warm
             && buffer.bytes_hash == hash
         {
-            return Ok(self.confirm(handle, buffer, &read));
+            return Ok(self.confirm(errand, buffer, &read));
         }
-        self.take_in(handle, spelled, declared, read, hash)
+        self.take_in(errand, read, hash)
     }
 
     /// These words with the one that a caller said before; a new one is remembered.
@@ -122,8 +175,9 @@ impl Store {
     }
 
     /// The bytes are those of the warm buffer: its text serves on, under the newest stamp.
-    fn confirm(&self, handle: &Handle, buffer: Arc<Buffer>, read: &SteadyRead) -> Loaded {
-        self.counts.hits.fetch_add(1, Ordering::Relaxed);
+    fn confirm(&self, errand: &Errand, buffer: Arc<Buffer>, read: &SteadyRead) -> Loaded {
+        self.watch.keep(errand.handle.real(), errand.seen);
+        errand.counts.hits.fetch_add(1, Ordering::Relaxed);
         if buffer.stamp == read.stamp {
             buffer.looked_at.fetch_max(read.at, Ordering::Relaxed);
             return hit(buffer);
@@ -135,44 +189,57 @@ impl Store {
             looked_at: AtomicI64::new(read.at),
             ..*buffer
         });
-        self.buffers.insert(handle.real().clone(), renewed.clone());
+        self.buffers
+            .insert(errand.handle.real().clone(), renewed.clone());
         hit(renewed)
     }
 
     fn take_in(
         &self,
-        handle: &Handle,
-        spelled: &str,
-        declared: Words,
+        errand: &Errand,
         read: SteadyRead,
         bytes_hash: u128,
     ) -> Result<Loaded, Detour> {
-        self.counts.misses.fetch_add(1, Ordering::Relaxed);
-        if self.buffers.remove(handle.real()).is_some() {
-            self.counts.stale_avoided.fetch_add(1, Ordering::Relaxed);
+        let real = errand.handle.real();
+        errand.counts.misses.fetch_add(1, Ordering::Relaxed);
+        let former = self.buffers.remove(real).map(|(_, former)| former);
+        if former.is_some() {
+            errand.counts.stale_avoided.fetch_add(1, Ordering::Relaxed);
         }
-        let total_bytes = read.bytes.len() as u64;
-        let decoded = decode(&read.bytes, declared.for_bytes(&read.bytes))
-            .map_err(|NotText::Binary { what }| Refusal::not_text(spelled, what))?;
-        let buffer = Arc::new(Buffer {
-            text: decoded.text,
-            encoding: decoded.encoding,
-            confidence: decoded.confidence,
-            bom: decoded.bom,
-            bad_bytes: decoded.bad_bytes,
-            total_bytes,
-            fingerprint: OnceLock::new(),
-            declared,
-            stamp: read.stamp,
-            bytes_hash,
-            looked_at: AtomicI64::new(read.at),
-        });
-        self.buffers.insert(handle.real().clone(), buffer.clone());
+        let buffer = buffer_of(errand, &read, bytes_hash);
+        let changed = former.is_some_and(|former| former.bytes_hash != bytes_hash);
+        if changed {
+            self.watch
+                .found_changed(real, errand.seen, buffer.as_ref().ok());
+        }
+        let buffer = buffer.inspect_err(|_| self.watch.forget(real))?;
+        self.watch.keep(real, errand.seen);
+        self.buffers.insert(real.clone(), buffer.clone());
         Ok(Loaded {
             buffer,
             cache: Cache::Miss,
         })
     }
+}
+
+/// Decodes what was read; refuses what is no text.
+fn buffer_of(errand: &Errand, read: &SteadyRead, bytes_hash: u128) -> Result<Arc<Buffer>, Refusal> {
+    let total_bytes = read.bytes.len() as u64;
+    let decoded = decode(&read.bytes, errand.words.for_bytes(&read.bytes))
+        .map_err(|NotText::Binary { what }| Refusal::not_text(errand.spelled, what))?;
+    Ok(Arc::new(Buffer {
+        text: decoded.text,
+        encoding: decoded.encoding,
+        confidence: decoded.confidence,
+        bom: decoded.bom,
+        bad_bytes: decoded.bad_bytes,
+        total_bytes,
+        fingerprint: OnceLock::new(),
+        declared: errand.words,
+        stamp: read.stamp,
+        bytes_hash,
+        looked_at: AtomicI64::new(read.at),
+    }))
 }
 
 fn hit(buffer: Arc<Buffer>) -> Loaded {

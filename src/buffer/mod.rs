@@ -4,6 +4,7 @@ mod change_log;
 mod huge;
 mod load;
 mod overlay;
+mod watch;
 
 use std::sync::Arc;
 use std::sync::OnceLock;
@@ -11,6 +12,7 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::time::SystemTime;
 
 use encoding_rs::Encoding;
+use quick_cache::DefaultHashBuilder;
 use quick_cache::sync::Cache as Bounded;
 
 use crate::hashline::tag::{Fingerprint, fingerprint};
@@ -18,10 +20,13 @@ use crate::protocol::read::Cache;
 use crate::text::{Confidence, Text};
 use crate::workspace::{RealPath, Stamp};
 
+use watch::{Evictions, Watch};
+
 pub use change_log::Place;
 pub use huge::{Asked, Excerpted, Head};
 pub use load::{Detour, Lane, Words};
 pub use overlay::{Change, DocumentKey, Overlay, Overlays};
+pub use watch::{Event, OnChange, Opener, WatchStatus};
 
 /// Files over this many bytes are never held as a buffer.
 pub const MAX_BUFFER_BYTES: u64 = 32 * 1024 * 1024;
@@ -82,7 +87,8 @@ pub struct Loaded {
 
 /// The warm buffers, bounded by bytes. Shared by all sessions.
 pub struct Store {
-    buffers: Bounded<RealPath, Arc<Buffer>, ByBytes>,
+    buffers: Bounded<RealPath, Arc<Buffer>, ByBytes, DefaultHashBuilder, Evictions>,
+    watch: Watch,
     /// Line indexes of files too large to hold.
     huge: huge::Shelf,
     /// Encodings that callers declared, for the files they declared them for.
@@ -134,8 +140,11 @@ const DECLARED_ENTRIES: usize = 4096;
 impl Store {
     /// A store of at most `budget` bytes.
     pub fn new(budget: u64) -> Store {
+        let watch = Watch::new();
+        let hasher = DefaultHashBuilder::default();
         Store {
-            buffers: Bounded::with_weighter(1024, budget, ByBytes),
+            buffers: Bounded::with(1024, budget, ByBytes, hasher, watch.evictions()),
+            watch,
             huge: huge::Shelf::default(),
             declared: Bounded::new(DECLARED_ENTRIES),
             budget: AtomicU64::new(budget),

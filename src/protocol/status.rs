@@ -52,7 +52,10 @@ pub struct Summaries {
 pub struct Watches {
     pub count: usize,
     pub limit: usize,
+    /// The system refuses watches; why is said in `problems`.
     pub degraded: bool,
+    /// How often the system lost events.
+    pub overflows: u64,
 }
 
 #[derive(Debug, Clone, Copy, Default, Serialize)]

@@ -1,5 +1,7 @@
 //! One read from parameters to result; what is shown is recorded before the answer is handed on, never after.
 
+use std::sync::Arc;
+
 use encoding_rs::Encoding;
 use serde_json::Value;
 
@@ -147,7 +149,7 @@ pub struct Prepared {
 /// The warm state that reads share.
 #[derive(Debug)]
 pub struct Reader {
-    pub buffers: Store,
+    pub buffers: Arc<Store>,
     pub sessions: Sessions,
 }
 
@@ -155,7 +157,7 @@ impl Reader {
     /// Holds at most `budget` bytes, in buffers and in snapshots alike.
     pub fn new(budget: u64) -> Reader {
         Reader {
-            buffers: Store::new(budget / 2),
+            buffers: Arc::new(Store::new(budget / 2)),
             sessions: Sessions::new(budget / 2),
         }
     }

@@ -10,6 +10,7 @@ mod read;
 mod read_many;
 mod state;
 mod status;
+mod watched_files;
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -91,6 +92,7 @@ impl LanguageServer for Server {
 
     async fn shutdown(&self) -> jsonrpc::Result<()> {
         self.state.shut_down.store(true, Ordering::Relaxed);
+        self.state.engine.reader.buffers.stop_watching();
         Ok(())
     }
 
@@ -112,6 +114,10 @@ impl LanguageServer for Server {
 
     async fn did_change_configuration(&self, params: lsp::DidChangeConfigurationParams) {
         lifecycle::change_configuration(&self.state, params).await;
+    }
+
+    async fn did_change_watched_files(&self, params: lsp::DidChangeWatchedFilesParams) {
+        watched_files::changed(&self.state, params);
     }
 
     async fn did_change_workspace_folders(&self, params: lsp::DidChangeWorkspaceFoldersParams) {

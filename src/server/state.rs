@@ -1,7 +1,7 @@
 //! The shared state behind the handlers; no lock of it is ever held across an await.
 
 use std::collections::HashSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -46,7 +46,7 @@ pub struct Moment {
 #[derive(Debug)]
 pub struct Engine {
     pub reader: Reader,
-    world: Mutex<Arc<World>>,
+    world: Arc<Mutex<Arc<World>>>,
     overlays: Mutex<Overlays>,
     scans: Arc<AtomicU64>,
 }
@@ -58,7 +58,7 @@ impl Engine {
         let scans = Arc::new(AtomicU64::new(0));
         Engine {
             reader: Reader::new(settings.memory.budget_bytes),
-            world: Mutex::new(Arc::new(World::new(folders, settings, &scans))),
+            world: Arc::new(Mutex::new(Arc::new(World::new(folders, settings, &scans)))),
             overlays: Mutex::default(),
             scans,
         }
@@ -83,8 +83,21 @@ impl Engine {
     }
 
     pub fn set_world(&self, folders: Vec<PathBuf>, settings: Arc<Settings>) {
+        let directories = settings.watch.max_directories;
         self.reader.set_budget(settings.memory.budget_bytes);
         *self.world.lock() = Arc::new(World::new(folders, settings, &self.scans));
+        self.reader.buffers.set_watch_limit(directories);
+        self.reader.buffers.judge_watched_again();
+    }
+
+    /// Watches what is read from now on. Each path is judged by the world of its moment.
+    pub fn start_watching(&self) {
+        let world = self.world.clone();
+        let open = move |path: &Path| {
+            let world = world.lock().clone();
+            world.scope.open(path)
+        };
+        self.reader.buffers.start_watching(Box::new(open));
     }
 
     /// Walks of the tree since the start.
@@ -163,9 +176,11 @@ impl Problems {
 
 impl State {
     pub fn new(client: Client, options: Options) -> State {
+        let engine = Engine::new(Vec::new(), Settings::default());
+        engine.start_watching();
         State {
             client,
-            engine: Engine::new(Vec::new(), Settings::default()),
+            engine,
             lifeline: options.lifeline,
             started: Instant::now(),
             client_facts: OnceLock::new(),

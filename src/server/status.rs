@@ -15,6 +15,8 @@ impl Server {
         let mut status = of_engine(&self.state.engine);
         status.log = self.state.log.lock().clone();
         status.problems = self.state.problems.lock().all();
+        let watching = self.state.engine.reader.buffers.watch_status();
+        status.problems.extend(watching.problem);
         status.uptime_ms = self.state.started.elapsed().as_millis() as u64;
         status.stuck = self.state.stuck();
         answer("agent/status", None, async move { Ok(status) }).await
@@ -25,6 +27,7 @@ impl Server {
 pub fn of_engine(engine: &Engine) -> Status {
     let world = engine.world();
     let store = engine.reader.buffers.status();
+    let watching = engine.reader.buffers.watch_status();
     let snapshots = engine.reader.sessions.snapshot_status();
     Status {
         version: env!("CARGO_PKG_VERSION"),
@@ -46,8 +49,10 @@ pub fn of_engine(engine: &Engine) -> Status {
         },
         summaries: Summaries::default(),
         watches: Watches {
+            count: watching.count,
             limit: world.settings.watch.max_directories,
-            ..Watches::default()
+            degraded: watching.problem.is_some(),
+            overflows: watching.overflows,
         },
         cache: CacheCounts {
             hits: store.hits,

@@ -36,6 +36,13 @@ impl AsRef<Path> for RealPath {
     }
 }
 
+/// So that maps of real paths can be asked about any path.
+impl std::borrow::Borrow<Path> for RealPath {
+    fn borrow(&self) -> &Path {
+        &self.0
+    }
+}
+
 /// What kind of thing was opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileType {

@@ -1,0 +1,198 @@
+//! Watching the directories of warm files: what is heard makes buffers doubtful and warms them again; nothing is ever served on a watcher's word.
+//!
+//! One set of watches serves all sessions. Events come on the watcher's own thread and only mark
+//! what is in the [`table`]; the one background thread (in [`worker`]) registers directories and
+//! reads files again. A read takes the table's lock for a moment and waits for nothing else.
+
+mod source;
+mod table;
+#[cfg(test)]
+mod tests;
+mod worker;
+
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::Instant;
+
+use parking_lot::{Condvar, Mutex};
+
+use crate::protocol::Refusal;
+use crate::task::CancelToken;
+use crate::workspace::{Handle, RealPath};
+
+use super::{Buffer, Store};
+use table::{Next, Table, Task};
+
+pub use source::Event;
+pub(super) use table::Seen;
+pub use table::WatchStatus;
+
+/// Opens a path under the roots and rules that hold at that moment.
+pub type Opener = dyn Fn(&Path) -> Result<Handle, Refusal> + Send + Sync;
+
+/// Told, on the background thread, that a warm file was found with other content, or that it is
+/// not there any more as a text (`None`). Also when it was a request that found the content.
+pub type OnChange = dyn Fn(&RealPath, Option<&Arc<Buffer>>) + Send + Sync;
+
+/// The watching of one store. Until it is started it does and knows nothing.
+pub struct Watch(Arc<Shared>);
+
+struct Shared {
+    table: Mutex<Table>,
+    /// Signalled when the table may have a task.
+    news: Condvar,
+    started: AtomicBool,
+    cancel: CancelToken,
+    on_change: OnceLock<Box<OnChange>>,
+}
+
+impl Watch {
+    pub(super) fn new() -> Watch {
+        Watch(Arc::new(Shared {
+            table: Mutex::new(Table::default()),
+            news: Condvar::new(),
+            started: AtomicBool::new(false),
+            cancel: CancelToken::new(),
+            on_change: OnceLock::new(),
+        }))
+    }
+
+    /// The other half, for the cache that tells what it evicts.
+    pub(super) fn evictions(&self) -> Evictions {
+        Evictions(self.0.clone())
+    }
+
+    fn is_on(&self) -> bool {
+        self.0.started.load(Ordering::Relaxed)
+    }
+
+    /// To be called before a file is read, with whether a request asks for it.
+    pub(super) fn look(&self, path: &RealPath, asked: bool) -> Seen {
+        match self.is_on() {
+            true => self.0.tell(|table| table.look(path, asked, Instant::now())),
+            false => Seen::default(),
+        }
+    }
+
+    /// To be called after it was read, before it is put into the cache.
+    pub(super) fn keep(&self, path: &RealPath, seen: Seen) {
+        if self.is_on() {
+            self.0.tell(|table| table.keep(path, seen, Instant::now()));
+        }
+    }
+
+    /// A warm file was found to be another, or none.
+    pub(super) fn found_changed(&self, path: &RealPath, seen: Seen, buffer: Option<&Arc<Buffer>>) {
+        if self.is_on() {
+            self.0
+                .tell(|table| table.found_changed(path, seen, buffer.cloned()));
+        }
+    }
+
+    pub(super) fn forget(&self, path: &RealPath) {
+        if self.is_on() {
+            self.0.tell(|table| table.forget(path.as_path()));
+        }
+    }
+}
+
+impl Shared {
+    /// Changes the table and wakes the background thread.
+    fn tell<T>(&self, change: impl FnOnce(&mut Table) -> T) -> T {
+        let result = change(&mut self.table.lock());
+        self.news.notify_one();
+        result
+    }
+
+    fn heard(&self, event: &Event) -> bool {
+        // Most events are of files that are not warm; nobody is woken for them.
+        let warm = self.table.lock().heard(event, Instant::now());
+        if warm {
+            self.news.notify_one();
+        }
+        warm
+    }
+
+    fn next_task(&self) -> Task {
+        let mut table = self.table.lock();
+        loop {
+            match table.next(Instant::now()) {
+                Next::Task(task) => return task,
+                Next::Wait(None) => self.news.wait(&mut table),
+                Next::Wait(Some(moment)) => {
+                    self.news.wait_until(&mut table, moment);
+                }
+            }
+        }
+    }
+}
+
+impl Store {
+    /// Starts the background thread. `open` judges each path anew; a second start does nothing.
+    pub fn start_watching(self: &Arc<Store>, open: Box<Opener>) {
+        if !self.watch.0.started.swap(true, Ordering::Relaxed) {
+            worker::start(self, open);
+        }
+    }
+
+    /// Ends watching and warming, for good.
+    pub fn stop_watching(&self) {
+        self.watch.0.cancel.cancel();
+        self.watch.0.tell(Table::stop);
+    }
+
+    /// At most so many directories are watched; 0 for none.
+    pub fn set_watch_limit(&self, directories: usize) {
+        self.watch.0.tell(|table| table.set_limit(directories));
+    }
+
+    /// Other roots or rules hold from now on: files that they refuse are let go.
+    pub fn judge_watched_again(&self) {
+        self.watch.0.tell(Table::judge_again);
+    }
+
+    /// Sets who is told of changes. It can be set once; returns whether this was the time.
+    pub fn on_change(&self, told: Box<OnChange>) -> bool {
+        self.watch.0.on_change.set(told).is_ok()
+    }
+
+    /// An event that somebody else saw, such as the editor. Its path may be spelled in any way.
+    pub fn heard(&self, event: Event) {
+        if self.watch.is_on() && !self.watch.0.heard(&event) {
+            self.watch.0.tell(|table| table.resolve_later(event));
+        }
+    }
+
+    /// For `agent/status`.
+    pub fn watch_status(&self) -> WatchStatus {
+        self.watch.0.table.lock().status()
+    }
+
+    /// Drops a buffer and what is known of its file. Returns whether it was warm.
+    pub(super) fn forget(&self, path: &RealPath) -> bool {
+        let was_warm = self.buffers.remove(path).is_some();
+        self.watch.forget(path);
+        was_warm
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        self.0.cancel.cancel();
+        self.0.tell(Table::stop);
+    }
+}
+
+/// Takes what the cache evicts out of the table; the buffers die outside the cache's locks.
+#[derive(Clone)]
+pub(super) struct Evictions(Arc<Shared>);
+
+impl quick_cache::Lifecycle<RealPath, Arc<Buffer>> for Evictions {
+    type RequestState = Vec<Arc<Buffer>>;
+
+    fn on_evict(&self, evicted: &mut Vec<Arc<Buffer>>, path: RealPath, buffer: Arc<Buffer>) {
+        self.0.tell(|table| table.forget(path.as_path()));
+        evicted.push(buffer);
+    }
+}
