@@ -102,6 +102,9 @@ fn save_with_backup(tree: &Tree, text: &str) {
     fs::remove_file(tree.join("f.txt~")).expect("removed");
 }
 
+/// A way to give `f.txt` that text.
+type Save = dyn Fn(&Tree, &str);
+
 fn saves_are_seen(save: impl Fn(&Tree, &str)) {
     in_every_mode(|tree, daemon| {
         for round in 0..ROUNDS {
@@ -238,7 +241,7 @@ fn what_changed_is_warm_before_it_is_read() {
             .status();
         assert!(copied.expect("cp runs").success());
     };
-    let changes: [&dyn Fn(&Tree, &str); 4] = [
+    let changes: [&Save; 4] = [
         &by_a_process,
         &write_in_place,
         &save_atomically,
