@@ -50,6 +50,26 @@ fn a_change_on_disk_is_told_to_those_who_were_shown_its_lines() {
 }
 
 #[test]
+fn a_change_on_disk_is_told_without_any_read() {
+    let tree = Tree::new().file("a.txt", numbered_lines(1, 20));
+    let daemon = Daemon::start(tree.path());
+    let old = read(&daemon, "a.txt:3,4", "one");
+    tree.write("a.txt", with_line(4, "changed"));
+    let notice = daemon.expect_notification(NOTICE);
+    assert_eq!((&notice["tag"], &notice["actor"]), (&old, &json!("disk")));
+    assert_eq!(notice["changed"], json!([{ "start": 4, "end": 4 }]));
+    tree.write("spare", with_line(3, "changed"));
+    std::fs::rename(tree.join("spare"), tree.join("a.txt")).expect("renamed");
+    let notice = daemon.expect_notification(NOTICE);
+    assert_eq!(notice["changed"], json!([{ "start": 3, "end": 3 }]));
+    assert_eq!(read(&daemon, "a.txt:10,11", "one"), notice["newTag"]);
+    std::fs::remove_file(tree.join("a.txt")).expect("removed");
+    let notice = daemon.expect_notification(NOTICE);
+    assert_eq!(notice["newTag"], Value::Null);
+    settle(&daemon);
+}
+
+#[test]
 fn moved_lines_and_lines_just_shown_are_no_news() {
     let tree = Tree::new().file("a.txt", numbered_lines(1, 20));
     let daemon = Daemon::start(tree.path());

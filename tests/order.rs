@@ -8,8 +8,8 @@ use crate::tree::{Tree, numbered_lines};
 /// A tree in which looking for a missing name takes a while.
 fn wide_tree() -> Tree {
     let tree = Tree::new().file("n.txt", "x\n");
-    for folder in 0..200 {
-        for file in 0..100 {
+    for folder in 0..80 {
+        for file in 0..50 {
             tree.write(&format!("d{folder}/e{file}/f.txt"), "");
         }
     }

@@ -303,6 +303,7 @@ impl Reader {
     pub fn look_again(
         &self,
         key: &DocumentKey,
+        actor: &Actor,
         scope: &Scope,
         overlays: &Overlays,
         lane: Lane,
@@ -335,7 +336,7 @@ impl Reader {
                     site: Site::Editor(uri.clone()),
                     form: Form::Text,
                 };
-                return Ok(self.sessions.vanished(&gone, &Actor::Editor));
+                return Ok(self.sessions.vanished(&gone, actor));
             }
         };
         let (Some(snapshot), Some(text)) = (&opened.snapshot, opened.document.text.whole()) else {
@@ -345,9 +346,7 @@ impl Reader {
             return Ok(Vec::new());
         }
         let current = snapshot.current(text);
-        let recorded = self
-            .sessions
-            .record(&snapshot.document, &current, &Actor::Editor);
+        let recorded = self.sessions.record(&snapshot.document, &current, actor);
         Ok(recorded.1)
     }
 }

@@ -3,15 +3,18 @@
 use std::sync::Arc;
 
 use serde_json::Value;
+use tokio::runtime::Handle;
 use tower_lsp::ls_types as lsp;
 
 use crate::buffer::{Change, DocumentKey};
 use crate::protocol::Refusal;
 use crate::protocol::params::Fields;
+use crate::session::{self, Actor, Form, Site};
 use crate::text::{Position, Splice, encoding_for_editor};
+use crate::workspace::RealPath;
 
 use super::Server;
-use super::state::State;
+use super::state::{Moment, State};
 
 /// `textDocument/didOpen`.
 pub fn open(state: &Arc<State>, params: lsp::DidOpenTextDocumentParams) {
@@ -20,7 +23,7 @@ pub fn open(state: &Arc<State>, params: lsp::DidOpenTextDocumentParams) {
     state.engine.change_overlays(|overlays| {
         overlays.open(uri.clone(), document.version, &document.text);
     });
-    look_again(state, &uri);
+    look_again(state, DocumentKey::of(&uri), Actor::Editor);
 }
 
 /// `textDocument/didChange`: several changes, one after the other.
@@ -38,7 +41,7 @@ pub fn change(state: &Arc<State>, params: lsp::DidChangeTextDocumentParams) {
         .engine
         .change_overlays(|overlays| overlays.change(uri, document.version, &changes, positions));
     match was_open {
-        true => look_again(state, uri),
+        true => look_again(state, DocumentKey::of(uri), Actor::Editor),
         false => tracing::warn!(uri, "a change of a document that is not open"),
     }
 }
@@ -61,14 +64,14 @@ fn to_change(change: lsp::TextDocumentContentChangeEvent) -> Change {
 pub fn save(state: &Arc<State>, params: &lsp::DidSaveTextDocumentParams) {
     let uri = params.text_document.uri.as_str();
     state.engine.change_overlays(|overlays| overlays.saved(uri));
-    look_again(state, uri);
+    look_again(state, DocumentKey::of(uri), Actor::Editor);
 }
 
 /// `textDocument/didClose`.
 pub fn close(state: &Arc<State>, params: &lsp::DidCloseTextDocumentParams) {
     let uri = params.text_document.uri.as_str();
     state.engine.change_overlays(|overlays| overlays.close(uri));
-    look_again(state, uri);
+    look_again(state, DocumentKey::of(uri), Actor::Editor);
 }
 
 impl Server {
@@ -108,27 +111,28 @@ fn set_state(state: &Arc<State>, params: &Value) -> Result<(), Refusal> {
     state
         .engine
         .change_overlays(|overlays| overlays.set_state(uri, version, dirty, encoding));
-    look_again(state, uri);
+    look_again(state, DocumentKey::of(uri), Actor::Editor);
     Ok(())
 }
 
 /// Looks, in the background, whether lines that were shown to a session have changed. Several
 /// changes in a row may be looked at as one.
-pub fn look_again(state: &Arc<State>, uri: &str) {
-    let key = DocumentKey::of(uri);
+pub fn look_again(state: &Arc<State>, key: DocumentKey, actor: Actor) {
     let nobody_reads = state.engine.reader.sessions.count() == 0;
-    if nobody_reads || !state.to_look_at.lock().insert(key.clone()) {
+    let errand = (key, actor);
+    if nobody_reads || !state.to_look_at.lock().insert(errand.clone()) {
         return;
     }
     let state = state.clone();
     tokio::spawn(async move {
-        state.to_look_at.lock().remove(&key);
+        state.to_look_at.lock().remove(&errand);
         let moment = state.engine.moment();
         let jobs_state = state.clone();
         let looked = state
             .in_lanes(move |lane, work| {
                 let reader = &jobs_state.engine.reader;
-                reader.look_again(&key, &moment.world.scope, &moment.overlays, lane, work)
+                let Moment { world, overlays } = &moment;
+                reader.look_again(&errand.0, &errand.1, &world.scope, overlays, lane, work)
             })
             .await;
         match looked {
@@ -136,4 +140,22 @@ pub fn look_again(state: &Arc<State>, uri: &str) {
             Err(refusal) => tracing::debug!(%refusal, "a document could not be looked at again"),
         }
     });
+}
+
+/// What was found, by the watches or by a request, to hold other bytes than before, or none: called
+/// on a thread that is none of the runtime's.
+pub fn found_changed(state: &Arc<State>, runtime: &Handle, path: &RealPath, is_gone: bool) {
+    let _context = runtime.enter();
+    let key = DocumentKey::File(path.as_path().to_path_buf());
+    let open = state.engine.moment().overlays.get(&key).is_some();
+    if !is_gone || open {
+        return look_again(state, key, Actor::Disk);
+    }
+    let gone = session::Document {
+        site: Site::File(path.clone()),
+        form: Form::Text,
+    };
+    let notices = state.engine.reader.sessions.vanished(&gone, &Actor::Disk);
+    let state = state.clone();
+    tokio::spawn(async move { state.send(notices).await });
 }

@@ -15,6 +15,7 @@ mod watched_files;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use tokio::runtime::Handle;
 use tower_lsp::ls_types as lsp;
 use tower_lsp::{ClientSocket, LanguageServer, LspService, jsonrpc};
 
@@ -45,7 +46,7 @@ pub struct Options {
 /// cannot be.
 pub type OnSettings = Box<dyn Fn(&Settings) -> Result<String, String> + Send + Sync>;
 
-/// The server and the requests it will send to its client.
+/// The server and the requests it will send to its client. To be called within a runtime.
 pub fn build(options: Options) -> (Face, ClientSocket) {
     let (service, socket) = LspService::build(|client| Server {
         state: Arc::new(State::new(client, options)),
@@ -57,6 +58,17 @@ pub fn build(options: Options) -> (Face, ClientSocket) {
     .custom_method("agent/documentState", Server::document_state)
     .finish();
     let state = service.inner().state.clone();
+    let (told, runtime) = (Arc::downgrade(&state), Handle::current());
+    // Set once, here: nobody else sets it.
+    state
+        .engine
+        .reader
+        .buffers
+        .on_change(Box::new(move |path, buffer| {
+            if let Some(state) = told.upgrade() {
+                documents::found_changed(&state, &runtime, path, buffer.is_none());
+            }
+        }));
     (Face::new(service, state), socket)
 }
 

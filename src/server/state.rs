@@ -14,6 +14,7 @@ use crate::buffer::{Detour, DocumentKey, Lane as LaneName, Overlays};
 use crate::protocol::{Refusal, Settings};
 use crate::read::Reader;
 use crate::rpc::Lifeline;
+use crate::session::Actor;
 use crate::task::{CancelToken, Lane, Work};
 use crate::text::PositionEncoding;
 use crate::workspace::Scope;
@@ -137,7 +138,7 @@ pub struct State {
     pub shut_down: AtomicBool,
     on_settings: OnSettings,
     /// Documents that are about to be looked at again for notices.
-    pub to_look_at: Mutex<HashSet<DocumentKey>>,
+    pub to_look_at: Mutex<HashSet<(DocumentKey, Actor)>>,
     short: Lane,
     long: Lane,
 }

@@ -5,7 +5,7 @@ use crate::protocol::read::LineSpan;
 use crate::view::LineSet;
 
 /// Who made a change, as far as that is known.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Actor {
     Editor,
     Disk,
