@@ -6,6 +6,7 @@ mod command_line;
 mod encodings;
 mod frames;
 mod fresh;
+mod intake;
 #[cfg(unix)]
 mod lifecycle;
 mod notices;
