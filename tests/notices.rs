@@ -31,7 +31,7 @@ fn a_change_on_disk_is_told_to_those_who_were_shown_its_lines() {
     let daemon = Daemon::start(tree.path());
     let old = read(&daemon, "a.txt:3,4", "one");
     read(&daemon, "a.txt:10,11", "two");
-    tree.write("a.txt", with_line(3, "changed"));
+    tree.replace("a.txt", with_line(3, "changed"));
     let new = read(&daemon, "a.txt:15,16", "three");
     let notice = daemon.expect_notification(NOTICE);
     assert_eq!(
@@ -40,7 +40,7 @@ fn a_change_on_disk_is_told_to_those_who_were_shown_its_lines() {
     );
     // Once: nobody hears of this version again, and of the next only who was shown its lines.
     read(&daemon, "a.txt:15,16", "three");
-    tree.write("a.txt", with_line(11, "changed"));
+    tree.replace("a.txt", with_line(11, "changed"));
     let newest = read(&daemon, "a.txt:1-1:raw", "three");
     let notice = daemon.expect_notification(NOTICE);
     assert_eq!(notice["session"], "two");
@@ -54,12 +54,11 @@ fn a_change_on_disk_is_told_without_any_read() {
     let tree = Tree::new().file("a.txt", numbered_lines(1, 20));
     let daemon = Daemon::start(tree.path());
     let old = read(&daemon, "a.txt:3,4", "one");
-    tree.write("a.txt", with_line(4, "changed"));
+    tree.replace("a.txt", with_line(4, "changed"));
     let notice = daemon.expect_notification(NOTICE);
     assert_eq!((&notice["tag"], &notice["actor"]), (&old, &json!("disk")));
     assert_eq!(notice["changed"], json!([{ "start": 4, "end": 4 }]));
-    tree.write("spare", with_line(3, "changed"));
-    std::fs::rename(tree.join("spare"), tree.join("a.txt")).expect("renamed");
+    tree.replace("a.txt", with_line(3, "changed"));
     let notice = daemon.expect_notification(NOTICE);
     assert_eq!(notice["changed"], json!([{ "start": 3, "end": 3 }]));
     assert_eq!(read(&daemon, "a.txt:10,11", "one"), notice["newTag"]);
@@ -79,7 +78,7 @@ fn moved_lines_and_lines_just_shown_are_no_news() {
         format!("new first line\n{}", numbered_lines(1, 20)),
     );
     read(&daemon, "a.txt:18,19", "two");
-    tree.write("a.txt", with_line(3, "changed"));
+    tree.replace("a.txt", with_line(3, "changed"));
     // The reader itself is shown the changed line by this very read.
     read(&daemon, "a.txt:1-9", "one");
     settle(&daemon);
@@ -142,7 +141,7 @@ fn nobody_hears_of_what_nobody_read_or_after_closing() {
             json!({ "textDocument": { "uri": uri } }),
         );
     }
-    tree.write("b.txt", with_line(5, "changed"));
+    tree.replace("b.txt", with_line(5, "changed"));
     read(&daemon, "b.txt:9", "other");
     settle(&daemon);
 }

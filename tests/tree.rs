@@ -31,6 +31,12 @@ impl Tree {
         fs::write(&path, content).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     }
 
+    /// Puts a file in another's place at once, so that nobody can see it half written.
+    pub fn replace(&self, name: &str, content: impl AsRef<[u8]>) {
+        self.write(".spare", content);
+        fs::rename(self.join(".spare"), self.join(name)).expect("renamed");
+    }
+
     pub fn path(&self) -> &Path {
         &self.path
     }

@@ -73,6 +73,8 @@ struct Errand<'a> {
     counts: &'a Counts,
     /// What was known of it before.
     seen: Seen,
+    /// A request asks: it sees for itself what has changed, and tells the sessions.
+    asked: bool,
 }
 
 /// Loads and parses over this many bytes belong in the long lane.
@@ -106,6 +108,7 @@ impl Store {
             work,
             counts: &self.counts,
             seen: self.watch.look(handle.real(), true),
+            asked: true,
         })
     }
 
@@ -127,6 +130,7 @@ impl Store {
             work,
             counts: &Counts::default(),
             seen,
+            asked: false,
         });
         renewed.map(drop)
     }
@@ -209,8 +213,8 @@ impl Store {
         let buffer = buffer_of(errand, &read, bytes_hash);
         let changed = former.is_some_and(|former| former.bytes_hash != bytes_hash);
         if changed {
-            self.watch
-                .found_changed(real, errand.seen, buffer.as_ref().ok());
+            let news = (!errand.asked).then(|| buffer.as_ref().ok().cloned());
+            self.watch.found_changed(real, errand.seen, news);
         }
         let buffer = buffer.inspect_err(|_| self.watch.forget(real))?;
         self.watch.keep(real, errand.seen);

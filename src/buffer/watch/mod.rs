@@ -32,7 +32,7 @@ pub use table::WatchStatus;
 pub type Opener = dyn Fn(&Path) -> Result<Handle, Refusal> + Send + Sync;
 
 /// Told, on the background thread, that a warm file was found with other content, or that it is
-/// not there any more as a text (`None`). Also when it was a request that found the content.
+/// not there any more as a text (`None`). Not of content that a request found.
 pub type OnChange = dyn Fn(&RealPath, Option<&Arc<Buffer>>) + Send + Sync;
 
 /// The watching of one store. Until it is started it does and knows nothing.
@@ -82,11 +82,15 @@ impl Watch {
         }
     }
 
-    /// A warm file was found to be another, or none.
-    pub(super) fn found_changed(&self, path: &RealPath, seen: Seen, buffer: Option<&Arc<Buffer>>) {
+    /// A warm file was found to be another, or none; `news` is what nobody knows of yet.
+    pub(super) fn found_changed(
+        &self,
+        path: &RealPath,
+        seen: Seen,
+        news: Option<Option<Arc<Buffer>>>,
+    ) {
         if self.is_on() {
-            self.0
-                .tell(|table| table.found_changed(path, seen, buffer.cloned()));
+            self.0.tell(|table| table.found_changed(path, seen, news));
         }
     }
 

@@ -203,8 +203,15 @@ impl Table {
 
     /// A warm file turned out to be another than it was. If nothing was heard of it, the watch of
     /// its directory may be of one that was moved away with a parent.
-    pub fn found_changed(&mut self, path: &RealPath, seen: Seen, buffer: Option<Arc<Buffer>>) {
-        if self.to_tell.len() < QUEUE {
+    pub fn found_changed(
+        &mut self,
+        path: &RealPath,
+        seen: Seen,
+        news: Option<Option<Arc<Buffer>>>,
+    ) {
+        if let Some(buffer) = news
+            && self.to_tell.len() < QUEUE
+        {
             self.to_tell.push_back((path.clone(), buffer));
         }
         let Some(parent) = path.as_path().parent() else {
