@@ -97,9 +97,10 @@ pub fn read(options: &ReadOptions) -> anyhow::Result<String> {
     let ask = Ask::parse(&Value::Object(params), "default", &world.settings)?;
     let work = Work::new(CancelToken::new(), std::time::Duration::from_secs(60));
     let no_editor = Overlays::default();
-    let prepared = engine
-        .reader
-        .prepare(&ask, &world.scope, &no_editor, Lane::Long, &work);
+    let prepared =
+        engine
+            .reader
+            .prepare(&ask, &world.scope, &no_editor, Lane::Long, &work, &|_| ());
     let prepared = prepared.map_err(|detour| match detour {
         Detour::Refused(refusal) => anyhow!(refusal),
         Detour::TakesLong => anyhow!("the read takes too long"),

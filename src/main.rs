@@ -75,7 +75,9 @@ fn serve_until_the_end() -> std::io::Result<bool> {
             on_settings: Box::new(move |settings| on_settings.apply(&settings.log)),
         });
         let was_shut_down = face.was_shut_down();
+        let commits = face.commits();
         let ending = rpc::serve(face, socket, input, output, server::limits(), lifeline).await;
+        commits.settled(ending).await;
         tracing::info!(?ending, "the daemon ends");
         log.flush();
         was_shut_down()

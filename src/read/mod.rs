@@ -1,11 +1,13 @@
 //! The pipeline of a read: what is there, what of it is shown, how it is written; nothing later ever goes back to an earlier stage.
 
 mod look;
+mod places;
 mod plan;
 mod share;
 mod source;
 mod target;
 
+pub use places::{Place, place_to_edit, places_to_read};
 pub use plan::{Ask, BudgetParams, Prepared, Reader, session_name};
 pub use share::share;
 pub use target::Located;

@@ -22,6 +22,7 @@ use crate::view::{Budget, LineSet, Selector, Style};
 use crate::workspace::{Found, Scope, Via};
 
 use super::look::{Look, Wanted};
+use super::places::Place;
 use super::source::{self, Means, Opened};
 use super::target::{Located, Spot, locate};
 
@@ -168,7 +169,7 @@ impl Reader {
     }
 
     /// Finds and loads what is asked for. Blocking; work that would take long is refused in the
-    /// short lane.
+    /// short lane. `found` hears where it is as soon as that is known.
     pub fn prepare(
         &self,
         ask: &Ask,
@@ -176,9 +177,11 @@ impl Reader {
         overlays: &Overlays,
         lane: Lane,
         work: &Work,
+        found: &dyn Fn(Place),
     ) -> Result<Prepared, Detour> {
         let target = &ask.request.target;
         let located = locate(target, scope, overlays, lane, work)?;
+        found(located.place(scope));
         let means = Means {
             display: located.display(),
             scope,

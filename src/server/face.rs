@@ -3,11 +3,14 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use serde_json::{Map, Value};
 use tower::Service;
 use tower_lsp::jsonrpc::{Request, Response};
 use tower_lsp::{ExitedError, LspService};
+
+use crate::rpc::Ending;
 
 use super::Server;
 use super::state::State;
@@ -23,10 +26,33 @@ impl Face {
         Face { service, state }
     }
 
+    /// The commits that must not be cut off by the end of the process.
+    pub fn commits(&self) -> Commits {
+        Commits(self.state.clone())
+    }
+
     /// Tells, also after the transport has taken the face, whether `shutdown` was answered.
     pub fn was_shut_down(&self) -> impl Fn() -> bool + Send + 'static {
         let state = self.state.clone();
         move || state.shut_down.load(Ordering::Relaxed)
+    }
+}
+
+/// Outlives the face: the commits that have begun.
+pub struct Commits(Arc<State>);
+
+impl Commits {
+    /// Lets no commit begin any more, and waits for those that have as long as an ending leaves
+    /// time: the process is to be gone within a second, except when the client says `exit`.
+    pub async fn settled(&self, ending: Ending) {
+        let limit = match ending {
+            Ending::Exit => Duration::from_secs(5),
+            Ending::EndOfInput => Duration::from_millis(100),
+            Ending::Signal | Ending::ParentDied | Ending::BrokenOutput => {
+                Duration::from_millis(500)
+            }
+        };
+        self.0.intake.settled(limit).await;
     }
 }
 

@@ -4,6 +4,8 @@ mod close_session;
 mod documents;
 mod face;
 mod handler;
+mod hold;
+mod intake;
 mod lifecycle;
 mod notices;
 mod read;
@@ -14,6 +16,7 @@ mod watched_files;
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use tower_lsp::ls_types as lsp;
 use tower_lsp::{ClientSocket, LanguageServer, LspService, jsonrpc};
@@ -21,7 +24,7 @@ use tower_lsp::{ClientSocket, LanguageServer, LspService, jsonrpc};
 use crate::protocol::{Refusal, Settings};
 use crate::rpc::{Lifeline, Limits};
 
-pub use face::Face;
+pub use face::{Commits, Face};
 pub use state::{Engine, World};
 pub use status::of_engine as status_of;
 
@@ -35,6 +38,9 @@ pub const METHODS: &[&str] = &[
     "agent/closeSession",
 ];
 
+/// How long `shutdown` waits for edits.
+const DRAIN_LIMIT: Duration = Duration::from_secs(5);
+
 /// What the process around the server provides.
 pub struct Options {
     pub lifeline: Lifeline,
@@ -47,15 +53,19 @@ pub type OnSettings = Box<dyn Fn(&Settings) -> Result<String, String> + Send + S
 
 /// The server and the requests it will send to its client.
 pub fn build(options: Options) -> (Face, ClientSocket) {
-    let (service, socket) = LspService::build(|client| Server {
+    let builder = LspService::build(|client| Server {
         state: Arc::new(State::new(client, options)),
     })
     .custom_method("agent/read", Server::read)
     .custom_method("agent/readMany", Server::read_many)
     .custom_method("agent/status", Server::status)
     .custom_method("agent/closeSession", Server::close_session)
-    .custom_method("agent/documentState", Server::document_state)
-    .finish();
+    .custom_method("agent/documentState", Server::document_state);
+    let builder = match hold::is_wanted() {
+        true => builder.custom_method("agent/testEdit", Server::test_edit),
+        false => builder,
+    };
+    let (service, socket) = builder.finish();
     let state = service.inner().state.clone();
     (Face::new(service, state), socket)
 }
@@ -93,6 +103,7 @@ impl LanguageServer for Server {
     async fn shutdown(&self) -> jsonrpc::Result<()> {
         self.state.shut_down.store(true, Ordering::Relaxed);
         self.state.engine.reader.buffers.stop_watching();
+        self.state.intake.drain(DRAIN_LIMIT).await;
         Ok(())
     }
 

@@ -14,6 +14,7 @@ use crate::view::Budget;
 
 use super::Server;
 use super::handler::answer;
+use super::intake::Reading;
 use super::state::{Moment, State, World};
 
 /// Who reads when nobody is named.
@@ -28,14 +29,25 @@ struct Asks {
     shared: Budget,
 }
 
+type Begun = Result<(Arc<Reading>, Arc<Ask>), Refusal>;
+
+impl Asks {
+    /// Registers each of them: one target waits for no edit of another.
+    fn begin(self, state: &State) -> (Vec<Begun>, Budget) {
+        let begin = |ask: Arc<Ask>| (Arc::new(state.intake.begin_read(&ask.session)), ask);
+        let begun = self.asks.into_iter().map(|ask| ask.map(begin));
+        (begun.collect(), self.shared)
+    }
+}
+
 impl Server {
     pub async fn read_many(&self, params: Value) -> jsonrpc::Result<Value> {
         let moment = self.state.engine.moment();
-        let asks = parse(&params, &moment.world);
         let state = self.state.clone();
+        let asks = parse(&params, &moment.world).map(|asks| asks.begin(&state));
         answer("agent/readMany", None, async move {
-            let Asks { asks, shared } = asks?;
-            let each = asks.into_iter().map(|ask| prepare(&state, &moment, ask));
+            let (begun, shared) = asks?;
+            let each = begun.into_iter().map(|one| prepare(&state, &moment, one));
             let prepared = join_all(each).await;
             let (results, notices) = write(&state, prepared, shared).await?;
             state.send(notices).await;
@@ -70,19 +82,34 @@ fn parse(params: &Value, world: &World) -> Result<Asks, Refusal> {
     })
 }
 
-type One = Result<(Arc<Ask>, Arc<Prepared>), Refusal>;
+type One = Result<Found, Refusal>;
+
+/// A target that was found and loaded.
+struct Found {
+    /// Not done before what it shows is on record.
+    _reading: Arc<Reading>,
+    ask: Arc<Ask>,
+    prepared: Arc<Prepared>,
+}
 
 /// Finds and loads one target, without yet applying a limit.
-async fn prepare(state: &Arc<State>, moment: &Moment, ask: Result<Arc<Ask>, Refusal>) -> One {
-    let ask = ask?;
-    let (jobs_state, moment, jobs_ask) = (state.clone(), moment.clone(), ask.clone());
+async fn prepare(state: &Arc<State>, moment: &Moment, begun: Begun) -> One {
+    let (reading, ask) = begun?;
+    let moment = state.in_turn(&reading, &ask, moment.clone()).await?;
+    let (jobs_state, jobs_reading, jobs_ask) = (state.clone(), reading.clone(), ask.clone());
     let prepared = state
         .in_lanes(move |lane, work| {
             let reader = &jobs_state.engine.reader;
-            reader.prepare(&jobs_ask, &moment.world.scope, &moment.overlays, lane, work)
+            let Moment { world, overlays } = &moment;
+            let found = |place| jobs_reading.reads(place);
+            reader.prepare(&jobs_ask, &world.scope, overlays, lane, work, &found)
         })
         .await?;
-    Ok((ask, Arc::new(prepared)))
+    Ok(Found {
+        _reading: reading,
+        ask,
+        prepared: Arc::new(prepared),
+    })
 }
 
 /// Shares the budget among the targets that set none of their own, and writes all of them.
@@ -96,14 +123,14 @@ async fn write(
     state
         .in_lanes(move |_, work| {
             let reader = &jobs_state.engine.reader;
-            let sharing: Vec<&(Arc<Ask>, Arc<Prepared>)> = prepared
+            let sharing: Vec<&Found> = prepared
                 .iter()
                 .flatten()
-                .filter(|(ask, _)| ask.shares_budget)
+                .filter(|found| found.ask.shares_budget)
                 .collect();
             let demands: Vec<_> = sharing
                 .iter()
-                .map(|(ask, prepared)| reader.demand(ask, prepared, shared))
+                .map(|found| reader.demand(&found.ask, &found.prepared, shared))
                 .collect();
             let mut shares = share(&demands, shared).into_iter();
             let mut results = Vec::with_capacity(prepared.len());
@@ -112,7 +139,7 @@ async fn write(
                 work.check()?;
                 results.push(match one {
                     Err(refusal) => json!({ "error": refusal.to_tool_error() }),
-                    Ok((ask, prepared)) => {
+                    Ok(Found { ask, prepared, .. }) => {
                         let share = if ask.shares_budget {
                             shares.next()
                         } else {

@@ -18,12 +18,15 @@ use crate::task::{CancelToken, Lane, Work};
 use crate::text::PositionEncoding;
 use crate::workspace::Scope;
 
+use super::intake::{Commit, Intake, Limits};
 use super::{OnSettings, Options};
 
 /// Places in the short lane: more than cores, since its jobs wait for the disk.
 const SHORT_PLACES: usize = 16;
 /// Places in the long lane.
 const LONG_PLACES: usize = 4;
+/// Places for commits, which neither lane is to keep waiting.
+const COMMIT_PLACES: usize = 8;
 /// What a blocking job may take at most.
 const WORK_LIMIT: Duration = Duration::from_secs(30);
 
@@ -138,8 +141,11 @@ pub struct State {
     on_settings: OnSettings,
     /// Documents that are about to be looked at again for notices.
     pub to_look_at: Mutex<HashSet<DocumentKey>>,
+    /// The order of edits, and of reads among them.
+    pub intake: Arc<Intake>,
     short: Lane,
     long: Lane,
+    commits: Lane,
 }
 
 /// What went wrong outside any request; each is told to the client once.
@@ -189,8 +195,10 @@ impl State {
             shut_down: AtomicBool::new(false),
             on_settings: options.on_settings,
             to_look_at: Mutex::default(),
+            intake: Intake::new(Limits::PROTOCOL),
             short: Lane::new(SHORT_PLACES),
             long: Lane::new(LONG_PLACES),
+            commits: Lane::new(COMMIT_PLACES),
         }
     }
 
@@ -203,9 +211,22 @@ impl State {
         self.engine.set_world(folders, Arc::new(settings));
     }
 
+    /// Runs the blocking part of a commit. It is not cancelled; one that is left behind by its
+    /// deadline keeps its `commit`, and so its places, until it returns.
+    pub async fn in_commit_lane<T: Send + 'static>(
+        &self,
+        commit: Arc<Commit>,
+        job: impl FnOnce(&Commit, &Work) -> Result<T, Refusal> + Send + 'static,
+    ) -> Result<T, Refusal> {
+        let work = Work::new(CancelToken::new(), WORK_LIMIT);
+        self.commits
+            .run(work, move |work| job(&commit, work))
+            .await?
+    }
+
     /// Blocking jobs that were left behind by their deadline.
     pub fn stuck(&self) -> usize {
-        self.short.stuck() + self.long.stuck()
+        self.short.stuck() + self.long.stuck() + self.commits.stuck()
     }
 
     /// Runs a job in the short lane, and again in the long lane if it says that it takes long.
@@ -214,9 +235,18 @@ impl State {
         &self,
         job: impl Fn(LaneName, &Work) -> Result<T, Detour> + Send + Sync + 'static,
     ) -> Result<T, Refusal> {
+        self.in_lanes_within(WORK_LIMIT, job).await
+    }
+
+    /// As [`State::in_lanes`], with a limit of its own for the wait and the job together.
+    pub async fn in_lanes_within<T: Send + 'static>(
+        &self,
+        limit: Duration,
+        job: impl Fn(LaneName, &Work) -> Result<T, Detour> + Send + Sync + 'static,
+    ) -> Result<T, Refusal> {
         let cancel = CancelToken::new();
         let _guard = cancel.cancel_on_drop();
-        let work = Work::new(cancel, WORK_LIMIT);
+        let work = Work::new(cancel, limit);
         let job = Arc::new(job);
         let first = job.clone();
         let outcome = self

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use crate::protocol::settings::Outside;
 use crate::protocol::{Refusal, Rule, Settings};
 
-use super::handle::{Handle, Unjudged};
+use super::handle::{Handle, RealPath, Unjudged};
 use super::ignore_files::{DirRules, IgnoreFiles, Rules};
 use super::patterns::{Patterns, Verdict};
 use super::roots::{Root, Roots};
@@ -142,6 +142,15 @@ impl Access {
             Ok(opened) => Opened::Here(opened.allowed(path)),
             Err(error) => Opened::Nothing(error),
         })
+    }
+
+    /// Where a path that cannot be opened, and was judged, would be: links that are inside are
+    /// followed though they lead nowhere, and the rest is put below what exists of it.
+    pub(super) fn would_be(&self, path: &Path, asked: &str) -> Result<RealPath, Refusal> {
+        let bases = self.bases(path, false);
+        let walked = self.walk(&bases, path, asked)?.path;
+        let real = deepest_existing(&walked).unwrap_or(walked);
+        Ok(RealPath::would_be(real))
     }
 
     /// Whether `real`, a path without symlinks, may be named to the caller.

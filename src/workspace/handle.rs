@@ -16,6 +16,11 @@ use rustix::fs::{Mode, OFlags};
 pub struct RealPath(Arc<Path>);
 
 impl RealPath {
+    /// Where a file would be, judged like one that is there.
+    pub(super) fn would_be(path: PathBuf) -> RealPath {
+        RealPath(path.into())
+    }
+
     /// The path as the system knows it; its bytes need not be UTF-8.
     pub fn as_path(&self) -> &Path {
         &self.0

@@ -189,6 +189,25 @@ impl Scope {
         }
     }
 
+    /// The real path of what is exactly here, or where it would be if it were made: in the first
+    /// root for a relative path. Refuses as [`Scope::probe`] does.
+    pub fn destination(&self, path: &str) -> Result<RealPath, Refusal> {
+        validate(path)?;
+        match self.exact(path)? {
+            Exact::Here { handle, .. } => Ok(handle.real().clone()),
+            Exact::Nothing {
+                error: Some(error), ..
+            } => Err(Refusal::io(path, &error)),
+            Exact::Nothing {
+                candidates,
+                error: None,
+            } => match candidates.first() {
+                Some(candidate) => self.access.would_be(&candidate.path(), path),
+                None => Err(not_found(path, Vec::new())),
+            },
+        }
+    }
+
     /// Opens an absolute path that need not be UTF-8, exactly as it is; refuses with `notFound`
     /// where [`Scope::probe`] has `None`.
     pub fn open(&self, path: &Path) -> Result<Handle, Refusal> {

@@ -1,0 +1,130 @@
+//! Where a path string leads, for the order of reads and edits; nothing is loaded here and nothing is refused but edits.
+
+use std::path::Path;
+
+use crate::buffer::{Detour, DocumentKey, Lane, Overlays};
+use crate::protocol::Refusal;
+use crate::task::Work;
+use crate::view::{Selector, Target};
+use crate::workspace::{RealPath, Scope, decode_file_uri};
+
+use super::plan::Ask;
+use super::target::{Located, Spot, locate};
+
+/// What is read or written as one thing, whatever it is called.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Place {
+    /// A file that is there, or where it would be.
+    OnDisk(RealPath),
+    /// An open document that is no file.
+    InEditor(DocumentKey),
+}
+
+impl Located {
+    /// Where it is; of a file that only the editor has, where it would be.
+    pub(super) fn place(&self, scope: &Scope) -> Place {
+        match &self.spot {
+            Spot::OnDisk(found) => Place::OnDisk(found.handle.real().clone()),
+            Spot::InEditor(overlay, _) => match DocumentKey::of(&overlay.uri) {
+                DocumentKey::File(path) => match scope.destination(&path.to_string_lossy()) {
+                    Ok(real) => Place::OnDisk(real),
+                    Err(_) => Place::InEditor(DocumentKey::File(path)),
+                },
+                key @ DocumentKey::Other(_) => Place::InEditor(key),
+            },
+        }
+    }
+}
+
+/// Everything that a read may turn out to be of once the edits before it are done: where its
+/// exact readings lead or would lead, and what it leads to now. A refusal is left to the read.
+pub fn places_to_read(
+    ask: &Ask,
+    scope: &Scope,
+    overlays: &Overlays,
+    lane: Lane,
+    work: &Work,
+) -> Result<Vec<Place>, Detour> {
+    let target = &ask.request.target;
+    let written = target.as_written();
+    let mut places = Vec::new();
+    let mut add = |place: Place| {
+        if !places.contains(&place) {
+            places.push(place);
+        }
+    };
+    if let Some(place) = out_of_files(written, overlays) {
+        add(place);
+    }
+    let decoded = match target {
+        Target::Literal(..) => None,
+        // What is not UTF-8 has no other reading than the one that is found below.
+        Target::Spelled(spelled) => decode_file_uri(spelled).ok().flatten(),
+    };
+    let path = decoded.as_deref().map_or(Some(written), Path::to_str);
+    if let Some(path) = path {
+        let splits = match target {
+            Target::Literal(..) => Vec::new(),
+            Target::Spelled(_) => Selector::splits(path),
+        };
+        let ends = std::iter::once(path.len()).chain(splits.iter().map(|(colon, _)| *colon));
+        for end in ends {
+            let name = &path[..end];
+            if let Ok(real) = scope.destination(name) {
+                add(Place::OnDisk(real));
+            }
+            // What is there is what is read; later edits of shorter readings do not matter.
+            if matches!(scope.find_exact(name), Ok(Some(_))) {
+                return Ok(places);
+            }
+        }
+    }
+    match locate(target, scope, overlays, lane, work) {
+        Ok(located) => add(located.place(scope)),
+        Err(Detour::TakesLong) => return Err(Detour::TakesLong),
+        Err(Detour::Refused(_)) => work.check()?,
+    }
+    Ok(places)
+}
+
+/// The one place that an edit changes under a name. With `creates` it is where the exact name
+/// leads or would lead; without, what the name leads to as that of a read does, and where it
+/// would lead when there is nothing.
+pub fn place_to_edit(
+    path: &str,
+    creates: bool,
+    scope: &Scope,
+    overlays: &Overlays,
+    lane: Lane,
+    work: &Work,
+) -> Result<Place, Detour> {
+    if let Some(place) = out_of_files(path, overlays) {
+        return Ok(place);
+    }
+    if !creates {
+        let target = Target::Literal(path.to_owned(), Selector::default());
+        let target = match decode_file_uri(path)? {
+            Some(_) => Target::Spelled(path.to_owned()),
+            None => target,
+        };
+        match locate(&target, scope, overlays, lane, work) {
+            Err(Detour::Refused(Refusal::NotFound { .. })) => {}
+            located => return Ok(located?.place(scope)),
+        }
+    }
+    let decoded = decode_file_uri(path)?;
+    let name = decoded.as_deref().map_or(Some(path), Path::to_str);
+    let name = name.ok_or_else(|| Refusal::NotFound {
+        path: path.to_owned(),
+        suggestions: Vec::new(),
+    })?;
+    Ok(Place::OnDisk(scope.destination(name)?))
+}
+
+/// The open document that is no file and has this URI.
+fn out_of_files(path: &str, overlays: &Overlays) -> Option<Place> {
+    match DocumentKey::of(path) {
+        DocumentKey::File(_) => None,
+        key @ DocumentKey::Other(_) => overlays.get(&key).is_some().then_some(Place::InEditor(key)),
+    }
+}

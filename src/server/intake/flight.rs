@@ -1,0 +1,92 @@
+//! Requests in flight as others wait for them: which places they concern, once that is known, and whether they are done; neither is ever taken back.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use parking_lot::Mutex;
+use tokio::sync::Notify;
+
+use crate::read::Place;
+
+/// A read or an edit that has begun.
+#[derive(Debug, Default)]
+pub struct Flight {
+    session: String,
+    places: OnceLock<Vec<Place>>,
+    done: AtomicBool,
+    changed: Notify,
+}
+
+impl Flight {
+    pub fn new(session: &str) -> Arc<Flight> {
+        Arc::new(Flight {
+            session: session.to_owned(),
+            ..Flight::default()
+        })
+    }
+
+    /// Tells which places it concerns. Only the first word counts.
+    pub fn publish(&self, places: Vec<Place>) {
+        // Told again when a job begun in the short lane is run again in the long one.
+        let _ = self.places.set(places);
+        self.changed.notify_waiters();
+    }
+
+    pub fn finish(&self) {
+        self.done.store(true, Ordering::Release);
+        self.changed.notify_waiters();
+    }
+
+    pub fn is_done(&self) -> bool {
+        self.done.load(Ordering::Acquire)
+    }
+
+    /// Whether nobody who is about `places` need wait for it, as far as is known.
+    fn is_out_of_the_way(&self, places: &[Place]) -> bool {
+        let elsewhere = |own: &Vec<Place>| own.iter().all(|place| !places.contains(place));
+        self.is_done() || self.places.get().is_some_and(elsewhere)
+    }
+
+    /// Waits until it is done or known to concern none of `places`. The caller sets the limit.
+    pub async fn out_of_the_way(&self, places: &[Place]) {
+        loop {
+            // Made before the look, so that no change in between is missed.
+            let changed = self.changed.notified();
+            if self.is_out_of_the_way(places) {
+                return;
+            }
+            changed.await;
+        }
+    }
+}
+
+/// The reads that have begun and not been answered.
+#[derive(Debug, Default)]
+pub struct Reads {
+    next: AtomicU64,
+    begun: Mutex<HashMap<u64, Arc<Flight>>>,
+}
+
+impl Reads {
+    /// Adds one and returns its number.
+    pub fn begin(&self, flight: Arc<Flight>) -> u64 {
+        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        self.begun.lock().insert(number, flight);
+        number
+    }
+
+    pub fn end(&self, number: u64) {
+        let ended = self.begun.lock().remove(&number);
+        if let Some(flight) = ended {
+            flight.finish();
+        }
+    }
+
+    /// Those of one session.
+    pub fn of(&self, session: &str) -> Vec<Arc<Flight>> {
+        let begun = self.begun.lock();
+        let own = begun.values().filter(|flight| flight.session == session);
+        own.cloned().collect()
+    }
+}
