@@ -11,6 +11,7 @@ mod encodings;
 mod frames;
 mod fresh;
 mod huge;
+mod intake;
 #[cfg(unix)]
 mod lifecycle;
 mod memory;

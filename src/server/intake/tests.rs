@@ -133,6 +133,7 @@ async fn a_refused_or_panicking_edit_holds_nobody_up() {
     read.turn(&places(&["a"]))
         .await
         .expect("both write nowhere");
+    drop(read);
     assert_eq!(refused.granted().await.err(), Some(Refusal::Cancelled));
     assert_eq!(panicked.granted().await.err(), Some(Refusal::Internal));
     let grant = submit(&intake, &["a"]).granted().await.expect("goes on");
