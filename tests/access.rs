@@ -128,6 +128,7 @@ fn ignore_files_hold_in_any_directory_and_can_change() {
         .file("pkg/in/public.key", "public\n")
         .file("other/a.key", "not ignored\n");
     let mut daemon = Daemon::start(tree.path());
+    daemon.ignore_changes();
     let error = refused(&mut daemon, "pkg/in/a.key", "denied");
     assert!(
         error.message.contains("'*.key' in pkg/.agentignore"),

@@ -17,6 +17,7 @@ const ROUNDS: usize = 300;
 fn rounds(mut change: impl FnMut(&Tree, &str)) {
     let tree = Tree::new().file("f.txt", "start\n");
     let daemon = Daemon::start(tree.path());
+    daemon.ignore_changes();
     for round in 0..ROUNDS {
         let text = format!("round {round:03} {}\n", "x".repeat(round % 7));
         change(&tree, &text);
@@ -71,6 +72,7 @@ fn written_through_a_symlink_and_a_hard_link() {
 fn same_size_and_mtime_restored() {
     let tree = Tree::new().file("f.txt", "round 000\n");
     let daemon = Daemon::start(tree.path());
+    daemon.ignore_changes();
     let long_ago = SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(1_000_000_000);
     let path = tree.join("f.txt");
     for round in 0..ROUNDS {
@@ -88,6 +90,7 @@ fn same_size_and_mtime_restored() {
 fn by_another_process() {
     let tree = Tree::new().file("f.txt", "start\n");
     let daemon = Daemon::start(tree.path());
+    daemon.ignore_changes();
     let mut shell = Command::new("sh")
         .current_dir(tree.path())
         .stdin(Stdio::piped())
@@ -115,6 +118,7 @@ fn by_another_process() {
 fn gone_and_back_and_a_folder_in_between() {
     let tree = Tree::new();
     let daemon = Daemon::start(tree.path());
+    daemon.ignore_changes();
     for round in 0..ROUNDS {
         let text = format!("round {round}\n");
         tree.write("f.txt", &text);
@@ -136,6 +140,7 @@ fn gone_and_back_and_a_folder_in_between() {
 fn warm_reads_are_hits_and_changes_are_counted() {
     let tree = Tree::new().file("f.txt", "one\n");
     let mut daemon = Daemon::start(tree.path());
+    daemon.ignore_changes();
     let cache =
         |daemon: &mut Daemon| daemon.read("f.txt").expect("a read")["details"]["cache"].clone();
     assert_eq!(cache(&mut daemon), "miss");

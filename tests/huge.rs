@@ -120,6 +120,7 @@ fn slices_paging_and_totals_within_a_small_memory() {
     let path = tree.join("big.log");
     let size = fs::metadata(&path).expect("a size").len();
     let daemon = Daemon::start(tree.path());
+    daemon.ignore_changes();
     let page = read(&daemon, "big.log:100-150");
     assert_eq!(rows(&page), numbered(99, &sed(&path, 99, 153)));
     let footer = "\n\n[Showing lines 99-153 of 60.0MB. Use :154- to continue]";
@@ -181,6 +182,7 @@ fn pages_follow_each_other_and_show_each_line_once() {
     let tree = Tree::new().file("big.log", log_lines(1, 34 * MIB as usize));
     let path = tree.join("big.log");
     let daemon = Daemon::start(tree.path());
+    daemon.ignore_changes();
     let total = count_lines(&path);
     let follow = |first: &str, budget: Value| {
         let (mut shown, mut next) = (Vec::new(), Some(first.to_owned()));
@@ -229,6 +231,7 @@ fn the_last_lines_are_read_from_the_end_alone() {
     let tree = Tree::new().file("big.log", log_lines(1, 60 * MIB as usize));
     let path = tree.join("big.log");
     let daemon = Daemon::start(tree.path());
+    daemon.ignore_changes();
     let before = bytes_read(&daemon);
     let page = read(&daemon, "big.log:-50");
     assert_eq!(rows(&page), numbered(-50, &tail(&path, 50)));
@@ -255,6 +258,7 @@ fn whatever_becomes_of_the_file_is_shown() {
     let tree = Tree::new().file("big.log", log_lines(1, 40 * MIB as usize));
     let path = tree.join("big.log");
     let daemon = Daemon::start(tree.path());
+    daemon.ignore_changes();
     check_slices(&daemon, &path);
     for round in 0..3 {
         append(&path, log_lines(round * 777, 3 * MIB as usize / 2));
@@ -301,6 +305,7 @@ fn an_append_is_not_counted_from_the_start_again() {
     let tree = Tree::new().file("big.log", log_lines(1, 60 * MIB as usize));
     let path = tree.join("big.log");
     let daemon = Daemon::start(tree.path());
+    daemon.ignore_changes();
     let total = count_lines(&path);
     read(&daemon, &format!("big.log:{total}"));
     append(&path, "one more\n");
@@ -318,6 +323,7 @@ fn a_file_that_grows_is_never_torn() {
     let count = 33 * MIB / 16;
     let tree = Tree::new().file("big.log", (1..=count).map(line).collect::<String>());
     let daemon = Daemon::start(tree.path());
+    daemon.ignore_changes();
     let path = tree.join("big.log");
     let stop = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
     let writer = {
@@ -361,6 +367,7 @@ fn a_file_that_grows_is_never_torn() {
 fn other_encodings() {
     let tree = Tree::new();
     let daemon = Daemon::start(tree.path());
+    daemon.ignore_changes();
     let text: String = (1..=600_000)
         .map(|n| format!("Zeile {n} für Ähren\u{A00}\u{10A}😀 und so weiter\r\n"))
         .collect();
@@ -437,6 +444,7 @@ fn a_giant_line_is_shown_in_part() {
     );
     tree.write("crs.txt", "a line of an old Mac\r".repeat(2_000_000));
     let daemon = Daemon::start(tree.path());
+    daemon.ignore_changes();
     let page = read(&daemon, "one.txt");
     let cut = "[Line 1 cut at 2000 characters; it is longer than 64 MiB]";
     let shown = format!("1:{}…\n\n{cut}", "é".repeat(2000));
@@ -474,6 +482,7 @@ fn a_giant_line_is_shown_in_part() {
 fn binary_data_is_refused_and_a_cancelled_count_goes_on_where_it_stopped() {
     let tree = Tree::new();
     let daemon = Daemon::start(tree.path());
+    daemon.ignore_changes();
     let zeros = File::create(tree.join("disk.img")).expect("created");
     zeros.set_len(64 * MIB).expect("sparse");
     let error = daemon.read("disk.img").expect_err("binary");
@@ -514,6 +523,7 @@ fn deep_slices_of_a_larger_file() {
         file.write_all(text.as_bytes()).expect("written");
     }
     let daemon = Daemon::start(tree.path());
+    daemon.ignore_changes();
     check_slices(&daemon, &path);
     let before = bytes_read(&daemon);
     let total = count_lines(&path);

@@ -12,10 +12,12 @@ use crate::tree::{Tree, numbered_lines};
 const WINDOW: usize = 400;
 
 fn start(tree: &Tree) -> Daemon {
-    Daemon::builder()
+    let daemon = Daemon::builder()
         .root(tree.path())
         .env("PILCROW_TEST_METHODS", "1")
-        .start()
+        .start();
+    daemon.ignore_changes();
+    daemon
 }
 
 fn edit(daemon: &Daemon, paths: &[&str], line: &str, hold_ms: u64) -> Id {

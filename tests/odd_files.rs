@@ -23,6 +23,7 @@ fn fifos_sockets_and_devices() {
         .root(tree.path())
         .settings(json!({ "access": { "outsideWorkspace": "read" } }))
         .start();
+    daemon.ignore_changes();
     let cases = [
         ("fifo", "FIFO"),
         ("socket", "socket"),
@@ -48,6 +49,7 @@ fn proc_files_claim_no_size_and_are_read_each_time() {
         .root(tree.path())
         .settings(json!({ "access": { "outsideWorkspace": "read" } }))
         .start();
+    daemon.ignore_changes();
     let version = fs::read_to_string("/proc/version").expect("/proc/version");
     assert_eq!(daemon.read_text("/proc/version:raw"), version);
     let uptime = |daemon: &mut Daemon| daemon.read_text("/proc/uptime:raw");
@@ -71,6 +73,7 @@ fn unreadable_files_say_so() {
     fs::set_permissions(tree.join("locked"), PermissionsExt::from_mode(0o000)).expect("mode");
     fs::set_permissions(tree.path(), PermissionsExt::from_mode(0o755)).expect("mode");
     let daemon = Daemon::builder().root(tree.path()).ordinary_user().start();
+    daemon.ignore_changes();
     for path in ["secret.txt", "locked/in.txt", "locked"] {
         let error = daemon.read(path).expect_err(path);
         assert_eq!(
@@ -94,6 +97,7 @@ fn a_file_and_a_folder_that_swap_places() {
     let tree = Tree::new().file("a", "file\n").file("other.txt", "x\n");
     fs::create_dir(tree.join("b")).expect("a folder");
     let daemon = Daemon::start(tree.path());
+    daemon.ignore_changes();
     let stop = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
     let swapper = {
         let (stop, a, b, spare) = (
@@ -133,6 +137,7 @@ fn a_file_and_a_folder_that_swap_places() {
 fn a_file_that_grows_while_it_is_read_is_never_torn() {
     let tree = Tree::new().file("f.txt", "");
     let daemon = Daemon::start(tree.path());
+    daemon.ignore_changes();
     let stop = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
     let writer = {
         let (stop, path, spare) = (stop.clone(), tree.join("f.txt"), tree.join("spare"));

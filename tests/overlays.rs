@@ -50,7 +50,7 @@ fn raw(daemon: &Daemon, path: &str) -> String {
 fn unsaved_text_is_read_and_said_to_be_unsaved() {
     let tree = Tree::new().file("a.txt", "disk\n");
     let daemon = Daemon::start(tree.path());
-    daemon.ignore_notifications("agent/didChangeSnapshot");
+    daemon.ignore_changes();
     let uri = file_uri(&tree.join("a.txt"));
     open(&daemon, &uri, 1, "disk\n");
     let clean = daemon.read("a.txt").expect("a read");
@@ -102,7 +102,7 @@ fn a_document_of_a_link_is_the_document_of_its_target() {
 fn any_scheme_is_read_by_its_uri() {
     let tree = Tree::new();
     let daemon = Daemon::start(tree.path());
-    daemon.ignore_notifications("agent/didChangeSnapshot");
+    daemon.ignore_changes();
     open(&daemon, "untitled:Untitled-1", 1, &numbered_lines(1, 9));
     open(&daemon, "vscode-notebook-cell:/a%20b.ipynb#c1", 1, "cell\n");
     let text = daemon.read_text("untitled:Untitled-1:3,4");
@@ -198,7 +198,7 @@ fn a_clean_document_never_changes_what_is_read() {
 fn dirty_is_what_the_client_says() {
     let tree = Tree::new().file("a.txt", "disk\n");
     let daemon = Daemon::start(tree.path());
-    daemon.ignore_notifications("agent/didChangeSnapshot");
+    daemon.ignore_changes();
     let uri = file_uri(&tree.join("a.txt"));
     open(&daemon, &uri, 1, "other\n");
     assert_eq!(raw(&daemon, "a.txt"), "other\n");
@@ -254,7 +254,7 @@ fn positions_count_as_was_agreed() {
             .root(tree.path())
             .capabilities(json!({ "general": { "positionEncodings": [encoding] } }))
             .start();
-        daemon.ignore_notifications("agent/didChangeSnapshot");
+        daemon.ignore_changes();
         open(&daemon, "untitled:p", 1, "é😀x\r\nsecond\n");
         change(
             &daemon,
@@ -274,7 +274,7 @@ fn positions_count_as_was_agreed() {
 fn half_an_emoji_does_not_lose_the_document() {
     let tree = Tree::new();
     let daemon = Daemon::start(tree.path());
-    daemon.ignore_notifications("agent/didChangeSnapshot");
+    daemon.ignore_changes();
     open(&daemon, "untitled:e", 1, "ab\n");
     let half = r#"{"jsonrpc":"2.0","method":"textDocument/didChange","params":{"textDocument":{"uri":"untitled:e","version":2},"contentChanges":[{"range":{"start":{"line":0,"character":1},"end":{"line":0,"character":1}},"text":"\ud83d"}]}}"#;
     daemon.send_raw(format!("Content-Length: {}\r\n\r\n{half}", half.len()).as_bytes());
@@ -293,7 +293,7 @@ fn a_read_sees_every_change_before_it() {
     }
     let uri = file_uri(&tree.join("slow/x.txt"));
     let daemon = Daemon::start(tree.path());
-    daemon.ignore_notifications("agent/didChangeSnapshot");
+    daemon.ignore_changes();
     open(&daemon, &uri, 0, "0\n");
     let slow: Vec<Id> = (0..16)
         .map(|n| daemon.request("agent/read", json!({ "path": format!("missing-{n}") })))
@@ -366,7 +366,7 @@ fn what_is_read_is_what_the_document_or_the_file_holds() {
         ..ProptestConfig::default()
     };
     let daemon = Daemon::start(tree.path());
-    daemon.ignore_notifications("agent/didChangeSnapshot");
+    daemon.ignore_changes();
     let uri = file_uri(&tree.join("f.txt"));
     let versions = std::cell::Cell::new(0i64);
     proptest!(config, |(events in prop::collection::vec(event(), 1..12), says_so: bool)| {

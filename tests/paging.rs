@@ -166,7 +166,7 @@ fn any_text() -> impl Strategy<Value = String> {
 fn any_file_pages_completely_under_any_budget() {
     let tree = Tree::new();
     let mut daemon = Daemon::start(tree.path());
-    daemon.ignore_notifications("agent/didChangeSnapshot");
+    daemon.ignore_changes();
     let cases = if std::env::var_os("PILCROW_LONG").is_some() {
         20_000
     } else {

@@ -82,6 +82,7 @@ fn tags_of_the_vectors() {
     ];
     let tree = Tree::new();
     let daemon = Daemon::start(tree.path());
+    daemon.ignore_changes();
     for (index, (text, tag)) in vectors.iter().enumerate() {
         let name = format!("v{index}.txt");
         tree.write(&name, text);
@@ -95,6 +96,7 @@ fn tags_of_the_vectors() {
 fn two_texts_of_one_natural_tag_get_two_names() {
     let tree = Tree::new().file("a.txt", "line one 263\nline two 4471\n");
     let daemon = Daemon::start(tree.path());
+    daemon.ignore_changes();
     let tag = |text: &str| {
         tree.write("a.txt", text);
         let result = daemon.read("a.txt").expect("a read");

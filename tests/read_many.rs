@@ -139,6 +139,7 @@ fn memory_stays_within_its_budget() {
         .root(tree.path())
         .settings(json!({ "memory": { "budgetBytes": 4_000_000 } }))
         .start();
+    daemon.ignore_changes();
     for n in 0..60 {
         tree.write(
             "f.txt",

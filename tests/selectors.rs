@@ -99,6 +99,7 @@ fn a_literal_name_wins() {
         .file("dir:5/z.txt", "in a folder with a colon\n")
         .file("a:b", numbered_lines(1, 9));
     let daemon = Daemon::start(tree.path());
+    daemon.ignore_changes();
     assert!(daemon.read_text("notes:12").contains("1:the literal file"));
     assert!(daemon.read_text("notes:13").contains("13:line 13"));
     assert_eq!(daemon.read_text("notes:12:raw"), "the literal file\n");

@@ -30,10 +30,12 @@ fn start(root: &Path, directories: usize, stub: Option<&str>) -> Daemon {
     let daemon = Daemon::builder()
         .root(root)
         .settings(json!({ "watch": { "maxDirectories": directories } }));
-    match stub {
+    let daemon = match stub {
         Some(stub) => daemon.env("PILCROW_WATCH_STUB", stub).start(),
         None => daemon.start(),
-    }
+    };
+    daemon.ignore_changes();
+    daemon
 }
 
 fn in_every_mode(run: impl Fn(&Tree, &Daemon)) {

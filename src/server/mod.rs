@@ -116,6 +116,7 @@ impl LanguageServer for Server {
         self.state.shut_down.store(true, Ordering::Relaxed);
         self.state.intake.drain(DRAIN_LIMIT).await;
         self.state.engine.reader.buffers.stop_watching();
+        self.state.intake.drain(DRAIN_LIMIT).await;
         Ok(())
     }
 

@@ -305,6 +305,11 @@ impl Daemon {
         self.inbox.ignore(method);
     }
 
+    /// This test changes files that it has read, and is not about hearing of that.
+    pub fn ignore_changes(&self) {
+        self.ignore_notifications("agent/didChangeSnapshot");
+    }
+
     /// Waits for a request from the daemon.
     pub fn expect_request(&self, method: &str) -> (Id, Value) {
         self.inbox.request(method)
