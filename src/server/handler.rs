@@ -6,8 +6,6 @@ use std::panic::AssertUnwindSafe;
 use std::time::Instant;
 
 use futures::FutureExt;
-use serde::Serialize;
-use serde_json::Value;
 use tower_lsp::jsonrpc;
 use tracing::{Instrument, info, info_span, warn};
 
@@ -15,11 +13,11 @@ use crate::protocol::Refusal;
 
 /// Runs a handler's body. A panic is an internal error of this request alone; it is caught here
 /// because the LSP service would keep the request's id for ever.
-pub async fn answer<T: Serialize>(
+pub async fn answer<T>(
     method: &'static str,
     path: Option<String>,
     body: impl Future<Output = Result<T, Refusal>>,
-) -> jsonrpc::Result<Value> {
+) -> jsonrpc::Result<T> {
     let begun = Instant::now();
     let span = info_span!("request", method, path);
     async move {
@@ -32,7 +30,7 @@ pub async fn answer<T: Serialize>(
         match outcome {
             Ok(value) => {
                 info!(micros, "answered");
-                serde_json::to_value(value).map_err(|_| Refusal::Internal.into())
+                Ok(value)
             }
             Err(refusal) => {
                 info!(micros, kind = ?refusal.kind(), "refused");

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::Value;
 use tower_lsp::jsonrpc;
 
-use crate::protocol::Refusal;
+use crate::protocol::read::ReadResult;
 use crate::read::Ask;
 
 use super::Server;
@@ -13,7 +13,7 @@ use super::handler::answer;
 use super::read_many::DEFAULT_SESSION;
 
 impl Server {
-    pub async fn read(&self, params: Value) -> jsonrpc::Result<Value> {
+    pub async fn read(&self, params: Value) -> jsonrpc::Result<ReadResult> {
         let world = self.state.engine.world();
         let ask = Ask::parse(&params, DEFAULT_SESSION, &world.settings);
         let path = ask.as_ref().ok().map(|ask| ask.path().to_owned());
@@ -25,8 +25,7 @@ impl Server {
                 .in_lanes(move |lane, work| {
                     let reader = &jobs_state.engine.reader;
                     let prepared = reader.prepare(&ask, &world.scope, lane, work)?;
-                    let result = reader.finish(&ask, &prepared, None);
-                    serde_json::to_value(result).map_err(|_| Refusal::Internal.into())
+                    Ok(reader.finish(&ask, &prepared, None))
                 })
                 .await
         })

@@ -11,7 +11,7 @@ use super::handler::answer;
 use super::state::Engine;
 
 impl Server {
-    pub async fn status(&self, _params: Value) -> jsonrpc::Result<Value> {
+    pub async fn status(&self, _params: Value) -> jsonrpc::Result<Status> {
         let mut status = of_engine(&self.state.engine);
         status.log = self.state.log.lock().clone();
         status.problems = self.state.problems.lock().all();
