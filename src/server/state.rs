@@ -13,7 +13,7 @@ use tower_lsp::Client;
 use crate::buffer::{Detour, Lane as LaneName};
 use crate::protocol::{Refusal, Settings};
 use crate::read::Reader;
-use crate::rpc::Lifeline;
+use crate::rpc::{Lifeline, complete_here};
 use crate::task::{CancelToken, Lane, Work};
 use crate::workspace::Scope;
 
@@ -146,8 +146,8 @@ impl State {
             log: Mutex::new(None),
             shut_down: AtomicBool::new(false),
             on_settings: options.on_settings,
-            short: Lane::new(SHORT_PLACES),
-            long: Lane::new(LONG_PLACES),
+            short: Lane::new(SHORT_PLACES, complete_here),
+            long: Lane::new(LONG_PLACES, complete_here),
         }
     }
 
