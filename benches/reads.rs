@@ -7,9 +7,6 @@ use divan::Bencher;
 use support::{Answer, InProcess, Pair, READERS, Workspace};
 
 // The daemon's own allocator, for the echo and for reads in this process.
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
 fn main() -> Answer<()> {
     if !support::serve_if_asked()? {
         divan::main();

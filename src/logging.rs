@@ -95,7 +95,10 @@ fn filter(level: &str) -> EnvFilter {
 
 /// Where log lines go: nowhere until a directory is known.
 #[derive(Clone, Default)]
-struct Sink(Arc<Mutex<Option<(PathBuf, Arc<Spool>)>>>);
+struct Sink(Arc<Mutex<Option<OpenLog>>>);
+
+/// The directory of the log and what gathers its lines.
+type OpenLog = (PathBuf, Arc<Spool>);
 
 impl Sink {
     fn open(&self, directory: PathBuf, spool: Arc<Spool>) {

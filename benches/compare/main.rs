@@ -9,9 +9,6 @@ use std::time::{Duration, Instant};
 use support::{Answer, InProcess, Pair, Peer, READERS, Workspace};
 
 // The daemon's own allocator, for the echo and for reads in this process.
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
 /// Rounds of what takes microseconds, of what takes milliseconds, and rounds before any counts.
 const QUICK: usize = 4000;
 const SLOW: usize = 60;

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
-use pilcrow::buffer::Lane;
+use pilcrow::buffer::{Lane, Overlays};
 use pilcrow::protocol::Settings;
 use pilcrow::protocol::read::ReadResult;
 use pilcrow::read::{Ask, Reader};
@@ -284,9 +284,16 @@ impl InProcess {
 
     pub fn read(&self, reader: &Reader) -> Answer<ReadResult> {
         let prepared = reader
-            .prepare(&self.ask, &self.scope, Lane::Short, &self.work)
+            .prepare(
+                &self.ask,
+                &self.scope,
+                &Overlays::default(),
+                Lane::Short,
+                &self.work,
+                &|_| (),
+            )
             .map_err(|detour| format!("{detour:?}"))?;
-        Ok(reader.finish(&self.ask, &prepared, None))
+        Ok(reader.finish(&self.ask, &prepared, None).0)
     }
 }
 

@@ -7,6 +7,7 @@
 //! Of a handler's panic only its own request hears (-32603). `LspService` does not forget the id
 //! of a request whose future panicked and refuses it from then on, so handlers catch their own.
 
+mod flight;
 mod frame;
 mod gate;
 mod lifeline;
@@ -24,6 +25,7 @@ use tower::Service;
 use tower_lsp::jsonrpc::{Error, Request, Response};
 use tower_lsp::{ClientSocket, ExitedError};
 
+pub use flight::complete_here;
 use gate::Gate;
 pub use lifeline::{Ending, Lifeline};
 pub use process::{end_on_signals, watch_process};

@@ -11,6 +11,7 @@ use tower::Service;
 use tower_lsp::ExitedError;
 use tower_lsp::jsonrpc::{Error, Id, Request, Response};
 
+use super::flight::Flight;
 use super::frame::{Frame, Frames};
 use super::gate::{Gate, Place};
 use super::lifeline::{EndOnDrop, Ending, Lifeline};
@@ -117,22 +118,16 @@ where
         if let Err(exited) = futures::executor::block_on(ready) {
             return self.replies.finish(id, Ok(Err(exited)), place);
         }
-        let mut context = Context::from_waker(Waker::noop());
         match catch_unwind(AssertUnwindSafe(|| self.service.call(request))) {
             Err(panic) => self.replies.finish(id, Err(panic), place),
             Ok(future) => {
-                let mut future = Box::pin(AssertUnwindSafe(future).catch_unwind());
-                // A spawned future is polled again at once and leaves its real waker then.
-                match future.poll_unpin(&mut context) {
-                    Poll::Ready(outcome) => self.replies.finish(id, outcome, place),
-                    Poll::Pending => {
-                        let replies = self.replies.clone();
-                        tokio::spawn(async move { replies.finish(id, future.await, place) });
-                    }
-                }
+                let future = AssertUnwindSafe(future).catch_unwind();
+                let replies = self.replies.clone();
+                Flight::begin(async move { replies.finish(id, future.await, place) });
             }
         }
         // After an exit no further frame may ever come, so ask now.
+        let mut context = Context::from_waker(Waker::noop());
         if let Poll::Ready(Err(_)) = self.service.poll_ready(&mut context) {
             self.replies.lifeline.end(Ending::Exit);
         }

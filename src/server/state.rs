@@ -13,7 +13,7 @@ use tower_lsp::Client;
 use crate::buffer::{Detour, DocumentKey, Lane as LaneName, Overlays};
 use crate::protocol::{Refusal, Settings};
 use crate::read::Reader;
-use crate::rpc::Lifeline;
+use crate::rpc::{Lifeline, complete_here};
 use crate::session::Actor;
 use crate::task::{CancelToken, Lane, Work};
 use crate::text::PositionEncoding;
@@ -197,9 +197,9 @@ impl State {
             on_settings: options.on_settings,
             to_look_at: Mutex::default(),
             intake: Intake::new(Limits::PROTOCOL),
-            short: Lane::new(SHORT_PLACES),
-            long: Lane::new(LONG_PLACES),
-            commits: Lane::new(COMMIT_PLACES),
+            short: Lane::new(SHORT_PLACES, complete_here),
+            long: Lane::new(LONG_PLACES, complete_here),
+            commits: Lane::new(COMMIT_PLACES, complete_here),
         }
     }
 

@@ -1,10 +1,11 @@
 //! A lane: a bounded number of blocking jobs at a time; a job in one lane never takes the place of one in another.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use parking_lot::Mutex;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
 use super::{Stopped, Work};
 
@@ -16,16 +17,21 @@ use super::{Stopped, Work};
 pub struct Lane {
     places: Arc<Semaphore>,
     stuck: Arc<AtomicUsize>,
+    hand_over: HandOver,
 }
+
+/// How a job's thread gives the result away: it runs the function that wakes the waiter.
+pub type HandOver = fn(&mut dyn FnMut());
 
 /// The place of a running job; taken away from it when it is left behind.
 type Place = Arc<Mutex<Option<OwnedSemaphorePermit>>>;
 
 impl Lane {
-    pub fn new(places: usize) -> Lane {
+    pub fn new(places: usize, hand_over: HandOver) -> Lane {
         Lane {
             places: Arc::new(Semaphore::new(places)),
             stuck: Arc::new(AtomicUsize::new(0)),
+            hand_over,
         }
     }
 
@@ -43,24 +49,38 @@ impl Lane {
         job: impl FnOnce(&Work) -> T + Send + 'static,
     ) -> Result<T, Stopped> {
         let deadline = tokio::time::Instant::from_std(work.deadline());
-        let permit = tokio::time::timeout_at(deadline, self.places.clone().acquire_owned())
-            .await
-            .map_err(|_| Stopped::TimedOut)?
-            .map_err(|_| Stopped::Cancelled)?;
+        let permit = match self.places.clone().try_acquire_owned() {
+            Ok(permit) => permit,
+            Err(_) => tokio::time::timeout_at(deadline, self.places.clone().acquire_owned())
+                .await
+                .map_err(|_| Stopped::TimedOut)?
+                .map_err(|_| Stopped::Cancelled)?,
+        };
         work.check()?;
         let place: Place = Arc::new(Mutex::new(Some(permit)));
         let returned = Returned {
             place: place.clone(),
             stuck: self.stuck.clone(),
         };
-        let job = tokio::task::spawn_blocking(move || {
-            let _returned = returned;
-            job(&work)
+        let (sender, receiver) = oneshot::channel();
+        let hand_over = self.hand_over;
+        tokio::task::spawn_blocking(move || {
+            let outcome = catch_unwind(AssertUnwindSafe(|| job(&work)));
+            // The place is free before the waiter goes on: it may ask for one again.
+            drop(returned);
+            let mut parcel = Some((sender, outcome));
+            hand_over(&mut || {
+                if let Some((sender, outcome)) = parcel.take() {
+                    // Nobody waits any more for a job that was left behind.
+                    let _ = sender.send(outcome);
+                }
+            });
         });
-        match tokio::time::timeout_at(deadline, job).await {
-            Ok(Ok(result)) => Ok(result),
-            Ok(Err(join)) if join.is_cancelled() => Err(Stopped::Cancelled),
-            Ok(Err(_)) => Err(Stopped::Panicked),
+        match tokio::time::timeout_at(deadline, receiver).await {
+            Ok(Ok(Ok(result))) => Ok(result),
+            Ok(Ok(Err(_))) => Err(Stopped::Panicked),
+            // It was never begun: the runtime ends.
+            Ok(Err(_)) => Err(Stopped::Cancelled),
             Err(_) => {
                 if place.lock().take().is_some() {
                     self.stuck.fetch_add(1, Ordering::Relaxed);
