@@ -5,7 +5,7 @@ use std::os::unix::fs::symlink;
 
 use serde_json::{Value, json};
 
-use crate::client::{Daemon, WireError};
+use crate::client::{Daemon, HANG, WireError};
 use crate::tree::Tree;
 
 const SECRET: &str = "hunter2-the-secret";
@@ -23,13 +23,23 @@ fn refused(daemon: &mut Daemon, path: &str, kind: &str) -> WireError {
     error
 }
 
+/// The log so far, with all that was asked before: the daemon gathers lines for a moment, so a
+/// request is made that can be waited for.
 fn log_of(daemon: &Daemon) -> String {
-    let mut log = String::new();
+    let last = "the-last-path-to-be-logged";
+    daemon.read(last).expect_err("it is not there");
     let folder = daemon.state_dir().join("pilcrow");
-    for entry in fs::read_dir(&folder).expect("the log folder") {
-        log += &fs::read_to_string(entry.expect("an entry").path()).unwrap_or_default();
+    let begun = std::time::Instant::now();
+    loop {
+        let mut log = String::new();
+        for entry in fs::read_dir(&folder).expect("the log folder") {
+            log += &fs::read_to_string(entry.expect("an entry").path()).unwrap_or_default();
+        }
+        if log.contains(last) {
+            return log;
+        }
+        assert!(begun.elapsed() < HANG, "the log is never written: {log}");
     }
-    log
 }
 
 #[test]
