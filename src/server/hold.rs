@@ -21,7 +21,8 @@ use super::state::Moment;
 
 /// Whether the method is to be registered: in a build for tests, and asked for.
 pub fn is_wanted() -> bool {
-    cfg!(debug_assertions) && std::env::var_os("PILCROW_TEST_METHODS").is_some_and(|on| on == "1")
+    cfg!(any(feature = "failpoints", debug_assertions))
+        && std::env::var_os("PILCROW_TEST_METHODS").is_some_and(|on| on == "1")
 }
 
 /// The commits so far, of every server in the process.
