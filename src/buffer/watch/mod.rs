@@ -70,7 +70,8 @@ impl Watch {
     /// To be called before a file is read, with whether a request asks for it.
     pub(super) fn look(&self, path: &RealPath, asked: bool) -> Seen {
         match self.is_on() {
-            true => self.0.tell(|table| table.look(path, asked, Instant::now())),
+            // Makes no task: waking the thread here would cost every warm read a wake-up.
+            true => self.0.table.lock().look(path, asked, Instant::now()),
             false => Seen::default(),
         }
     }
