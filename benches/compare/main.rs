@@ -3,9 +3,9 @@
 #[path = "../support/mod.rs"]
 mod support;
 
-use std::hint::black_box;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use support::table::{self, Times, row, timed};
 use support::{Answer, InProcess, Pair, Peer, READERS, Workspace};
 
 // The daemon's own allocator, for the echo and for reads in this process.
@@ -22,8 +22,7 @@ fn main() -> Answer<()> {
         return Ok(());
     }
     let workspace = Workspace::new()?;
-    println!("| | median | compared with | median | ratio |");
-    println!("|---|---|---|---|---|");
+    table::head();
     warm(&workspace)?;
     pipelined(&workspace)?;
     cold(&workspace)?;
@@ -99,8 +98,6 @@ fn idle(workspace: &Workspace) -> Answer<()> {
     Ok(())
 }
 
-type Times = (Vec<Duration>, Vec<Duration>);
-
 /// Both sides by turns; what they return is dropped off the clock.
 fn in_turns<C, A, B>(
     rounds: usize,
@@ -119,32 +116,4 @@ fn in_turns<C, A, B>(
         }
     }
     Ok(times)
-}
-
-fn timed<T>(run: impl FnOnce() -> Answer<T>) -> Answer<(Duration, T)> {
-    let begun = Instant::now();
-    let made = black_box(run()?);
-    Ok((begun.elapsed(), made))
-}
-
-fn median(times: &mut [Duration]) -> Duration {
-    times.sort_unstable();
-    times.get(times.len() / 2).copied().unwrap_or_default()
-}
-
-fn row(what: &str, against: &str, (mut times, mut others): Times) {
-    let (one, other) = (median(&mut times), median(&mut others));
-    let ratio = one.as_secs_f64() / other.as_secs_f64();
-    println!(
-        "| {what} | {} | {against} | {} | {ratio:.2} |",
-        shown(one),
-        shown(other)
-    );
-}
-
-fn shown(time: Duration) -> String {
-    match time.as_micros() {
-        0..10_000 => format!("{:.0} µs", time.as_secs_f64() * 1e6),
-        _ => format!("{:.1} ms", time.as_secs_f64() * 1e3),
-    }
 }

@@ -1,8 +1,9 @@
-//! What both benchmarks share: files, a client over pipes, and the echo that reads are measured against; nothing here measures.
+//! What the benchmarks share: files, a client over pipes, and the echo that reads are measured against; nothing here measures.
 
 #![allow(dead_code, reason = "each benchmark uses a part of it")]
 
 mod echo;
+pub mod table;
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -33,8 +34,11 @@ const LARGE: usize = 200 * 1000;
 /// Requests that are sent at once.
 pub const READERS: usize = 16;
 
+/// What every notification of the daemon begins with.
+const NOTIFICATION: &[u8] = br#"{"jsonrpc":"2.0","method":"#;
+
 /// Until a file's times prove that it is unchanged.
-const SETTLED: Duration = Duration::from_millis(2100);
+pub const SETTLED: Duration = Duration::from_millis(2100);
 
 pub type Answer<T> = Result<T, Box<dyn std::error::Error>>;
 
@@ -47,8 +51,7 @@ impl Workspace {
     pub fn new() -> Answer<Workspace> {
         let directory = tempfile::tempdir()?;
         fs::create_dir(directory.path().join("src"))?;
-        let lines: Vec<&str> = SOURCE.split_inclusive('\n').take(SOURCE_LINES).collect();
-        let source = lines.concat();
+        let source = source();
         for number in 0..READERS {
             fs::write(directory.path().join(small(number)), &source)?;
         }
@@ -66,6 +69,12 @@ impl Workspace {
     pub fn large(&self) -> PathBuf {
         self.path().join("src/large.rs")
     }
+}
+
+/// 250 lines of real source.
+pub fn source() -> String {
+    let lines: Vec<&str> = SOURCE.split_inclusive('\n').take(SOURCE_LINES).collect();
+    lines.concat()
 }
 
 /// The path of one of the small files, as an agent writes it.
@@ -130,8 +139,16 @@ impl Peer {
         Ok(self.stdin.write_all(frames)?)
     }
 
-    /// The body of the next frame.
+    /// The body of the next answer; notifications before it are skipped.
     pub fn receive(&mut self) -> Answer<&[u8]> {
+        self.receive_frame()?;
+        while self.body.starts_with(NOTIFICATION) {
+            self.receive_frame()?;
+        }
+        Ok(&self.body)
+    }
+
+    fn receive_frame(&mut self) -> Answer<()> {
         let mut length = None;
         let mut line = Vec::new();
         loop {
@@ -148,7 +165,7 @@ impl Peer {
         }
         self.body.resize(length.ok_or("a frame has a length")?, 0);
         self.stdout.read_exact(&mut self.body)?;
-        Ok(&self.body)
+        Ok(())
     }
 
     /// One request and its answer.
@@ -185,6 +202,14 @@ impl Peer {
             nanoseconds += running.parse::<u64>()?;
         }
         Ok(Duration::from_nanos(nanoseconds))
+    }
+
+    /// Bytes of memory it holds now.
+    pub fn resident(&self) -> Answer<u64> {
+        let text = fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
+        let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+        let kib = line.ok_or("no VmRSS")?.trim().trim_end_matches(" kB");
+        Ok(kib.parse::<u64>()? << 10)
     }
 }
 
