@@ -13,7 +13,7 @@ use crate::tree::Tree;
 
 const ROUNDS: usize = 300;
 /// Of what starts a process or moves directories in each round.
-const SLOW_ROUNDS: usize = 100;
+const SLOW_ROUNDS: usize = 300;
 
 /// The watcher as it is, with room for one directory, off, and broken in every way.
 const MODES: &[(usize, Option<&str>)] = &[
