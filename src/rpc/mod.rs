@@ -1,12 +1,13 @@
 //! Framing and transport over an LSP service; nothing in here knows a method.
 //!
-//! One thread reads, parses and begins calls in arrival order, so that what a handler does before
+//! One thread at a time reads, parses and begins calls in arrival order, so that what a handler does before
 //! its first await happens in that order, and cancels, notifications and answers overtake all
 //! that is in flight. One thread writes. Both may block on their streams; nothing else does.
 //!
 //! Of a handler's panic only its own request hears (-32603). `LspService` does not forget the id
 //! of a request whose future panicked and refuses it from then on, so handlers catch their own.
 
+mod errand;
 mod flight;
 mod frame;
 mod gate;
@@ -25,6 +26,7 @@ use tower::Service;
 use tower_lsp::jsonrpc::{Error, Request, Response};
 use tower_lsp::{ClientSocket, ExitedError};
 
+pub use errand::run_soon;
 pub use flight::complete_here;
 use gate::Gate;
 pub use lifeline::{Ending, Lifeline};
@@ -81,7 +83,7 @@ where
         tracing::error!(%error, "the writer cannot be started");
         lifeline.end(Ending::BrokenOutput);
     }
-    if let Err(error) = reader.start(input, limits.frame_bytes, Handle::current()) {
+    if let Err(error) = reader.start(input, limits.frame_bytes, &Handle::current()) {
         tracing::error!(%error, "the reader cannot be started");
         lifeline.end(Ending::EndOfInput);
     }

@@ -1,16 +1,23 @@
-//! The thread that reads, parses and begins calls in arrival order; it never waits for a call to finish.
+//! The threads that read, parse and begin calls in arrival order, one at a time; whoever reads never waits for a call to finish.
+//!
+//! The thread that leads may run the blocking job of a call it has begun: then another takes the
+//! lead. So a short read costs no wake-up on its way, and a job that hangs costs one thread. A job
+//! is never kept while no other thread stands ready to lead.
 
 use std::io::{self, Read};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll, Waker};
 
 use futures::{FutureExt, SinkExt, Stream};
+use parking_lot::Mutex;
 use tokio::runtime::Handle;
 use tower::Service;
 use tower_lsp::ExitedError;
 use tower_lsp::jsonrpc::{Error, Id, Request, Response};
 
+use super::errand::Errand;
 use super::flight::Flight;
 use super::frame::{Frame, Frames};
 use super::gate::{Gate, Place};
@@ -29,6 +36,51 @@ pub struct Reader<S, A, T> {
     pub gate: Arc<Gate>,
     pub busy: fn() -> Error,
     pub replies: Replies<T>,
+}
+
+/// Threads that take turns at reading: the leader, and those that run jobs or stand ready.
+const THREADS: usize = 3;
+
+/// The lead: who holds the lock reads.
+struct Lead<S, A, T, I: Read> {
+    reading: Mutex<(Reader<S, A, T>, Frames<I>)>,
+    /// Threads that wait for the lead.
+    followers: AtomicUsize,
+}
+
+impl<S, A, T, I> Lead<S, A, T, I>
+where
+    S: Service<Request, Response = Option<Response>, Error = ExitedError> + Send + 'static,
+    S::Future: Send + 'static,
+    A: futures::Sink<Response> + Send + Unpin + 'static,
+    T: Stream<Item = Request> + Send + Unpin + 'static,
+    I: Read,
+{
+    /// Leads whenever it can, and runs what it took on while another leads, until the end.
+    fn work(&self) {
+        self.followers.fetch_add(1, Ordering::SeqCst);
+        let mut reading = self.reading.lock();
+        self.followers.fetch_sub(1, Ordering::SeqCst);
+        let _ending = EndOnDrop(reading.0.replies.lifeline.clone(), Ending::EndOfInput);
+        loop {
+            // Followers only ever become more while this thread leads.
+            let ready = self.followers.load(Ordering::SeqCst) > 0;
+            let (more, errand) = Errand::offered(ready, || {
+                let (reader, frames) = &mut *reading;
+                reader.take_next(frames)
+            });
+            if !more {
+                return;
+            }
+            if let Some(errand) = errand {
+                drop(reading);
+                errand.run();
+                self.followers.fetch_add(1, Ordering::SeqCst);
+                reading = self.reading.lock();
+                self.followers.fetch_sub(1, Ordering::SeqCst);
+            }
+        }
+    }
 }
 
 /// Where answers go.
@@ -55,33 +107,46 @@ where
     A: futures::Sink<Response> + Send + Unpin + 'static,
     T: Stream<Item = Request> + Send + Unpin + 'static,
 {
-    /// Starts the reading thread. It ends with the input, with the lifeline, or with the service;
-    /// one that waits for input cannot be called back and is left to the end of the process.
+    /// Starts the reading threads. They end with the input, with the lifeline, or with the
+    /// service; one that waits for input cannot be called back and is left to the end of the
+    /// process.
     pub fn start(
-        mut self,
+        self,
         input: impl Read + Send + 'static,
         frame_bytes: u64,
-        runtime: Handle,
+        runtime: &Handle,
     ) -> io::Result<()> {
-        let read = move || {
-            let _entered = runtime.enter();
-            let _ending = EndOnDrop(self.replies.lifeline.clone(), Ending::EndOfInput);
-            let mut frames = Frames::new(input, frame_bytes);
-            while self.replies.outbox.wait_for_room() {
-                match frames.next() {
-                    Ok(Some(frame)) if self.replies.lifeline.ending().is_none() => {
-                        self.take(&frame);
-                    }
-                    Ok(_) => return,
-                    Err(error) => {
-                        tracing::warn!(%error, "the input cannot be read");
-                        return;
-                    }
-                }
+        let lead = Arc::new(Lead {
+            reading: Mutex::new((self, Frames::new(input, frame_bytes))),
+            followers: AtomicUsize::new(0),
+        });
+        for number in 0..THREADS {
+            let (lead, runtime) = (lead.clone(), runtime.clone());
+            let thread = std::thread::Builder::new().name(format!("rpc-reader-{number}"));
+            thread.spawn(move || {
+                let _entered = runtime.enter();
+                lead.work();
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Reads and takes one frame; false at the end.
+    fn take_next(&mut self, frames: &mut Frames<impl Read>) -> bool {
+        if !self.replies.outbox.wait_for_room() || self.replies.lifeline.ending().is_some() {
+            return false;
+        }
+        match frames.next() {
+            Ok(Some(frame)) if self.replies.lifeline.ending().is_none() => {
+                self.take(&frame);
+                true
             }
-        };
-        let thread = std::thread::Builder::new().name("rpc-reader".to_owned());
-        thread.spawn(read).map(drop)
+            Ok(_) => false,
+            Err(error) => {
+                tracing::warn!(%error, "the input cannot be read");
+                false
+            }
+        }
     }
 
     fn take(&mut self, frame: &Frame<'_>) {

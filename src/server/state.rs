@@ -13,9 +13,9 @@ use tower_lsp::Client;
 use crate::buffer::{Detour, DocumentKey, Lane as LaneName, Overlays};
 use crate::protocol::{Refusal, Settings};
 use crate::read::Reader;
-use crate::rpc::{Lifeline, complete_here};
+use crate::rpc::{self, Lifeline};
 use crate::session::Actor;
-use crate::task::{CancelToken, Lane, Work};
+use crate::task::{CancelToken, Lane, Threads, Work};
 use crate::text::PositionEncoding;
 use crate::workspace::Scope;
 
@@ -30,6 +30,18 @@ const LONG_PLACES: usize = 4;
 const COMMIT_PLACES: usize = 8;
 /// What a blocking job may take at most.
 const WORK_LIMIT: Duration = Duration::from_secs(30);
+
+/// Blocking threads of the runtime, and how a call goes on in the thread that ran its job.
+fn threads(run: fn(Box<dyn FnOnce() + Send>)) -> Threads {
+    Threads {
+        run,
+        hand_over: rpc::complete_here,
+    }
+}
+
+fn run_elsewhere(job: Box<dyn FnOnce() + Send>) {
+    tokio::task::spawn_blocking(job);
+}
 
 /// Roots and settings as they were at one moment. Replaced as a whole, never changed.
 #[derive(Debug)]
@@ -197,9 +209,9 @@ impl State {
             on_settings: options.on_settings,
             to_look_at: Mutex::default(),
             intake: Intake::new(Limits::PROTOCOL),
-            short: Lane::new(SHORT_PLACES, complete_here),
-            long: Lane::new(LONG_PLACES, complete_here),
-            commits: Lane::new(COMMIT_PLACES, complete_here),
+            short: Lane::new(SHORT_PLACES, threads(rpc::run_soon)),
+            long: Lane::new(LONG_PLACES, threads(run_elsewhere)),
+            commits: Lane::new(COMMIT_PLACES, threads(run_elsewhere)),
         }
     }
 

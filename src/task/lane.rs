@@ -9,7 +9,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
 use super::{Stopped, Work};
 
-/// At most `places` blocking jobs at a time, on the runtime's blocking threads.
+/// At most `places` blocking jobs at a time, on threads that may block.
 ///
 /// A job past its deadline (a stat on a hung mount cannot be interrupted) is left behind: its
 /// waiter is answered and its place given away, and it counts as stuck until it returns.
@@ -17,7 +17,15 @@ use super::{Stopped, Work};
 pub struct Lane {
     places: Arc<Semaphore>,
     stuck: Arc<AtomicUsize>,
-    hand_over: HandOver,
+    threads: Threads,
+}
+
+/// Where the jobs of a lane run.
+#[derive(Debug, Clone, Copy)]
+pub struct Threads {
+    /// Runs a job soon, on a thread that may block, and never before it returns.
+    pub run: fn(Box<dyn FnOnce() + Send>),
+    pub hand_over: HandOver,
 }
 
 /// How a job's thread gives the result away: it runs the function that wakes the waiter.
@@ -27,11 +35,11 @@ pub type HandOver = fn(&mut dyn FnMut());
 type Place = Arc<Mutex<Option<OwnedSemaphorePermit>>>;
 
 impl Lane {
-    pub fn new(places: usize, hand_over: HandOver) -> Lane {
+    pub fn new(places: usize, threads: Threads) -> Lane {
         Lane {
             places: Arc::new(Semaphore::new(places)),
             stuck: Arc::new(AtomicUsize::new(0)),
-            hand_over,
+            threads,
         }
     }
 
@@ -40,7 +48,7 @@ impl Lane {
         self.stuck.load(Ordering::Relaxed)
     }
 
-    /// Runs `job` on a blocking thread. Waits for a place and for the job until the work's
+    /// Runs `job` on a thread that may block. Waits for a place and for the job until the work's
     /// deadline; errors with [`Stopped`] when that passes, when the work is cancelled before it
     /// begins, or when the job panics.
     pub async fn run<T: Send + 'static>(
@@ -63,8 +71,8 @@ impl Lane {
             stuck: self.stuck.clone(),
         };
         let (sender, receiver) = oneshot::channel();
-        let hand_over = self.hand_over;
-        tokio::task::spawn_blocking(move || {
+        let Threads { run, hand_over } = self.threads;
+        run(Box::new(move || {
             let outcome = catch_unwind(AssertUnwindSafe(|| job(&work)));
             // The place is free before the waiter goes on: it may ask for one again.
             drop(returned);
@@ -75,7 +83,7 @@ impl Lane {
                     let _ = sender.send(outcome);
                 }
             });
-        });
+        }));
         match tokio::time::timeout_at(deadline, receiver).await {
             Ok(Ok(Ok(result))) => Ok(result),
             Ok(Ok(Err(_))) => Err(Stopped::Panicked),

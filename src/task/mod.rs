@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-pub use lane::Lane;
+pub use lane::{Lane, Threads};
 
 /// Why a piece of work stopped early.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
