@@ -11,8 +11,14 @@ pub mod task;
 /// Encodings, line ends, the rope behind our own type. Never does I/O.
 pub mod text;
 
+/// Languages as data, grammars, parsing with a deadline. Never decides what is shown.
+pub mod syntax;
+
 /// Tags and fingerprints of texts. Never identifies a text by its tag.
 pub mod hashline;
+/// Source files with their long parts folded. Never drops a line unnamed.
+pub mod outline;
+
 /// What is asked, what of it is shown, how it is written. Never touches a file.
 pub mod view;
 

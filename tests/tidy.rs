@@ -10,7 +10,8 @@ use pilcrow::view::dialect::DIALECTS;
 const LINES: &[&[&str]] = &[
     &["protocol", "rpc", "task", "text"],
     &["syntax"],
-    &["hashline", "notebook", "outline", "view"],
+    &["hashline", "notebook", "outline"],
+    &["view"],
     &["workspace"],
     &["buffer"],
     &["session"],

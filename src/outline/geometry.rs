@@ -1,0 +1,135 @@
+//! Which lines of a node fold, and what its row shows of them; nothing is hidden outside the range that is printed.
+
+use crate::syntax::Source;
+
+use super::Fold;
+
+/// A range of lines from 0, both inclusive, and how it is written.
+pub(super) struct Shape {
+    pub first: usize,
+    pub last: usize,
+    pub fold: Fold,
+}
+
+/// The fold of the bytes `start..end`.
+///
+/// What stands between delimiters is one row, its first and last line around `…`. What has none
+/// folds from its first own line on. With `rest`, the first line is a head that stays.
+pub(super) fn shape(source: &Source, start: usize, end: usize, rest: bool) -> Option<Shape> {
+    let inner = source.text().get(start..end)?;
+    let end = start + inner.trim_end().len();
+    if end == start {
+        return None;
+    }
+    let inner = &source.text()[start..end];
+    let first = source.line_of(start);
+    let last = source.line_of(end - 1);
+    match closer(inner) {
+        Some(at) if !rest => Some(delimited(source, first, last, start + at)),
+        _ => undelimited(source, start, end, rest),
+    }
+}
+
+fn delimited(source: &Source, first: usize, last: usize, closer: usize) -> Shape {
+    let last_line = source.line(last);
+    let column = closer - source.line_start(last);
+    let tail = last_line[column..].trim_end();
+    let mut shape = Shape {
+        first,
+        last,
+        fold: Fold {
+            head: source.line(first).trim_end().to_owned(),
+            tail: tail.to_owned(),
+            shows_first: true,
+            shows_last: last_line[..column].trim().is_empty(),
+        },
+    };
+    if opens_more(tail) && last > first {
+        shape.last -= 1;
+        shape.fold.tail.clear();
+        shape.fold.shows_last = false;
+    }
+    shape
+}
+
+/// Whether a last line goes on into something else, as `} else {` does.
+fn opens_more(tail: &str) -> bool {
+    tail.ends_with(['{', '(', '[', ':']) || tail.ends_with("=>") || tail.ends_with("->")
+}
+
+fn undelimited(source: &Source, start: usize, end: usize, rest: bool) -> Option<Shape> {
+    let mut first = source.line_of(start);
+    let mut last = source.line_of(end - 1);
+    let before = &source.text()[source.line_start(first)..start];
+    if rest || !before.trim().is_empty() {
+        first += 1;
+    }
+    let after = &source.text()[end..source.line_start(last + 1)];
+    if !after.trim().is_empty() {
+        last = last.checked_sub(1)?;
+    }
+    (first <= last).then(|| Shape {
+        first,
+        last,
+        fold: Fold::default(),
+    })
+}
+
+/// Where the delimiter that ends `inner` begins, in bytes from its start.
+fn closer(inner: &str) -> Option<usize> {
+    brackets(inner)
+        .or_else(|| markup(inner))
+        .or_else(|| quotes(inner))
+        .or_else(|| dollars(inner))
+}
+
+/// `{ … }`, `%{ … }`, `.( … )`, and `name { … }` when the first line ends in the opener.
+fn brackets(inner: &str) -> Option<usize> {
+    let opener_of = |closer| match closer {
+        '}' => Some('{'),
+        ']' => Some('['),
+        ')' => Some('('),
+        _ => None,
+    };
+    let closer = inner.chars().next_back()?;
+    let opener = opener_of(closer)?;
+    let bare = inner.trim_start_matches(['%', '.', '@', '#', '$', '&', '~']);
+    let first_line = inner.lines().next().unwrap_or("");
+    let last_line = inner.rsplit('\n').next().unwrap_or("");
+    let at_ends = first_line.trim_end().ends_with(opener) && last_line.trim().len() == 1;
+    (bare.starts_with(opener) || at_ends).then(|| inner.len() - 1)
+}
+
+/// `<a> … </a>`, `<a … />`, `<!-- … -->`
+fn markup(inner: &str) -> Option<usize> {
+    if !inner.starts_with('<') || !inner.ends_with('>') {
+        return None;
+    }
+    let last_line = inner.rfind('\n').map_or(0, |at| at + 1);
+    let line = &inner[last_line..];
+    let at = ["</", "/>", "-->", "]]>"]
+        .iter()
+        .filter_map(|closer| line.rfind(closer))
+        .min();
+    at.map(|at| last_line + at)
+}
+
+/// A string between equal quotes, with letters or `#` around them where a language has such.
+fn quotes(inner: &str) -> Option<usize> {
+    let bare = inner.trim_start_matches(|c: char| c.is_ascii_alphabetic() || "@$#".contains(c));
+    if inner.len() - bare.len() > 8 {
+        return None;
+    }
+    let quote = bare.chars().next().filter(|c| "\"'`~".contains(*c))?;
+    let body = inner.trim_end_matches('#');
+    let without = body.trim_end_matches(quote);
+    let closer_bytes = body.len() - without.len();
+    (closer_bytes > 0).then_some(without.len())
+}
+
+/// `$tag$ … $tag$`
+fn dollars(inner: &str) -> Option<usize> {
+    let tag_bytes = inner.strip_prefix('$')?.find('$')? + 2;
+    let (tag, rest) = inner.split_at(tag_bytes);
+    rest.ends_with(tag).then(|| inner.len() - tag_bytes)
+}

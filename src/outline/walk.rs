@@ -1,0 +1,302 @@
+//! The walk over a tree that finds what could be folded; it never goes into what stands on one line.
+
+use std::cell::Cell;
+use std::ops::Range;
+
+use tree_sitter::{Node, TreeCursor};
+
+use crate::syntax::{Capture, Captures, Piece, Role, Source, Step};
+use crate::task::{Stopped, Work};
+
+use super::Rules;
+use super::candidate::{Candidate, Kind, MIN_LINES, settle};
+use super::geometry::{Shape, shape};
+use super::group::Group;
+use super::prose;
+
+/// Nesting below which nothing is looked for; deeper than any code, and shallow for the stack.
+const MAX_DEPTH: usize = 200;
+/// Steps between two looks at the clock.
+const STEPS_PER_CHECK: u32 = 256;
+/// Ancestors of a node that a pattern may name.
+pub(super) const WAY: usize = 4;
+
+pub(super) struct Walk<'tree> {
+    pub source: &'tree Source,
+    captures: &'tree Captures,
+    min_lines: usize,
+    work: &'tree Work,
+    steps: Cell<u32>,
+}
+
+/// Where a walk is: what it has found, and how it goes on.
+pub(super) struct Place<'tree> {
+    pub way: Vec<Step<'tree>>,
+    pub found: Vec<Candidate<'tree>>,
+    /// Whether what holds functions is looked through. Inside an opened body nothing is.
+    scopes: bool,
+}
+
+impl<'tree> Walk<'tree> {
+    pub fn new(
+        source: &'tree Source,
+        captures: &'tree Captures,
+        rules: Rules,
+        work: &'tree Work,
+    ) -> Walk<'tree> {
+        Walk {
+            source,
+            captures,
+            min_lines: rules.min_body_lines.max(MIN_LINES),
+            work,
+            steps: Cell::new(0),
+        }
+    }
+
+    /// The outermost folds of a piece.
+    pub fn piece(&self, piece: &'tree Piece) -> Result<Vec<Candidate<'tree>>, Stopped> {
+        self.below(piece.tree.root_node(), Vec::new(), &piece.lines, true)
+    }
+
+    /// The outermost folds inside one that is opened.
+    pub fn inside(&self, opened: &Candidate<'tree>) -> Result<Vec<Candidate<'tree>>, Stopped> {
+        let lines = opened.first..opened.last + 1;
+        self.below(opened.node, opened.way.clone(), &lines, false)
+    }
+
+    fn below(
+        &self,
+        node: Node<'tree>,
+        way: Vec<Step<'tree>>,
+        lines: &Range<usize>,
+        scopes: bool,
+    ) -> Result<Vec<Candidate<'tree>>, Stopped> {
+        let mut place = Place {
+            way,
+            found: Vec::new(),
+            scopes,
+        };
+        self.children(&mut node.walk(), &mut place)?;
+        Ok(settle(place.found, lines))
+    }
+
+    /// Visits the children of the node under the cursor.
+    pub fn children(
+        &self,
+        cursor: &mut TreeCursor<'tree>,
+        place: &mut Place<'tree>,
+    ) -> Result<(), Stopped> {
+        if place.way.len() > MAX_DEPTH {
+            return Ok(());
+        }
+        let step = Step {
+            node: cursor.node(),
+            field: cursor.field_id(),
+        };
+        if !cursor.goto_first_child() {
+            return Ok(());
+        }
+        place.way.push(step);
+        let mut group = Group::default();
+        loop {
+            self.count_step()?;
+            self.visit(cursor, &mut group, place)?;
+            if !cursor.goto_next_sibling() {
+                break;
+            }
+        }
+        place.found.extend(group.end(self.source, self.min_lines));
+        place.way.pop();
+        cursor.goto_parent();
+        Ok(())
+    }
+
+    fn visit(
+        &self,
+        cursor: &mut TreeCursor<'tree>,
+        group: &mut Group<'tree>,
+        place: &mut Place<'tree>,
+    ) -> Result<(), Stopped> {
+        let node = cursor.node();
+        let capture = self.find(cursor, place);
+        if let Some(Capture { role, .. }) = capture
+            && matches!(role, Role::Comment | Role::Doc | Role::Import)
+        {
+            let ended = group.push(self.source, role, node, self.min_lines);
+            place.found.extend(ended);
+            return Ok(());
+        }
+        let several_lines = node.end_position().row > node.start_position().row;
+        if several_lines || (node.is_named() && !node.is_extra()) {
+            place.found.extend(group.end(self.source, self.min_lines));
+        }
+        if several_lines {
+            self.long_node(cursor, capture, place)?;
+        }
+        Ok(())
+    }
+
+    /// A node of more than one line.
+    fn long_node(
+        &self,
+        cursor: &mut TreeCursor<'tree>,
+        capture: Option<Capture>,
+        place: &mut Place<'tree>,
+    ) -> Result<(), Stopped> {
+        let Some(capture) = capture else {
+            return self.children(cursor, place);
+        };
+        match capture.role {
+            Role::Keep | Role::Heading => Ok(()),
+            Role::Section => prose::section(self, cursor, place),
+            Role::Body => self.body(cursor, capture, place),
+            Role::Callback => self.scope(cursor, capture, Kind::Function, place),
+            Role::Literal => self.scope(cursor, capture, Kind::Literal, place),
+            Role::Markup => self.scope(cursor, capture, Kind::Markup, place),
+            Role::Container | Role::Comment | Role::Doc | Role::Import => {
+                self.children(cursor, place)
+            }
+        }
+    }
+
+    /// The body of a function. One with an error in it stays, and what is sound in it folds.
+    fn body(
+        &self,
+        cursor: &mut TreeCursor<'tree>,
+        capture: Capture,
+        place: &mut Place<'tree>,
+    ) -> Result<(), Stopped> {
+        let node = cursor.node();
+        if node.has_error() {
+            return self.children(cursor, place);
+        }
+        let doc = self.leading_doc(cursor, place);
+        let Some(mut shape) = shape(
+            self.source,
+            node.start_byte(),
+            node.end_byte(),
+            capture.rest,
+        ) else {
+            return Ok(());
+        };
+        let is_open = shape.fold.head.is_empty();
+        if let Some(doc) = doc.filter(|_| is_open) {
+            shape.first = self.source.line_of(doc.end_byte().saturating_sub(1)) + 1;
+            let mut group = Group::default();
+            group.push(self.source, Role::Doc, doc, self.min_lines);
+            place.found.extend(group.end(self.source, self.min_lines));
+        }
+        self.push(shape, Kind::Function, node, place);
+        Ok(())
+    }
+
+    /// The docstring with which the body under the cursor begins.
+    fn leading_doc(
+        &self,
+        cursor: &mut TreeCursor<'tree>,
+        place: &mut Place<'tree>,
+    ) -> Option<Node<'tree>> {
+        if !self.captures.has(Role::Doc) {
+            return None;
+        }
+        place.way.push(Step {
+            node: cursor.node(),
+            field: cursor.field_id(),
+        });
+        let mut doc = None;
+        if cursor.goto_first_child() {
+            let capture = self.find(cursor, place);
+            doc = capture
+                .filter(|capture| capture.role == Role::Doc)
+                .map(|_| cursor.node());
+            cursor.goto_parent();
+        }
+        place.way.pop();
+        doc
+    }
+
+    /// A callback, a literal or an element: one fold, unless it is there to hold what folds itself,
+    /// as a group of tests or a map of functions is.
+    fn scope(
+        &self,
+        cursor: &mut TreeCursor<'tree>,
+        capture: Capture,
+        kind: Kind,
+        place: &mut Place<'tree>,
+    ) -> Result<(), Stopped> {
+        let node = cursor.node();
+        if node.has_error() {
+            return self.children(cursor, place);
+        }
+        let (start, end) = (node.start_byte(), node.end_byte());
+        let Some(shape) = shape(self.source, start, end, capture.rest) else {
+            return Ok(());
+        };
+        let lines = shape.last + 1 - shape.first;
+        if lines < self.min_lines {
+            return Ok(());
+        }
+        if place.scopes && self.may_hold(kind) {
+            let outer = std::mem::take(&mut place.found);
+            self.children(cursor, place)?;
+            let inner = std::mem::replace(&mut place.found, outer);
+            if self.is_scope(kind, lines, &inner) {
+                place.found.extend(inner);
+                return Ok(());
+            }
+        }
+        self.push(shape, kind, node, place);
+        Ok(())
+    }
+
+    /// Whether the language has what makes a scope of such a fold.
+    fn may_hold(&self, kind: Kind) -> bool {
+        match kind {
+            Kind::Markup => true,
+            _ => self.captures.has(Role::Callback) || self.captures.has(Role::Body),
+        }
+    }
+
+    /// Whether a fold mostly holds functions, or is most of a file of markup.
+    fn is_scope(&self, kind: Kind, lines: usize, inner: &[Candidate<'_>]) -> bool {
+        let wanted = match kind {
+            Kind::Markup => Kind::Markup,
+            _ => Kind::Function,
+        };
+        let held = || inner.iter().filter(|candidate| candidate.kind == wanted);
+        let held_lines: usize = held().map(Candidate::lines).sum();
+        let most = held_lines * 2 >= lines;
+        match kind {
+            Kind::Markup => most && lines * 2 > self.source.len_lines(),
+            _ => most && held().count() >= 2,
+        }
+    }
+
+    /// Adds a fold if it is long enough.
+    pub fn push(&self, shape: Shape, kind: Kind, node: Node<'tree>, place: &mut Place<'tree>) {
+        if shape.last + 1 < shape.first + self.min_lines {
+            return;
+        }
+        let from = place.way.len().saturating_sub(WAY);
+        place.found.push(Candidate {
+            first: shape.first,
+            last: shape.last,
+            fold: shape.fold,
+            kind,
+            node,
+            way: place.way[from..].to_vec(),
+        });
+    }
+
+    pub fn find(&self, cursor: &TreeCursor<'tree>, place: &Place<'tree>) -> Option<Capture> {
+        self.captures.find(cursor, &place.way, self.source.text())
+    }
+
+    fn count_step(&self) -> Result<(), Stopped> {
+        self.steps.set(self.steps.get() + 1);
+        if self.steps.get().is_multiple_of(STEPS_PER_CHECK) {
+            self.work.check()?;
+        }
+        Ok(())
+    }
+}

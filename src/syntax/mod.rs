@@ -1,0 +1,18 @@
+//! Languages as data, and parsing with a deadline; nothing here ever does I/O or decides what is shown.
+
+mod captures;
+mod detect;
+mod grammars;
+mod languages;
+mod parse;
+mod query;
+mod source;
+
+#[cfg(test)]
+mod tests;
+
+pub use captures::{Capture, Captures, Role, Step};
+pub use detect::detect;
+pub use languages::{Language, languages};
+pub use parse::{Parsed, Piece, parse};
+pub use source::Source;

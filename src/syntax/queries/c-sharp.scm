@@ -1,0 +1,22 @@
+(method_declaration body: (block) @body)
+(method_declaration body: (arrow_expression_clause) @body)
+(constructor_declaration body: (block) @body)
+(destructor_declaration body: (block) @body)
+(operator_declaration body: (block) @body)
+(conversion_operator_declaration body: (block) @body)
+(local_function_statement body: (block) @body)
+(property_declaration accessors: (accessor_list) @body)
+(indexer_declaration accessors: (accessor_list) @body)
+(event_declaration accessors: (accessor_list) @body)
+(property_declaration value: (arrow_expression_clause) @body)
+(argument (lambda_expression body: (block) @callback))
+(lambda_expression body: (block) @body)
+(anonymous_method_expression (block) @body)
+(switch_expression) @literal
+
+(initializer_expression) @literal
+[(raw_string_literal) (verbatim_string_literal) (interpolated_string_expression)] @literal
+
+(attribute_list) @keep
+(comment) @comment
+(using_directive) @import

@@ -1,0 +1,20 @@
+(function_declaration body: (statement_block) @body)
+(generator_function_declaration body: (statement_block) @body)
+(method_definition body: (statement_block) @body)
+(class_static_block body: (statement_block) @body)
+
+(arguments (arrow_function body: (statement_block) @callback))
+(arguments (function_expression body: (statement_block) @callback))
+(arguments (generator_function body: (statement_block) @callback))
+(parenthesized_expression (function_expression body: (statement_block) @callback))
+(parenthesized_expression (arrow_function body: (statement_block) @callback))
+
+(function_expression body: (statement_block) @body)
+(generator_function body: (statement_block) @body)
+(arrow_function body: (statement_block) @body)
+(arrow_function body: (parenthesized_expression) @body)
+
+[(object) (array) (template_string)] @literal
+
+(comment) @comment
+(import_statement) @import

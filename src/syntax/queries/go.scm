@@ -1,0 +1,10 @@
+(function_declaration body: (block) @body)
+(method_declaration body: (block) @body)
+(argument_list (func_literal body: (block) @callback))
+(func_literal body: (block) @body)
+
+(literal_value) @literal
+(raw_string_literal) @literal
+
+(comment) @comment
+(import_declaration) @import

@@ -1,0 +1,15 @@
+(function_declaration (function_body (block) @body))
+(function_declaration (function_body) @body)
+(anonymous_function (function_body (block) @body))
+(secondary_constructor (block) @body)
+(anonymous_initializer (block) @body)
+(getter (function_body) @body)
+(setter (function_body) @body)
+(annotated_lambda (lambda_literal) @callback)
+(lambda_literal) @body
+(when_expression) @literal
+
+[(string_literal) (multiline_string_literal) (collection_literal)] @literal
+
+[(line_comment) (block_comment)] @comment
+(import) @import

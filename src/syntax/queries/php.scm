@@ -1,0 +1,12 @@
+(function_definition body: (compound_statement) @body)
+(method_declaration body: (compound_statement) @body)
+(argument (anonymous_function body: (compound_statement) @callback))
+(anonymous_function body: (compound_statement) @body)
+(property_hook_list) @body
+
+(attribute_list) @keep
+(array_creation_expression) @literal
+[(heredoc) (nowdoc) (string) (encapsed_string)] @literal
+
+(comment) @comment
+(namespace_use_declaration) @import

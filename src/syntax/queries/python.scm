@@ -1,0 +1,12 @@
+(class_definition body: (block . (expression_statement (string)) @doc))
+(function_definition body: (block . (expression_statement (string)) @doc))
+(module . (expression_statement (string)) @doc)
+
+(function_definition body: (block) @body)
+
+(decorator) @keep
+[(dictionary) (list) (set) (tuple) (string) (concatenated_string)] @literal
+[(dictionary_comprehension) (list_comprehension) (set_comprehension)] @literal
+
+(comment) @comment
+[(import_statement) (import_from_statement) (future_import_statement)] @import

@@ -1,0 +1,15 @@
+(function_item body: (block) @body)
+(macro_definition) @body
+(arguments (closure_expression body: (block) @callback))
+(closure_expression body: (block) @body)
+(async_block (block) @body)
+
+(array_expression) @literal
+(field_initializer_list) @literal
+(string_literal) @literal
+(raw_string_literal) @literal
+(macro_invocation (token_tree) @literal)
+
+(line_comment) @comment
+(block_comment) @comment
+[(use_declaration) (extern_crate_declaration)] @import

@@ -1,0 +1,5 @@
+(function_body) @body
+(create_query) @body
+(select) @literal
+(comment) @comment
+(marginalia) @comment

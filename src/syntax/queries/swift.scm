@@ -1,0 +1,13 @@
+(function_declaration body: (function_body) @body)
+(init_declaration body: (function_body) @body)
+(deinit_declaration body: (function_body) @body)
+(computed_property) @body
+(subscript_declaration (computed_property) @body)
+(willset_didset_block) @body
+(call_suffix (lambda_literal) @callback)
+(lambda_literal) @body
+
+[(array_literal) (dictionary_literal) (multi_line_string_literal) (raw_string_literal)] @literal
+
+[(comment) (multiline_comment)] @comment
+(import_declaration) @import

@@ -1,0 +1,62 @@
+//! The text that is parsed, in one piece with its line starts; it never differs from the `Text` it was made of.
+
+use memchr::memchr_iter;
+
+use crate::text::Text;
+
+/// A text in one string. Lines are counted from 0 here and end at LF, as in [`Text`]: of a file
+/// with CR lines this holds LF in their place, so that a parser's rows are the text's lines.
+#[derive(Debug)]
+pub struct Source {
+    text: String,
+    /// The byte at which each line begins.
+    starts: Vec<usize>,
+}
+
+impl Source {
+    pub fn new(text: &Text) -> Source {
+        let mut held = String::with_capacity(text.len_bytes());
+        text.chunks().for_each(|chunk| held.push_str(chunk));
+        let mut starts = Vec::with_capacity(text.len_lines());
+        if text.len_lines() > 0 {
+            starts.push(0);
+        }
+        starts.extend(memchr_iter(b'\n', held.as_bytes()).map(|at| at + 1));
+        starts.truncate(text.len_lines());
+        Source { text: held, starts }
+    }
+
+    /// All of it, as the parser reads it.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    pub fn len_lines(&self) -> usize {
+        self.starts.len()
+    }
+
+    /// The line without its end; empty past the last.
+    pub fn line(&self, line: usize) -> &str {
+        let Some(&start) = self.starts.get(line) else {
+            return "";
+        };
+        let end = self.starts.get(line + 1).copied();
+        let raw = &self.text[start..end.unwrap_or(self.text.len())];
+        match raw.strip_suffix('\n') {
+            Some(ended) => ended.strip_suffix('\r').unwrap_or(ended),
+            None => raw,
+        }
+    }
+
+    /// The byte at which the line begins; the length of the text past the last.
+    pub fn line_start(&self, line: usize) -> usize {
+        self.starts.get(line).copied().unwrap_or(self.text.len())
+    }
+
+    /// The line that holds a byte; the last line for a byte past the end.
+    pub fn line_of(&self, byte: usize) -> usize {
+        self.starts
+            .partition_point(|&start| start <= byte)
+            .saturating_sub(1)
+    }
+}
