@@ -98,6 +98,17 @@ pub struct Truncation {
     pub next_selector: String,
 }
 
+/// What of a text its summary leaves out.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Summary {
+    pub language: &'static str,
+    /// Lines of the text.
+    pub lines: u64,
+    pub elided_lines: u64,
+    pub elided_spans: Vec<LineSpan>,
+}
+
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Limits {
@@ -162,6 +173,8 @@ pub struct MoreDetails {
     pub cut_lines: Option<Vec<CutLine>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub truncation: Option<Truncation>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub summary: Option<Summary>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limits: Option<Limits>,
     #[serde(skip_serializing_if = "Option::is_none")]

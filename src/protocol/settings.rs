@@ -35,7 +35,7 @@ pub struct ContextLines {
     pub trailing: usize,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Summarize {
     pub enabled: bool,

@@ -1,10 +1,14 @@
 //! What of a document is looked at: a window on its lines, or its conflicts written out; it never records that anybody saw it.
 
+use std::sync::Arc;
+
 use crate::buffer::{Detour, Lane};
+use crate::outline::Outline;
 use crate::protocol::Refusal;
 use crate::protocol::read::LineSpan;
 use crate::task::Work;
 use crate::view::conflicts::{self, Conflict, Finder, Sheet};
+use crate::view::folded::{self, Elided};
 use crate::view::window::{self, Limits, Window};
 use crate::view::{Document, Selector, Style};
 
@@ -20,6 +24,8 @@ pub struct Wanted {
     selector: Selector,
     /// The conflicts of the text, where they are asked for.
     conflicts: Option<Vec<Conflict>>,
+    /// The outline of the text, where it is shown instead of all lines.
+    outline: Option<Arc<Outline>>,
 }
 
 /// What of a document is shown.
@@ -27,6 +33,15 @@ pub struct Wanted {
 pub enum Look<'a> {
     Window(Window<'a>),
     Conflicts(Sheet<'a>),
+    Summary(Summary<'a>),
+}
+
+/// A window on the outline of a text.
+#[derive(Debug)]
+pub struct Summary<'a> {
+    pub window: Window<'a>,
+    pub elided: Elided,
+    pub language: &'static str,
 }
 
 impl Wanted {
@@ -47,6 +62,7 @@ impl Wanted {
             return Ok(Wanted {
                 selector,
                 conflicts,
+                outline: None,
             });
         }
         if selector.conflicts {
@@ -62,10 +78,28 @@ impl Wanted {
         Ok(Wanted {
             selector,
             conflicts: None,
+            outline: None,
         })
     }
 
-    pub fn look<'a>(&self, document: &'a Document, limits: &Limits) -> Look<'a> {
+    /// The outline instead of all lines.
+    pub fn summary(outline: Arc<Outline>) -> Wanted {
+        Wanted {
+            selector: Selector::default(),
+            conflicts: None,
+            outline: Some(outline),
+        }
+    }
+
+    pub fn look<'a>(&'a self, document: &'a Document, limits: &Limits) -> Look<'a> {
+        if let (Some(outline), Some(text)) = (&self.outline, document.text.whole()) {
+            let window = folded::open(text, outline, limits);
+            return Look::Summary(Summary {
+                elided: Elided::in_window(&window),
+                window,
+                language: outline.language,
+            });
+        }
         if let (Some(conflicts), Some(text)) = (&self.conflicts, document.text.whole()) {
             return Look::Conflicts(conflicts::sheet(text, conflicts, limits));
         }
@@ -83,14 +117,15 @@ impl<'a> Look<'a> {
         match self {
             Look::Window(window) => window,
             Look::Conflicts(sheet) => &sheet.window,
+            Look::Summary(summary) => &summary.window,
         }
     }
 
     /// The lines whose whole text is shown.
     pub fn whole_lines(&self) -> Vec<LineSpan> {
         match self {
-            Look::Window(window) => window.whole_lines(),
             Look::Conflicts(sheet) => sheet.whole_lines(),
+            Look::Window(_) | Look::Summary(_) => self.window().whole_lines(),
         }
     }
 
@@ -102,11 +137,13 @@ impl<'a> Look<'a> {
     /// How many conflicts the reader of these lines is to be told of.
     pub fn conflicts_to_mention(&self, document: &Document) -> u64 {
         match self {
-            Look::Window(window) if !window.raw && document.style == Style::Lines => {
+            Look::Window(_) | Look::Summary(_)
+                if !self.window().raw && document.style == Style::Lines =>
+            {
                 let whole = document.text.whole();
-                whole.map_or(0, |text| conflicts::count_in_window(text, window))
+                whole.map_or(0, |text| conflicts::count_in_window(text, self.window()))
             }
-            Look::Window(_) | Look::Conflicts(_) => 0,
+            Look::Window(_) | Look::Summary(_) | Look::Conflicts(_) => 0,
         }
     }
 }

@@ -6,11 +6,13 @@ use encoding_rs::Encoding;
 use serde_json::Value;
 
 use crate::buffer::{Detour, DocumentKey, Lane, Overlays, Store};
+use crate::outline::Outline;
 use crate::protocol::params::Fields;
 use crate::protocol::read::{
     DisplayContent, Hashline, Limits as ListingLimits, Meta, MoreDetails, ReadDetails, ReadResult,
-    SuffixResolution, Truncation,
+    SuffixResolution, Summary as SummaryDetails, Truncation,
 };
+use crate::protocol::settings::Summarize;
 use crate::protocol::{Refusal, Settings};
 use crate::session::{self, Actor, Form, Notice, Sessions, Site, Version};
 use crate::task::Work;
@@ -22,6 +24,7 @@ use crate::view::{Budget, LineSet, Selector, Style};
 use crate::workspace::{Found, Scope, Via};
 
 use super::look::{Look, Wanted};
+use super::outlines::Outlines;
 use super::places::Place;
 use super::source::{self, Means, Opened};
 use super::target::{Located, Spot, locate};
@@ -152,20 +155,26 @@ pub struct Prepared {
 pub struct Reader {
     pub buffers: Arc<Store>,
     pub sessions: Sessions,
+    pub outlines: Outlines,
 }
 
 impl Reader {
-    /// Holds at most `budget` bytes, in buffers and in snapshots alike.
+    /// Holds at most `budget` bytes: an eighth of it in outlines, the rest in buffers and in
+    /// snapshots alike.
     pub fn new(budget: u64) -> Reader {
+        let (texts, outlines) = shares(budget);
         Reader {
-            buffers: Arc::new(Store::new(budget / 2)),
-            sessions: Sessions::new(budget / 2),
+            buffers: Arc::new(Store::new(texts)),
+            sessions: Sessions::new(texts),
+            outlines: Outlines::new(outlines),
         }
     }
 
     pub fn set_budget(&self, budget: u64) {
-        self.buffers.set_budget(budget / 2);
-        self.sessions.set_budget(budget / 2);
+        let (texts, outlines) = shares(budget);
+        self.buffers.set_budget(texts);
+        self.sessions.set_budget(texts);
+        self.outlines.set_budget(outlines);
     }
 
     /// Finds and loads what is asked for. Blocking; work that would take long is refused in the
@@ -199,12 +208,37 @@ impl Reader {
             Spot::InEditor(overlay, _) => source::editor::unsaved(overlay),
         };
         let (document, selector) = (&opened.document, &located.selector);
-        let wanted = Wanted::of(document, selector, target.as_written(), lane, work)?;
+        let outline = match (&ask.request.summarize, *selector == Selector::default()) {
+            (Some(settings), true) => self.outline(&opened, located.display(), settings, lane, work)?,
+            _ => None,
+        };
+        let wanted = match outline {
+            Some(outline) => Wanted::summary(outline),
+            None => Wanted::of(document, selector, target.as_written(), lane, work)?,
+        };
         Ok(Prepared {
             located,
             opened,
             wanted,
         })
+    }
+
+    /// The outline of what can be edited as text, if it is to be shown as one.
+    fn outline(
+        &self,
+        opened: &Opened,
+        name: &str,
+        settings: &Summarize,
+        lane: Lane,
+        work: &Work,
+    ) -> Result<Option<Arc<Outline>>, Detour> {
+        let (Some(snapshot), Some(text)) = (&opened.snapshot, opened.document.text.whole()) else {
+            return Ok(None);
+        };
+        let file_name = name.rsplit('/').next().unwrap_or(name);
+        let text = (text, snapshot.fingerprint.content);
+        self.outlines
+            .of(&snapshot.document, file_name, text, settings, lane, work)
     }
 
     /// What a read would take if it alone had the whole of a shared budget.
@@ -247,10 +281,14 @@ impl Reader {
             window,
             byte_limit: limits.budget.bytes,
             conflicts: look.conflicts_to_mention(document),
+            elided: match &look {
+                Look::Summary(summary) => Some(&summary.elided),
+                Look::Window(_) | Look::Conflicts(_) => None,
+            },
             body: match (&look, &raw) {
                 (Look::Conflicts(sheet), _) => Body::Conflicts(sheet),
-                (Look::Window(_), Some(raw)) => Body::Raw(raw),
-                (Look::Window(_), None) => Body::Rows,
+                (_, Some(raw)) => Body::Raw(raw),
+                (_, None) => Body::Rows,
             },
         });
         let mut more = details(ask, prepared, &look, &limits);
@@ -354,6 +392,12 @@ impl Reader {
     }
 }
 
+/// Of a budget, what buffers and what snapshots may hold each, and what outlines may hold.
+fn shares(budget: u64) -> (u64, u64) {
+    let outlines = budget / 8;
+    ((budget - outlines) / 2, outlines)
+}
+
 /// The text of the window with its own line ends; a line that was cut stands as it was cut.
 fn raw_text(opened: &Opened, window: &Window) -> String {
     let lines = Lines::from(&opened.document.text);
@@ -393,6 +437,14 @@ fn details(ask: &Ask, prepared: &Prepared, look: &Look, limits: &Limits) -> More
         reason: stop.reason,
         next_selector: stop.next_selector.clone(),
     });
+    if let Look::Summary(summary) = look {
+        more.summary = Some(SummaryDetails {
+            language: summary.language,
+            lines: window.total_lines,
+            elided_lines: summary.elided.lines,
+            elided_spans: summary.elided.spans.clone(),
+        });
+    }
     if document.style == Style::Listing && window.stop.is_some() {
         more.limits = Some(ListingLimits {
             result_limit: limits.budget.lines,

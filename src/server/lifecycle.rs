@@ -8,6 +8,7 @@ use tower_lsp::ls_types as lsp;
 
 use crate::protocol::{PROTOCOL_VERSION, Settings};
 use crate::rpc::watch_process;
+use crate::syntax::{self, Language};
 use crate::text::PositionEncoding;
 use crate::view::dialect::DIALECTS;
 use crate::workspace::decode_file_uri;
@@ -57,6 +58,7 @@ fn capabilities(utf8: bool) -> lsp::ServerCapabilities {
         true => lsp::PositionEncodingKind::UTF8,
         false => lsp::PositionEncodingKind::UTF16,
     };
+    let languages: Vec<&str> = syntax::languages().iter().map(Language::name).collect();
     let dialects: Vec<&str> = DIALECTS.iter().map(|dialect| dialect.name()).collect();
     lsp::ServerCapabilities {
         position_encoding: Some(encoding),
@@ -80,7 +82,7 @@ fn capabilities(utf8: bool) -> lsp::ServerCapabilities {
             "methods": METHODS,
             "dialects": dialects,
             "schemes": ["file"],
-            "languages": [],
+            "languages": languages,
             "kinds": ["file", "directory"],
         }})),
         ..Default::default()

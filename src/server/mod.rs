@@ -76,6 +76,7 @@ pub fn build(options: Options) -> (Face, ClientSocket) {
         .buffers
         .on_change(Box::new(move |path, buffer| {
             if let Some(state) = told.upgrade() {
+                state.engine.reader.outlines.file_changed(path, buffer);
                 documents::found_changed(&state, &runtime, path, buffer.is_none());
             }
         }));

@@ -28,6 +28,7 @@ pub fn of_engine(engine: &Engine) -> Status {
     let world = engine.world();
     let store = engine.reader.buffers.status();
     let watching = engine.reader.buffers.watch_status();
+    let outlines = engine.reader.outlines.status();
     let snapshots = engine.reader.sessions.snapshot_status();
     Status {
         version: env!("CARGO_PKG_VERSION"),
@@ -47,7 +48,12 @@ pub fn of_engine(engine: &Engine) -> Status {
             count: snapshots.count,
             bytes: snapshots.bytes,
         },
-        summaries: Summaries::default(),
+        summaries: Summaries {
+            count: outlines.count,
+            bytes: outlines.bytes,
+            hits: outlines.hits,
+            misses: outlines.misses,
+        },
         watches: Watches {
             count: watching.count,
             limit: world.settings.watch.max_directories,

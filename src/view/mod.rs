@@ -4,6 +4,7 @@ pub mod conflicts;
 pub mod dialect;
 pub mod document;
 pub mod excerpt;
+pub mod folded;
 pub mod lines;
 pub mod listing;
 mod name;

@@ -42,7 +42,7 @@ pub enum SelectorError {
 }
 
 /// The forms in words, for messages.
-const FORMS: &str = ":N, :N-, :A-B, :A+C, :-N, lists of these by comma, :raw, a range with :raw on either side, or :conflicts";
+const FORMS: &str = ":N, :N-, :A-B, :A+C, :-N, lists of these by comma, :raw, a range with :raw on either side, :full, or :conflicts";
 
 /// The lines of a text that a selector asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -71,6 +71,25 @@ pub struct Row<'t> {
     pub text: Cow<'t, str>,
     /// Set where the row was cut: its whole length.
     pub total_chars: Option<Length>,
+    /// Set where the row stands for more than one line.
+    pub folded: Option<Folded>,
+}
+
+/// A range of lines that is one row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Folded {
+    /// Its last line.
+    pub end: u64,
+    /// Whether its first line stands whole in the row.
+    pub shows_first: bool,
+    pub shows_last: bool,
+}
+
+impl Row<'_> {
+    /// The last line that the row stands for.
+    pub fn end(&self) -> u64 {
+        self.folded.map_or(self.number, |folded| folded.end)
+    }
 }
 
 /// Rows without a gap between them.
@@ -123,7 +142,7 @@ impl Window<'_> {
         self.blocks.iter().filter_map(|block| {
             Some(LineSpan {
                 start: block.rows.first()?.number,
-                end: block.rows.last()?.number,
+                end: block.rows.last()?.end(),
             })
         })
     }
@@ -138,13 +157,20 @@ impl Window<'_> {
     /// The lines that stand whole in the window, as merged intervals.
     pub fn whole_lines(&self) -> Vec<LineSpan> {
         let mut spans: Vec<LineSpan> = Vec::new();
+        let mut add = |line: u64| match spans.last_mut() {
+            Some(span) if span.end + 1 == line => span.end = line,
+            _ => spans.push(LineSpan {
+                start: line,
+                end: line,
+            }),
+        };
         for row in self.rows().filter(|row| row.total_chars.is_none()) {
-            match spans.last_mut() {
-                Some(span) if span.end + 1 == row.number => span.end = row.number,
-                _ => spans.push(LineSpan {
-                    start: row.number,
-                    end: row.number,
-                }),
+            match row.folded {
+                None => add(row.number),
+                Some(folded) => {
+                    let ends = [(folded.shows_first, row.number), (folded.shows_last, folded.end)];
+                    ends.iter().filter(|(shown, _)| *shown).for_each(|(_, line)| add(*line));
+                }
             }
         }
         spans
@@ -270,7 +296,7 @@ impl<'t> Filler<'t> {
                         next_selector: continuation(&left, to_end, self.raw),
                     });
                 };
-                self.spend(&row);
+                self.spent.add(&row);
                 block.rows.push(row);
             }
             self.blocks.push(block);
@@ -307,7 +333,7 @@ impl<'t> Filler<'t> {
         if self.no_room_for(&row).is_some() {
             return false;
         }
-        self.spend(&row);
+        self.spent.add(&row);
         if let Some(block) = self.blocks.first_mut() {
             let at = if in_front { 0 } else { block.rows.len() };
             block.rows.insert(at, row);
@@ -323,42 +349,42 @@ impl<'t> Filler<'t> {
                     number,
                     total_chars: line.cut,
                     text: Cow::Borrowed(&line.text),
+                    folded: None,
                 };
             }
         };
-        let cut = match self.raw {
-            true => cut_bytes(&line, RAW_LINE_CAP),
-            // A text has no more characters than bytes: most lines are decided by this alone.
-            false if line.len() <= self.columns => None,
-            false => line
-                .char_indices()
-                .nth(self.columns)
-                .map(|(index, _)| format!("{}…", &line[..index])),
-        };
-        Row {
-            number,
-            total_chars: cut
-                .as_ref()
-                .map(|_| Length::Chars(line.chars().count() as u64)),
-            text: cut.map_or(line, Cow::Owned),
+        match self.raw {
+            true => cut_to(number, cut_bytes(&line, RAW_LINE_CAP), line),
+            false => cut_row(number, line, self.columns),
         }
     }
 
     fn no_room_for(&self, row: &Row) -> Option<CutReason> {
-        if self.spent.lines == 0 {
-            None
-        } else if self.spent.lines + 1 > self.budget.lines {
-            Some(CutReason::Lines)
-        } else if self.spent.bytes + row.text.len() as u64 + 1 > self.budget.bytes {
-            Some(CutReason::Bytes)
-        } else {
-            None
-        }
+        self.spent.no_room_for(row, self.budget)
     }
+}
 
-    fn spend(&mut self, row: &Row) {
-        self.spent.lines += 1;
-        self.spent.bytes += row.text.len() as u64 + 1;
+/// A row of at most `columns` characters of a line.
+pub(super) fn cut_row(number: u64, line: Cow<str>, columns: usize) -> Row {
+    let cut = match line.len() <= columns {
+        // A text has no more characters than bytes: most lines are decided by this alone.
+        true => None,
+        false => line
+            .char_indices()
+            .nth(columns)
+            .map(|(index, _)| format!("{}…", &line[..index])),
+    };
+    cut_to(number, cut, line)
+}
+
+fn cut_to(number: u64, cut: Option<String>, line: Cow<str>) -> Row {
+    Row {
+        number,
+        total_chars: cut
+            .as_ref()
+            .map(|_| Length::Chars(line.chars().count() as u64)),
+        text: cut.map_or(line, Cow::Owned),
+        folded: None,
     }
 }
 

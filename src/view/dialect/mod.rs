@@ -6,10 +6,11 @@ use serde_json::Value;
 
 use crate::protocol::params::Fields;
 use crate::protocol::read::ContentBlock;
-use crate::protocol::settings::nearest;
+use crate::protocol::settings::{Summarize, nearest};
 use crate::protocol::{Refusal, Settings};
 
 use super::conflicts::Sheet;
+use super::folded::Elided;
 use super::window::{Limits, Window};
 use super::{Style, Target};
 
@@ -18,6 +19,8 @@ use super::{Style, Target};
 pub struct Request {
     pub target: Target,
     pub limits: Limits,
+    /// Set where a text that is asked for as a whole may be shown as its outline.
+    pub summarize: Option<Summarize>,
 }
 
 /// Everything a dialect needs to write an answer down.
@@ -33,6 +36,8 @@ pub struct View<'a> {
     pub window: &'a Window<'a>,
     /// The byte budget that a footer names.
     pub byte_limit: u64,
+    /// The ranges that are folded, where the window is on an outline.
+    pub elided: Option<&'a Elided>,
     /// Merge conflicts that reach into the window.
     pub conflicts: u64,
     pub body: Body<'a>,

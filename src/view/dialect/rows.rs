@@ -69,6 +69,7 @@ impl Dialect for Rows {
                 leading: settings.read.context_lines.leading as u64,
                 trailing: settings.read.context_lines.trailing as u64,
             },
+            summarize: self.numbers.then_some(settings.read.summarize),
             target,
         })
     }
@@ -149,6 +150,10 @@ impl Rows {
                     text.push('-');
                 }
                 push_number(text, from_end(row.number).unwrap_or(row.number));
+                if let Some(folded) = row.folded {
+                    text.push('-');
+                    push_number(text, folded.end);
+                }
                 text.push(':');
             }
             text.push_str(&row.text);
@@ -198,7 +203,7 @@ fn write_notices(notices: &[String], text: &mut String) {
     }
 }
 
-/// One line each, in the order of `formats.md`: skipped ranges, cut rows, conflicts, showing.
+/// One line each, in the order of `formats.md`: skipped ranges, cut rows, conflicts, summary, showing.
 fn write_footers(view: &View, text: &mut String) {
     let window = view.window;
     if window.blocks.is_empty() && window.stop.is_none() {
@@ -225,6 +230,9 @@ fn write_footers(view: &View, text: &mut String) {
             "[{} unresolved merge conflict{plural}; :conflicts shows both sides]",
             view.conflicts
         );
+    }
+    if let Some(elided) = view.elided.and_then(|elided| elided.footer(view.name)) {
+        let _ = writeln!(text, "[{elided}]");
     }
     if let Some(showing) = showing(window, view) {
         let _ = writeln!(text, "[{showing}]");

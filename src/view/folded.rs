@@ -1,0 +1,160 @@
+//! A window on an outline: its rows in order, as far as they fit; a line is never both a row of its own and inside of a folded range.
+
+use std::borrow::Cow;
+
+use crate::outline::{Fold, Outline};
+use crate::protocol::read::{CutReason, LineSpan};
+use crate::text::Text;
+
+use super::window::{Block, Folded, Limits, Row, Spent, Stop, Window, cut_row};
+
+/// Opens a window on the outline of `text`. What does not fit is asked for as lines of the text.
+pub fn open<'t>(text: &'t Text, outline: &'t Outline, limits: &Limits) -> Window<'t> {
+    let mut budget = limits.budget;
+    budget.lines = budget.lines.min(limits.open_lines);
+    let mut spent = Spent::default();
+    let mut block = Block::default();
+    let mut stop = None;
+    let mut lines = text.lines_at(0);
+    let mut next = 1;
+    for row in &outline.rows {
+        let skipped = (row.span.start - next) as usize;
+        next = row.span.end + 1;
+        let line = match &row.fold {
+            None => lines.nth(skipped),
+            Some(_) => None,
+        };
+        if row.fold.is_some() {
+            lines.nth(skipped + (row.span.end - row.span.start) as usize);
+        }
+        let row = match (&row.fold, line) {
+            (Some(fold), _) => folded(row.span, fold, limits.columns),
+            (None, line) => cut_row(row.span.start, line.unwrap_or_default(), limits.columns),
+        };
+        if let Some(reason) = spent.no_room_for(&row, budget) {
+            stop = Some(Stop {
+                reason,
+                next_selector: format!("{}-", row.number),
+            });
+            break;
+        }
+        spent.add(&row);
+        block.rows.push(row);
+    }
+    Window {
+        blocks: vec![block],
+        total_lines: text.len_lines() as u64,
+        stop,
+        spent,
+        ..Window::default()
+    }
+}
+
+/// `HEAD … TAIL`, `HEAD …` or `…`. A head or tail that is longer than a row may be is cut.
+fn folded(span: LineSpan, fold: &Fold, columns: usize) -> Row<'_> {
+    let (head, whole_head) = cut(&fold.head, columns);
+    let (tail, whole_tail) = cut(&fold.tail, columns);
+    let text = match (head.is_empty(), tail.is_empty()) {
+        (true, true) => "…".to_owned(),
+        (false, true) => format!("{head} …"),
+        (true, false) => format!("… {tail}"),
+        (false, false) => format!("{head} … {tail}"),
+    };
+    Row {
+        number: span.start,
+        text: Cow::Owned(text),
+        total_chars: None,
+        folded: Some(Folded {
+            end: span.end,
+            shows_first: fold.shows_first && whole_head,
+            shows_last: fold.shows_last && whole_tail,
+        }),
+    }
+}
+
+/// The first `columns` characters, and whether that is all.
+fn cut(part: &str, columns: usize) -> (&str, bool) {
+    match part.char_indices().nth(columns) {
+        Some((index, _)) => (&part[..index], false),
+        None => (part, true),
+    }
+}
+
+/// The ranges of a summary that is shown, for its footer and for the program around the model.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Elided {
+    pub spans: Vec<LineSpan>,
+    /// The sum of their lengths.
+    pub lines: u64,
+}
+
+/// Characters of the footer that names ranges to read again.
+const FOOTER_CHARS: usize = 120;
+
+impl Elided {
+    pub fn in_window(window: &Window) -> Elided {
+        let span = |row: &Row| {
+            let folded = row.folded?;
+            Some(LineSpan {
+                start: row.number,
+                end: folded.end,
+            })
+        };
+        let spans: Vec<LineSpan> = window.rows().filter_map(span).collect();
+        Elided {
+            lines: spans.iter().map(length).sum(),
+            spans,
+        }
+    }
+
+    /// `19 lines elided; re-read needed ranges, e.g. src/shapes.ts:3-9,17-24`: the largest ranges
+    /// that fit, at least one, in line order. `None` where nothing is elided.
+    pub fn footer(&self, name: &str) -> Option<String> {
+        let mut largest: Vec<&LineSpan> = self.spans.iter().collect();
+        largest.sort_by_key(|span| (std::cmp::Reverse(length(span)), span.start));
+        let mut footer = None;
+        for count in 1..=largest.len() {
+            let mut chosen = largest[..count].to_vec();
+            chosen.sort_by_key(|span| span.start);
+            let ranges: Vec<String> = chosen
+                .iter()
+                .map(|span| format!("{}-{}", span.start, span.end))
+                .collect();
+            let longer = format!(
+                "{} lines elided; re-read needed ranges, e.g. {name}:{}",
+                self.lines,
+                ranges.join(",")
+            );
+            // The brackets count as well.
+            if count > 1 && longer.chars().count() + 2 > FOOTER_CHARS {
+                break;
+            }
+            footer = Some(longer);
+        }
+        footer
+    }
+}
+
+fn length(span: &LineSpan) -> u64 {
+    span.end - span.start + 1
+}
+
+impl Spent {
+    /// Why `row` does not fit any more; the first row of a window always does.
+    pub(super) fn no_room_for(&self, row: &Row, budget: super::Budget) -> Option<CutReason> {
+        if self.lines == 0 {
+            None
+        } else if self.lines + 1 > budget.lines {
+            Some(CutReason::Lines)
+        } else if self.bytes + row.text.len() as u64 + 1 > budget.bytes {
+            Some(CutReason::Bytes)
+        } else {
+            None
+        }
+    }
+
+    pub(super) fn add(&mut self, row: &Row) {
+        self.lines += 1;
+        self.bytes += row.text.len() as u64 + 1;
+    }
+}
