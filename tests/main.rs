@@ -25,6 +25,7 @@ mod read_many;
 mod resolve;
 mod selectors;
 mod settings;
+mod summaries;
 mod tidy;
 mod tree;
 #[cfg(unix)]

@@ -106,7 +106,9 @@ fn samples_have_their_goldens() {
 fn samples_parse_without_an_error() {
     let mut wrong = Vec::new();
     for (_, path) in samples() {
-        let is_broken = path.file_stem().is_some_and(|stem| stem.eq_ignore_ascii_case("broken"));
+        let is_broken = path
+            .file_stem()
+            .is_some_and(|stem| stem.eq_ignore_ascii_case("broken"));
         let text = Text::new(&fs::read_to_string(&path).expect("a sample"));
         let name = path.file_name().expect("a file name").to_string_lossy();
         let language = syntax::detect(&name, &text).expect("a language");

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use quick_cache::sync::Cache as Bounded;
 use quick_cache::Weighter;
+use quick_cache::sync::Cache as Bounded;
 
 use crate::buffer::{Buffer, Detour, Lane};
 use crate::outline::{self, Outline, Row, Rules};
@@ -131,7 +131,9 @@ impl Outlines {
             prose: settings.prose,
         };
         let known = self.made.get(document).filter(|made| {
-            made.content == content && made.rules == rules && made.language.name() == language.name()
+            made.content == content
+                && made.rules == rules
+                && made.language.name() == language.name()
         });
         let tries = match known.map(|made| made.what) {
             Some(What::Outline(outline)) => {

@@ -209,7 +209,9 @@ impl Reader {
         };
         let (document, selector) = (&opened.document, &located.selector);
         let outline = match (&ask.request.summarize, *selector == Selector::default()) {
-            (Some(settings), true) => self.outline(&opened, located.display(), settings, lane, work)?,
+            (Some(settings), true) => {
+                self.outline(&opened, located.display(), settings, lane, work)?
+            }
             _ => None,
         };
         let wanted = match outline {

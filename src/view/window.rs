@@ -168,8 +168,13 @@ impl Window<'_> {
             match row.folded {
                 None => add(row.number),
                 Some(folded) => {
-                    let ends = [(folded.shows_first, row.number), (folded.shows_last, folded.end)];
-                    ends.iter().filter(|(shown, _)| *shown).for_each(|(_, line)| add(*line));
+                    let ends = [
+                        (folded.shows_first, row.number),
+                        (folded.shows_last, folded.end),
+                    ];
+                    ends.iter()
+                        .filter(|(shown, _)| *shown)
+                        .for_each(|(_, line)| add(*line));
                 }
             }
         }
