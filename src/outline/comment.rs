@@ -58,7 +58,8 @@ pub(super) fn fold(source: &Source, first: usize, last: usize) -> Fold {
             ..Fold::default()
         };
     }
-    let close = opener.ends_with(['"', '\'']) || line[text_at..].starts_with(char::is_alphanumeric);
+    let is_quote = ["\"\"\"", "'''", "\"", "'"].contains(&opener);
+    let close = is_quote || line[text_at..].starts_with(char::is_alphanumeric);
     let gap = if close { "" } else { " " };
     Fold {
         head: format!("{head}{gap}{sentence}"),

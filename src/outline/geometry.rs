@@ -14,7 +14,8 @@ pub(super) struct Shape {
 /// The fold of the bytes `start..end`.
 ///
 /// What stands between delimiters is one row, its first and last line around `…`. What has none
-/// folds from its first own line on. With `rest`, the first line is a head that stays.
+/// folds from its first own line on, without a closing `end`. With `rest`, the first line is a head
+/// that stays, unless it ends in the opener of what the last line closes.
 pub(super) fn shape(source: &Source, start: usize, end: usize, rest: bool) -> Option<Shape> {
     let inner = source.text().get(start..end)?;
     let end = start + inner.trim_end().len();
@@ -24,9 +25,14 @@ pub(super) fn shape(source: &Source, start: usize, end: usize, rest: bool) -> Op
     let inner = &source.text()[start..end];
     let first = source.line_of(start);
     let last = source.line_of(end - 1);
-    match closer(inner) {
-        Some(at) if !rest => Some(delimited(source, first, last, start + at)),
-        _ => undelimited(source, start, end, rest),
+    let closer = if rest {
+        brackets_at_ends(inner)
+    } else {
+        closer(inner)
+    };
+    match closer {
+        Some(at) => Some(delimited(source, first, last, start + at)),
+        None => undelimited(source, start, end, rest),
     }
 }
 
@@ -58,14 +64,22 @@ fn opens_more(tail: &str) -> bool {
 }
 
 fn undelimited(source: &Source, start: usize, end: usize, rest: bool) -> Option<Shape> {
-    let mut first = source.line_of(start);
+    let head_line = source.line_of(start);
+    let mut first = head_line;
     let mut last = source.line_of(end - 1);
     let before = &source.text()[source.line_start(first)..start];
     if rest || !before.trim().is_empty() {
         first += 1;
+        if is_end_of(source.line(head_line), source.line(last)) {
+            last -= 1;
+        }
     }
-    let after = &source.text()[end..source.line_start(last + 1)];
-    if !after.trim().is_empty() {
+    // What ends the statement belongs to it; anything else is somebody else's.
+    let after = &source.text()[end..source.line_start(last + 1).max(end)];
+    if !after
+        .trim_matches([' ', '\t', '\r', '\n', ';', '.', ','])
+        .is_empty()
+    {
         last = last.checked_sub(1)?;
     }
     (first <= last).then(|| Shape {
@@ -75,29 +89,48 @@ fn undelimited(source: &Source, start: usize, end: usize, rest: bool) -> Option<
     })
 }
 
+/// Whether a line is the closing word of what a head opened: `end` under it, and not further in.
+fn is_end_of(head: &str, line: &str) -> bool {
+    let indentation = |line: &str| line.len() - line.trim_start().len();
+    let word = line.trim().trim_end_matches([';', ',', ')']);
+    ["end", "END", "fi", "done"].contains(&word) && indentation(line) <= indentation(head)
+}
+
 /// Where the delimiter that ends `inner` begins, in bytes from its start.
 fn closer(inner: &str) -> Option<usize> {
     brackets(inner)
+        .or_else(|| brackets_at_ends(inner))
         .or_else(|| markup(inner))
         .or_else(|| quotes(inner))
         .or_else(|| dollars(inner))
+        .or_else(|| rules(inner))
 }
 
-/// `{ … }`, `%{ … }`, `.( … )`, and `name { … }` when the first line ends in the opener.
+/// `{ … }`, `%{ … }`, `.( … )`
 fn brackets(inner: &str) -> Option<usize> {
-    let opener_of = |closer| match closer {
+    let opener = opener_of(inner)?;
+    let bare = inner.trim_start_matches(['%', '.', '@', '#', '$', '&', '~']);
+    bare.starts_with(opener).then(|| inner.len() - 1)
+}
+
+/// `name { … }` when the first line ends in the opener and the last is its closer alone.
+fn brackets_at_ends(inner: &str) -> Option<usize> {
+    let inner = inner.trim_end_matches([';', ',']);
+    let opener = opener_of(inner)?;
+    let first_line = inner.lines().next().unwrap_or("");
+    let last_line = inner.rsplit('\n').next().unwrap_or("");
+    let at_ends = first_line.trim_end().ends_with(opener) && last_line.trim().len() == 1;
+    at_ends.then(|| inner.len() - 1)
+}
+
+/// The bracket that opens what the last character closes.
+fn opener_of(inner: &str) -> Option<char> {
+    match inner.chars().next_back()? {
         '}' => Some('{'),
         ']' => Some('['),
         ')' => Some('('),
         _ => None,
-    };
-    let closer = inner.chars().next_back()?;
-    let opener = opener_of(closer)?;
-    let bare = inner.trim_start_matches(['%', '.', '@', '#', '$', '&', '~']);
-    let first_line = inner.lines().next().unwrap_or("");
-    let last_line = inner.rsplit('\n').next().unwrap_or("");
-    let at_ends = first_line.trim_end().ends_with(opener) && last_line.trim().len() == 1;
-    (bare.starts_with(opener) || at_ends).then(|| inner.len() - 1)
+    }
 }
 
 /// `<a> … </a>`, `<a … />`, `<!-- … -->`
@@ -132,4 +165,13 @@ fn dollars(inner: &str) -> Option<usize> {
     let tag_bytes = inner.strip_prefix('$')?.find('$')? + 2;
     let (tag, rest) = inner.split_at(tag_bytes);
     rest.ends_with(tag).then(|| inner.len() - tag_bytes)
+}
+
+/// `---` … `---`: a first and a last line of the same signs.
+fn rules(inner: &str) -> Option<usize> {
+    let (first, rest) = inner.split_once('\n')?;
+    let last = rest.rsplit('\n').next().unwrap_or(rest);
+    let signs = first.trim_end();
+    let is_rule = signs.len() >= 3 && signs.chars().all(|c| c.is_ascii_punctuation());
+    (is_rule && last.trim_end() == signs).then(|| inner.len() - last.len())
 }

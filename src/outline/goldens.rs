@@ -9,7 +9,7 @@ use crate::syntax::{self, Language, languages};
 use crate::task::{CancelToken, Work};
 use crate::text::Text;
 
-use super::{Outline, Rules, outline};
+use super::{Outline, Rules, Unfold, outline_with};
 
 const RULES: Rules = Rules {
     min_body_lines: 4,
@@ -45,7 +45,13 @@ fn outline_of(path: &Path) -> (Text, &'static Language, Option<Outline>) {
     let text = Text::new(&fs::read_to_string(path).expect("a sample"));
     let name = path.file_name().expect("a file name").to_string_lossy();
     let language = syntax::detect(&name, &text).expect("a language");
-    let outline = outline(&text, language, RULES, &work()).expect("time enough");
+    // A read folds nothing in so short a file; its sample is there to show what would fold.
+    let unfold = if text.len_lines() < 120 {
+        Unfold::Nothing
+    } else {
+        Unfold::ByBudget
+    };
+    let outline = outline_with(&text, language, RULES, unfold, &work()).expect("time enough");
     (text, language, outline)
 }
 
@@ -151,30 +157,36 @@ fn every_language_has_a_sample() {
 }
 
 /// `PILCROW_OUTLINE=FILE cargo test --lib outline::goldens::shows -- --nocapture` prints the outline
-/// of any file, with `PILCROW_TREE=1` its tree as well.
+/// of any file (or of several with commas between), with `PILCROW_TREE=1` its tree as well, without
+/// what stands on one line.
 #[test]
-fn shows_the_outline_of_a_named_file() {
-    let Some(named) = std::env::var_os("PILCROW_OUTLINE") else {
+fn shows_the_outlines_of_named_files() {
+    let Ok(named) = std::env::var("PILCROW_OUTLINE") else {
         return;
     };
-    let path = Path::new(&named);
-    let (text, language, outline) = outline_of(path);
-    if std::env::var_os("PILCROW_TREE").is_some() {
-        let parsed = syntax::parse(&text, language, &work()).expect("time enough");
-        for piece in &parsed.pieces {
-            print_tree(piece.tree.root_node(), None, 0);
+    for path in named.split(',').map(Path::new) {
+        let (text, language, outline) = outline_of(path);
+        println!("== {} ({})", path.display(), language.name());
+        if std::env::var_os("PILCROW_TREE").is_some() {
+            let parsed = syntax::parse(&text, language, &work()).expect("time enough");
+            for piece in &parsed.pieces {
+                print_tree(piece.tree.root_node(), None, 0);
+            }
+            println!("{}", errors(&parsed));
         }
-        println!("{}", errors(&parsed));
-    }
-    match outline {
-        Some(outline) => println!("{}", rendered(&text, &outline)),
-        None => println!("nothing folds"),
+        match outline {
+            Some(outline) => println!("{}", rendered(&text, &outline)),
+            None => println!("nothing folds"),
+        }
     }
 }
 
 fn print_tree(node: tree_sitter::Node<'_>, field: Option<&str>, depth: usize) {
+    let (start, end) = (node.start_position(), node.end_position());
+    if start.row == end.row {
+        return;
+    }
     if node.is_named() {
-        let (start, end) = (node.start_position(), node.end_position());
         let field = field.map(|field| format!("{field}: ")).unwrap_or_default();
         let (line, last) = (start.row + 1, end.row + 1);
         println!("{:depth$}{field}{} {line}-{last}", "", node.kind());

@@ -71,6 +71,24 @@ pub fn outline(
     rules: Rules,
     work: &Work,
 ) -> Result<Option<Outline>, Stopped> {
+    outline_with(text, language, rules, Unfold::ByBudget, work)
+}
+
+/// Whether folds are opened again while there is room.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Unfold {
+    ByBudget,
+    #[cfg(test)]
+    Nothing,
+}
+
+fn outline_with(
+    text: &Text,
+    language: &'static Language,
+    rules: Rules,
+    unfold: Unfold,
+    work: &Work,
+) -> Result<Option<Outline>, Stopped> {
     if language.is_prose() && !rules.prose {
         return Ok(None);
     }
@@ -81,7 +99,9 @@ pub fn outline(
         folded.extend(walk.piece(piece)?);
     }
     let total = parsed.source.len_lines();
-    let folded = budget::unfold(&walk, folded, total)?;
+    if unfold == Unfold::ByBudget {
+        folded = budget::unfold(&walk, folded, total)?;
+    }
     if folded.is_empty() {
         return Ok(None);
     }

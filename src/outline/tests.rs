@@ -1,1 +1,359 @@
 //! What folds and what stays, on small texts; goldens of real-looking files are in `fixtures/outline`.
+
+use std::time::{Duration, Instant};
+
+use proptest::prelude::*;
+
+use crate::syntax::{detect, languages};
+use crate::task::{CancelToken, Work};
+use crate::text::Text;
+
+use super::goldens::rendered;
+use super::{Outline, Rules, Unfold, outline, outline_with};
+
+const RULES: Rules = Rules {
+    min_body_lines: 4,
+    prose: true,
+};
+
+fn work() -> Work {
+    Work::new(CancelToken::new(), Duration::from_secs(60))
+}
+
+fn folded(name: &str, source: &str) -> String {
+    let text = Text::new(source);
+    let language = detect(name, &text).expect("a language");
+    match outline_with(&text, language, RULES, Unfold::Nothing, &work()).expect("time enough") {
+        Some(outline) => rendered(&text, &outline),
+        None => "nothing folds".to_owned(),
+    }
+}
+
+fn unfolded(name: &str, source: &str) -> Option<Outline> {
+    let text = Text::new(source);
+    let language = detect(name, &text).expect("a language");
+    outline(&text, language, RULES, &work()).expect("time enough")
+}
+
+#[track_caller]
+fn partitions(outline: &Outline, lines: usize) {
+    let mut next = 1;
+    for row in &outline.rows {
+        assert_eq!(row.span.start, next);
+        assert!(row.span.end >= row.span.start);
+        assert!(row.fold.is_some() || row.span.end == row.span.start);
+        next = row.span.end + 1;
+    }
+    assert_eq!(next, lines as u64 + 1);
+}
+
+#[test]
+fn a_body_folds_from_four_lines_up() {
+    insta::assert_snapshot!(
+        folded("a.ts", "f(() => 1);\nfunction g() {\n  a();\n}\nfunction h() {\n  a();\n  b();\n}\n"),
+        @r"
+    1:f(() => 1);
+    2:function g() {
+    3:  a();
+    4:}
+    5-8:function h() { … }
+    "
+    );
+}
+
+#[test]
+fn a_fold_saves_two_rows_whatever_the_setting() {
+    let text = Text::new("fn f() {\n}\nfn g() {\n    1;\n}\n");
+    let rust = detect("a.rs", &text).expect("rust");
+    let rules = Rules {
+        min_body_lines: 0,
+        prose: true,
+    };
+    let outline = outline_with(&text, rust, rules, Unfold::Nothing, &work()).expect("time enough");
+    insta::assert_snapshot!(rendered(&text, &outline.expect("a fold")), @r"
+    1:fn f() {
+    2:}
+    3-5:fn g() { … }
+    ");
+}
+
+#[test]
+fn a_line_that_ends_one_fold_and_begins_another_is_the_head_of_the_second() {
+    insta::assert_snapshot!(
+        folded("a.js", "request(function () {\n  a();\n  b();\n  c();\n}, function () {\n  d();\n  e();\n  f();\n});\n"),
+        @r"
+    1-4:request(function () { …
+    5-9:}, function () { … });
+    "
+    );
+}
+
+#[test]
+fn a_last_line_with_text_before_its_closer_is_not_shown_whole() {
+    let text = Text::new("X = [\n    1,\n    2,\n    3]\n");
+    let python = detect("a.py", &text).expect("python");
+    let outline =
+        outline_with(&text, python, RULES, Unfold::Nothing, &work()).expect("time enough");
+    let outline = outline.expect("a fold");
+    insta::assert_snapshot!(rendered(&text, &outline), @"1-4:X = [ … ]");
+    let fold = outline.rows[0].fold.as_ref().expect("a fold");
+    assert!(fold.shows_first && !fold.shows_last);
+}
+
+#[test]
+fn a_comment_is_its_first_sentence_and_shows_no_line() {
+    let source = "/**\n * The size, e.g. of J. Doe's shoe,\n * in mm. Never negative.\n */\nfn f() {}\n\n\
+        // ---------\n// One.\n// Two.\n// ---------\n";
+    insta::assert_snapshot!(folded("a.rs", source), @r"
+    1-4:/** The size, e.g. of J. Doe's shoe, in mm. …
+    5:fn f() {}
+    6:
+    7-10:// One. …
+    ");
+}
+
+#[test]
+fn a_python_body_keeps_its_head_and_docstring() {
+    let source = "class A:\n    @cached(\n        1,\n        2,\n    )\n    def f(self, a,\n          b):\n        \
+        '''Does it.\n\n        Well.\n        '''\n        a()\n        b()\n        c()\n        return 1\n\n    x = 1\n";
+    insta::assert_snapshot!(folded("a.py", source), @r"
+    1:class A:
+    2:    @cached(
+    3:        1,
+    4:        2,
+    5:    )
+    6:    def f(self, a,
+    7:          b):
+    8-11:        '''Does it. …
+    12-15:…
+    16:
+    17:    x = 1
+    ");
+}
+
+#[test]
+fn groups_of_tests_show_their_tests() {
+    let test = |name: &str| format!("  it(\"{name}\", () => {{\n    a();\n    b();\n  }});\n");
+    let tests = [test("one"), test("two"), test("three")].concat();
+    insta::assert_snapshot!(folded("a.test.js", &format!("describe(\"it\", () => {{\n{tests}}});\n")), @r#"
+    1:describe("it", () => {
+    2-5:  it("one", () => { … });
+    6-9:  it("two", () => { … });
+    10-13:  it("three", () => { … });
+    14:});
+    "#);
+}
+
+#[test]
+fn lines_that_end_in_cr_alone_are_lines() {
+    let source = "fn f() {\r    1;\r    2;\r    3;\r}\r";
+    insta::assert_snapshot!(folded("a.rs", source), @"1-5:fn f() { … }");
+}
+
+#[test]
+fn crlf_is_no_text_of_a_row() {
+    let source = "fn f() {\r\n    1;\r\n    2;\r\n    3;\r\n}\r\n";
+    insta::assert_snapshot!(folded("a.rs", source), @"1-5:fn f() { … }");
+}
+
+#[test]
+fn what_is_empty_or_short_has_no_outline() {
+    for language in languages() {
+        for source in ["", "\n", "\n\n\n\n\n\n", "x", "\u{feff}"] {
+            let text = Text::new(source);
+            let found = outline(&text, language, RULES, &work()).expect("time enough");
+            assert_eq!(found, None, "{} {source:?}", language.name());
+        }
+    }
+}
+
+#[test]
+fn prose_is_left_alone_where_it_is_to_be() {
+    let text = Text::new(&"# A\n\na\nb\nc\nd\ne\nf\n".repeat(40));
+    let markdown = detect("a.md", &text).expect("markdown");
+    let rules = Rules {
+        prose: false,
+        ..RULES
+    };
+    assert_eq!(
+        outline(&text, markdown, rules, &work()).expect("time"),
+        None
+    );
+    assert!(
+        outline(&text, markdown, RULES, &work())
+            .expect("time")
+            .is_some()
+    );
+}
+
+fn functions(count: usize, lines: usize) -> String {
+    let body = "    step();\n".repeat(lines - 2);
+    (0..count)
+        .map(|number| format!("fn f{number}() {{\n{body}}}\n"))
+        .collect()
+}
+
+#[test]
+fn the_smallest_bodies_are_opened_while_there_is_room() {
+    let source = format!("{}{}", functions(3, 30), functions(2, 20));
+    let outline = unfolded("a.rs", &source).expect("an outline");
+    partitions(&outline, 130);
+    // 5 rows; both of 20 lines, then the first of 30, which makes 5 + 2 * 19 + 29.
+    assert_eq!(outline.rows.len(), 72);
+    let folds: Vec<_> = outline
+        .rows
+        .iter()
+        .filter(|row| row.fold.is_some())
+        .collect();
+    assert_eq!(folds.len(), 2);
+    assert_eq!(folds[0].span.start, 31);
+}
+
+#[test]
+fn nothing_is_opened_past_the_most_rows() {
+    let outline = unfolded("a.rs", &functions(4, 130)).expect("an outline");
+    assert_eq!(outline.rows.len(), 4);
+}
+
+#[test]
+fn what_is_opened_keeps_the_folds_inside() {
+    let inner = format!(
+        "    let f = || {{\n{}    }};\n",
+        "        step();\n".repeat(150)
+    );
+    let source = format!("fn outer() {{\n{inner}    step();\n}}\n");
+    let outline = unfolded("a.rs", &source).expect("an outline");
+    partitions(&outline, 155);
+    assert_eq!(outline.rows.len(), 4);
+}
+
+#[test]
+fn a_class_of_two_hundred_methods_shows_them_all() {
+    let methods = (0..200).map(|number| format!("  m{number}() {{\n    a();\n    b();\n  }}\n"));
+    let source = format!("class A {{\n{}}}\n", methods.collect::<String>());
+    assert_eq!(
+        unfolded("a.ts", &source).expect("an outline").rows.len(),
+        202
+    );
+}
+
+#[test]
+fn nesting_without_end_is_no_danger() {
+    let closed = format!("{}{}", "[\n".repeat(3000), "]\n".repeat(3000));
+    let open = |line: &str| line.repeat(30_000);
+    let sources = [
+        ("a.json", closed),
+        ("a.json", open("[\n")),
+        ("a.js", open("f(() => {\n")),
+        ("a.html", open("<div>\n")),
+        ("a.md", open("> - a\n> ")),
+    ];
+    for (name, source) in sources {
+        let text = Text::new(&source);
+        let language = detect(name, &text).expect("a language");
+        let work = Work::new(CancelToken::new(), Duration::from_millis(100));
+        let begun = Instant::now();
+        if let Ok(Some(outline)) = outline(&text, language, RULES, &work) {
+            partitions(&outline, text.len_lines());
+        }
+        assert!(begun.elapsed() < Duration::from_secs(10), "{name}");
+    }
+}
+
+/// Pieces of code and prose of many languages, to be put together at random.
+const PIECES: &[&str] = &[
+    "fn f() {",
+    "}",
+    "};",
+    "});",
+    "def f(self):",
+    "    return 1",
+    "class A {",
+    "class A:",
+    "{",
+    "[",
+    "]",
+    "(",
+    ")",
+    "/**",
+    " * Text.",
+    " */",
+    "// text",
+    "# text",
+    "\"\"\"",
+    "```",
+    "- item",
+    "| a | b |",
+    "key: value",
+    "  a: [",
+    "x = {",
+    "end",
+    "do |x|",
+    "begin",
+    "import a",
+    "use b;",
+    "#include <a>",
+    "",
+    "  ",
+    "\t\tx();",
+    "<div>",
+    "</div>",
+    "} else {",
+    "}, function() {",
+    "SELECT 1",
+    "CREATE TABLE a (",
+    "$$",
+    "## Heading",
+    "\u{1f600} é \u{2028}",
+    "/* x",
+    "*/ y",
+    "impl A {",
+    "'",
+    "`",
+    "%{",
+    "=> {",
+    "@a(",
+    "template <",
+    "#if A",
+    "#endif",
+];
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(if std::env::var_os("PILCROW_LONG").is_some() { 20_000 } else { 400 }))]
+    #[test]
+    fn rows_name_every_line_once(
+        pieces in prop::collection::vec((0..PIECES.len(), 0usize..3), 0..60),
+        language in 0..languages().len(),
+        ending in prop::sample::select(vec!["\n", "\r\n", "\r"]),
+        final_newline: bool,
+        min_body_lines in 0usize..6,
+    ) {
+        let lines: Vec<_> = pieces
+            .into_iter()
+            .map(|(piece, depth)| format!("{}{}", "  ".repeat(depth), PIECES[piece]))
+            .collect();
+        let mut source = lines.join(ending);
+        if final_newline {
+            source.push_str(ending);
+        }
+        let text = Text::new(&source);
+        let rules = Rules { min_body_lines, prose: true };
+        let language = &languages()[language];
+        let work = Work::new(CancelToken::new(), Duration::from_secs(5));
+        let begun = Instant::now();
+        for unfold in [Unfold::Nothing, Unfold::ByBudget] {
+            let Ok(Some(outline)) = outline_with(&text, language, rules, unfold, &work) else {
+                continue;
+            };
+            partitions(&outline, text.len_lines());
+            for row in outline.rows.iter() {
+                let Some(fold) = &row.fold else { continue };
+                let (first, last) = (row.span.start as usize - 1, row.span.end as usize - 1);
+                prop_assert!(last >= first + 2);
+                prop_assert!(!fold.shows_first || fold.head == text.line(first).trim_end());
+                prop_assert!(!fold.shows_last || fold.tail == text.line(last).trim());
+            }
+        }
+        prop_assert!(begun.elapsed() < Duration::from_secs(5), "{}", language.name());
+    }
+}

@@ -7,7 +7,6 @@ pub(super) struct Grammar {
     /// As `languages.toml` names it.
     pub name: &'static str,
     pub language: fn() -> Language,
-    /// Empty: only the generic rule.
     pub query: &'static str,
 }
 

@@ -24,10 +24,14 @@ pub struct Piece {
     pub lines: Range<usize>,
 }
 
+/// Errors below a sound root after which the rest is parsed again; more are left as they are.
+const MAX_RESCUES: usize = 20;
+
 /// Parses `text`. Byte offsets of the trees are those of [`Source::text`].
 ///
 /// Where the root itself is an error, what stands before the first broken line is kept, and the rest
-/// is parsed again from the next line that begins in column 0.
+/// is parsed again from the next line that begins in column 0; and so it is where an error directly
+/// below the root has swallowed such lines.
 ///
 /// # Errors
 ///
@@ -36,10 +40,18 @@ pub fn parse(text: &Text, language: &Language, work: &Work) -> Result<Parsed, St
     let source = Source::new(text);
     let mut pieces: Vec<Piece> = Vec::new();
     let mut from = 0;
+    let mut rescues = 0;
     loop {
         let tree = parse_from(&source, from, language, work)?;
         let root = tree.root_node();
-        let broken = root.is_error().then(|| first_broken_line(root, from));
+        let broken = if root.is_error() {
+            Some(first_broken_line(root, from))
+        } else if root.has_error() && rescues < MAX_RESCUES {
+            rescues += 1;
+            swallowing_line(root, &source)
+        } else {
+            None
+        };
         let end = broken.unwrap_or(source.len_lines());
         if end > from {
             pieces.push(Piece {
@@ -108,6 +120,19 @@ fn first_broken_line(root: Node<'_>, from: usize) -> usize {
         })
         .map(|child| child.start_position().row);
     broken.unwrap_or(from).max(from)
+}
+
+/// The first line of an error directly below a root that reaches over a line on which something
+/// begins in column 0.
+fn swallowing_line(root: Node<'_>, source: &Source) -> Option<usize> {
+    let mut cursor = root.walk();
+    let mut lines = root
+        .children(&mut cursor)
+        .filter(Node::is_error)
+        .map(|error| (error.start_position().row, error.end_position().row));
+    lines
+        .find(|(first, last)| next_fresh_line(source, *first).is_some_and(|next| next <= *last))
+        .map(|(first, _)| first)
 }
 
 /// The next line after `line` that begins in column 0 with something that can begin a statement.

@@ -1,0 +1,5 @@
+[(function_def (body) @body) (macro_def (body) @body)]
+
+(normal_command) @literal.rest
+
+[(line_comment) (bracket_comment)] @comment

@@ -1,0 +1,3 @@
+(function_clause body: (clause_body) @body)
+
+(comment) @comment

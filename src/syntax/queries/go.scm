@@ -6,5 +6,5 @@
 (literal_value) @literal
 (raw_string_literal) @literal
 
-(comment) @comment
+(comment) @doc
 (import_declaration) @import

@@ -1,0 +1,5 @@
+[(function) (bind)] @body.rest
+
+(haddock) @doc
+(comment) @comment
+(import) @import

@@ -1,0 +1,4 @@
+(block) @literal
+[(object) (tuple) (heredoc_template)] @literal
+
+(comment) @comment

@@ -1,0 +1,3 @@
+[(element) (script_element) (style_element)] @markup
+
+(comment) @comment

@@ -7,6 +7,8 @@
 (lambda_expression body: (block) @body)
 
 (annotation) @keep
+(variable_declarator value: (method_invocation arguments: (argument_list) @literal))
+(variable_declarator value: (object_creation_expression arguments: (argument_list) @literal))
 (array_initializer) @literal
 (string_literal) @literal
 (switch_block) @literal

@@ -1,0 +1,4 @@
+(pair value: [(object) (array)] @literal)
+(array [(object) (array)] @literal)
+
+(comment) @comment

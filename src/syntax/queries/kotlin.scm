@@ -9,6 +9,7 @@
 (lambda_literal) @body
 (when_expression) @literal
 
+(property_declaration (call_expression (value_arguments) @literal))
 [(string_literal) (multiline_string_literal) (collection_literal)] @literal
 
 [(line_comment) (block_comment)] @comment

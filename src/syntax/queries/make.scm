@@ -1,0 +1,5 @@
+(rule (recipe) @body)
+(define_directive value: (raw_text) @literal)
+(variable_assignment value: (text)) @literal.rest
+
+(comment) @comment

@@ -1,0 +1,6 @@
+(function_statement (script_block (script_block_body) @body))
+(class_method_definition (script_block (script_block_body) @body))
+
+[(hash_literal_expression) (array_expression)] @literal
+
+(comment) @comment

@@ -5,6 +5,8 @@
 (function_definition body: (block) @body)
 
 (decorator) @keep
+(assignment right: (call arguments: (argument_list) @literal))
+(expression_statement (call arguments: (argument_list) @literal))
 [(dictionary) (list) (set) (tuple) (string) (concatenated_string)] @literal
 [(dictionary_comprehension) (list_comprehension) (set_comprehension)] @literal
 

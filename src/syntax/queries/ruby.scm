@@ -1,11 +1,13 @@
 (method body: (body_statement) @body)
 (singleton_method body: (body_statement) @body)
+((call receiver: (constant) @_name block: (do_block body: (body_statement) @container))
+  (#any-of? @_name "Struct" "Class" "Module" "Data"))
 (do_block body: (body_statement) @callback)
 (block body: (block_body)) @callback
 (lambda body: (do_block body: (body_statement) @body))
 
 [(hash) (array) (string_array) (symbol_array) (string) (heredoc_body)] @literal
 
-(comment) @comment
+(comment) @doc
 ((call method: (identifier) @_name) @import
   (#any-of? @_name "require" "require_relative" "autoload"))

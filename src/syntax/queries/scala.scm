@@ -1,0 +1,10 @@
+(function_definition body: [(block) (indented_block) (call_expression) (match_expression) (if_expression) (for_expression) (try_expression)] @body)
+(val_definition value: (block) @body)
+(lambda_expression (block) @body)
+
+(val_definition value: (call_expression arguments: (arguments) @literal))
+(string) @literal
+(interpolated_string_expression) @literal
+
+[(comment) (block_comment)] @comment
+(import_declaration) @import

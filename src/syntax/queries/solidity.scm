@@ -1,0 +1,4 @@
+(function_body) @body
+
+(comment) @comment
+(import_directive) @import

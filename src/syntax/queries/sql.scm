@@ -1,5 +1,5 @@
 (function_body) @body
-(create_query) @body
-(select) @literal
-(comment) @comment
-(marginalia) @comment
+(create_query) @literal
+[(statement (cte)) (statement (select)) (statement (insert)) (statement (update)) (statement (delete))] @literal.rest
+
+[(comment) (marginalia)] @comment

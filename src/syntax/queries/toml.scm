@@ -1,0 +1,4 @@
+[(table) (table_array_element)] @literal.rest
+[(array) (inline_table) (string)] @literal
+
+(comment) @comment

@@ -1,0 +1,3 @@
+(element) @markup
+
+(Comment) @comment
