@@ -404,3 +404,16 @@ fn what_the_client_saw_counts() {
         });
     }
 }
+
+/// The package's own licence has not changed for a while, so that a warm read of it is a mere look.
+#[test]
+fn a_mere_look_at_a_warm_file_has_its_directory_watched() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let daemon = start(root, 0, None);
+    daemon.read_text("LICENSE-MIT");
+    wait_for_watches(&daemon, 0);
+    configure(&daemon, json!({ "watch": { "maxDirectories": 4096 } }));
+    let warm = daemon.read("LICENSE-MIT").expect("a read");
+    assert_eq!(warm["details"]["cache"], "hit");
+    wait_for_watches(&daemon, 1);
+}

@@ -70,8 +70,18 @@ impl Watch {
     /// To be called before a file is read, with whether a request asks for it.
     pub(super) fn look(&self, path: &RealPath, asked: bool) -> Seen {
         match self.is_on() {
-            // Makes no task: waking the thread here would cost every warm read a wake-up.
-            true => self.0.table.lock().look(path, asked, Instant::now()),
+            true => {
+                let mut table = self.0.table.lock();
+                let seen = table.look(path, asked, Instant::now());
+                // Only where the directory is to be watched: to wake the thread each time would
+                // cost every warm read a wake-up.
+                let woken = table.has_to_watch();
+                drop(table);
+                if woken {
+                    self.0.news.notify_one();
+                }
+                seen
+            }
             false => Seen::default(),
         }
     }

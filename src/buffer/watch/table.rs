@@ -164,6 +164,11 @@ impl Table {
         seen
     }
 
+    /// Whether directories wait to be watched.
+    pub fn has_to_watch(&self) -> bool {
+        !self.to_watch.is_empty()
+    }
+
     /// The file was read after that look and is warm.
     pub fn keep(&mut self, path: &RealPath, seen: Seen, now: Instant) {
         let Some(parent) = path.as_path().parent() else {
