@@ -15,6 +15,8 @@ pub mod line_map;
 mod op_line;
 pub mod ops;
 pub mod patch;
+#[cfg(test)]
+mod patch_tests;
 pub mod replace_text;
 pub mod splice;
 pub mod structured;
