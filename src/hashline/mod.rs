@@ -2,6 +2,8 @@
 
 mod anchors;
 pub mod apply;
+#[cfg(test)]
+mod apply_tests;
 pub mod block;
 mod body;
 pub mod carry;
