@@ -3,10 +3,14 @@
 mod anchors;
 pub mod apply;
 #[cfg(test)]
+mod apply_laws;
+#[cfg(test)]
 mod apply_tests;
 pub mod block;
 mod body;
 pub mod carry;
+#[cfg(test)]
+mod carry_laws;
 pub mod changed;
 pub mod diff;
 pub mod diffed;
