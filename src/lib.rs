@@ -11,7 +11,7 @@ pub mod task;
 /// Encodings, line ends, the rope behind our own type. Never does I/O.
 pub mod text;
 
-/// Tags and fingerprints of texts. Never identifies a text by its tag.
+/// Tags, patches, line maps, splices. Never identifies a text by its tag.
 pub mod hashline;
 /// What is asked, what of it is shown, how it is written. Never touches a file.
 pub mod view;

@@ -8,8 +8,9 @@ use proptest::prelude::*;
 use super::apply::{EncodingError, FileBytes, byte_range, new_bytes, new_text};
 use super::apply_tests::{batch_of, plan};
 use super::changed::outcome;
-use super::ops::Op;
+use super::ops::{Batch, Op};
 use super::patch::Patch;
+use super::structured::parse_files;
 use crate::text::{Confidence, Text, decode, encode};
 
 /// Random cases of each law.
@@ -303,6 +304,36 @@ proptest! {
     }
 
     #[test]
+    fn replaced_texts_equal_those_of_a_string(
+        text in "[ab\n]{1,16}", at in any::<prop::sample::Index>(), length in 1usize..5,
+        new in "[xa\n]{0,4}", all in any::<bool>(), crlf in any::<bool>(),
+    ) {
+        let at = at.index(text.len());
+        let wanted = &text[at..(at + length).min(text.len())];
+        // Without any line end, there is none that new lines could take.
+        let crlf = crlf && text.contains('\n');
+        let in_file = |text: &str| if crlf { text.replace('\n', "\r\n") } else { text.to_owned() };
+        let edit = serde_json::json!({ "op": "replace_text", "old": wanted, "new": new, "all": all });
+        let file = serde_json::json!({ "path": "f", "edits": [edit] });
+        let batch = Batch::join(parse_files(&[file]).unwrap()).unwrap().unwrap();
+        let old = Text::new(&in_file(&text));
+        let many = (0..text.len()).filter(|at| text[*at..].starts_with(wanted)).count();
+        let planned = plan(&old, batch, &[]);
+        if !all && many > 1 {
+            prop_assert!(planned.is_err());
+            return Ok(());
+        }
+        let outcome = outcome(&old, &planned.unwrap().1);
+        prop_assert_eq!(&outcome.written, &in_file(&text.replace(wanted, &new)));
+        prop_assert!(outcome.is_exact);
+        for line in 1..=old.len_lines() as u64 {
+            if let Some(now) = outcome.map.carry(line) {
+                prop_assert_eq!(old.line(line as usize - 1), outcome.text.line(now as usize - 1));
+            }
+        }
+    }
+
+    #[test]
     fn bytes_outside_the_changes_stay(
         which in 0usize..9, text in text(), own in any::<bool>(), wishes in wishes(),
     ) {
@@ -438,8 +469,8 @@ fn a_text_found_inside_a_line_of_many_bytes() {
         let text = Text::new(&whole);
         let edits = serde_json::json!([{ "op": "replace_text", "old": "old", "new": letters }]);
         let file = serde_json::json!({ "path": "f", "edits": edits });
-        let sections = super::structured::parse_files(&[file]).unwrap();
-        let batch = super::Batch::join(sections).unwrap().unwrap();
+        let sections = parse_files(&[file]).unwrap();
+        let batch = Batch::join(sections).unwrap().unwrap();
         let (_, splices) = plan(&text, batch, &[]).unwrap();
         let file = FileBytes {
             bytes: &bytes,

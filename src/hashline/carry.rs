@@ -1,7 +1,7 @@
 //! Edits carried from the version they are numbered by to the live text; an edit whose lines changed is never moved to other lines.
 
 use super::block::{Action, Place, PlainHunk};
-use super::diffed::{DiffedMap, StaleReason, why_lost};
+use super::diffed::DiffedMap;
 use super::line_map::LineMap;
 use super::ops::Origin;
 use crate::protocol::read::LineSpan;
@@ -15,20 +15,64 @@ pub enum Step {
     Diffed(DiffedMap),
 }
 
+/// Why a range cannot be edited where it is now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StaleReason {
+    /// A line of it was changed or deleted.
+    Changed,
+    /// Its lines stand, but others are between them now.
+    Split,
+    /// Its lines are found again, but they may be other lines with the same text.
+    Unproven,
+}
+
 impl Step {
-    fn carry_span(&self, lines: LineSpan) -> Result<LineSpan, StaleReason> {
+    fn map(&self) -> &LineMap {
         match self {
-            Step::Exact(map) => map.carry_span(lines).ok_or_else(|| why_lost(map, lines)),
-            Step::Diffed(map) => map.carry_span(lines),
+            Step::Exact(map) => map,
+            Step::Diffed(diffed) => diffed.map(),
         }
     }
 
-    fn place(&self, lines: LineSpan) -> LineSpan {
-        match self {
-            Step::Exact(map) => map.place(lines),
-            Step::Diffed(map) => map.map().place(lines),
+    /// Where lines are after this step, in pieces where other lines came between. Lines may part
+    /// and be side by side again later.
+    fn carry(&self, pieces: &[LineSpan]) -> Result<Vec<LineSpan>, StaleReason> {
+        let kept = match pieces {
+            [one] => self.map().carry_span(*one).map(|now| vec![now]),
+            _ => None,
+        };
+        let now = match kept {
+            Some(now) => now,
+            None => {
+                let carried = self.map().carry_all(pieces);
+                if !carried.changed.is_empty() {
+                    return Err(StaleReason::Changed);
+                }
+                joined(carried.kept)
+            }
+        };
+        let proven = |line| match self {
+            Step::Exact(_) => true,
+            Step::Diffed(diffed) => diffed.is_proven(line),
+        };
+        let mut lines = pieces.iter().flat_map(|piece| piece.start..=piece.end);
+        match lines.all(proven) {
+            true => Ok(now),
+            false => Err(StaleReason::Unproven),
         }
     }
+}
+
+/// Pieces that stand side by side as one.
+fn joined(pieces: Vec<LineSpan>) -> Vec<LineSpan> {
+    let mut joined: Vec<LineSpan> = Vec::with_capacity(pieces.len());
+    for piece in pieces {
+        match joined.last_mut() {
+            Some(last) if last.end + 1 == piece.start => last.end = piece.end,
+            _ => joined.push(piece),
+        }
+    }
+    joined
 }
 
 /// A hunk that was applied to other line numbers than addressed: its first line then and now.
@@ -138,24 +182,33 @@ impl PlainHunk {
 }
 
 fn carry_anchor(origin: Origin, lines: LineSpan, steps: &[Step]) -> Anchor {
-    let mut anchor = Anchor {
-        origin,
-        lines,
-        now: lines,
-        stale: None,
-    };
+    let mut pieces = vec![lines];
+    let mut stale = None;
     for step in steps {
         // Once it is stale, only its place matters, which shows the caller where to look.
-        if anchor.stale.is_none() {
-            match step.carry_span(anchor.now) {
-                Ok(now) => {
-                    anchor.now = now;
-                    continue;
-                }
-                Err(reason) => anchor.stale = Some(reason),
+        pieces = match step.carry(&pieces) {
+            Ok(now) => now,
+            Err(reason) => {
+                stale.get_or_insert(reason);
+                vec![step.map().place(around(&pieces))]
             }
-        }
-        anchor.now = step.place(anchor.now);
+        };
     }
-    anchor
+    if pieces.len() > 1 {
+        stale.get_or_insert(StaleReason::Split);
+    }
+    Anchor {
+        origin,
+        lines,
+        now: around(&pieces),
+        stale,
+    }
+}
+
+/// From the first line of pieces in order to their last.
+fn around(pieces: &[LineSpan]) -> LineSpan {
+    LineSpan {
+        start: pieces.first().map_or(1, |piece| piece.start),
+        end: pieces.last().map_or(1, |piece| piece.end),
+    }
 }

@@ -5,9 +5,9 @@ use proptest::prelude::*;
 use super::apply_laws::cases;
 use super::apply_tests::{batch_of, plan};
 use super::block::{Action, Place, PlainHunk};
-use super::carry::{Moved, Stale, Step, carry};
+use super::carry::{Moved, Stale, StaleReason, Step, carry};
 use super::changed::outcome;
-use super::diffed::{DiffedMap, StaleReason};
+use super::diffed::DiffedMap;
 use super::line_map::LineMap;
 use super::ops::Origin;
 use super::splice::splices;
@@ -121,7 +121,8 @@ proptest! {
         let start = start.min(old.len());
         let end = (start + length).min(old.len());
         let addressed = LineSpan { start: start as u64, end: end as u64 };
-        if let Ok(now) = map.carry_span(addressed) {
+        if let Ok(moved) = carry(vec![replace(addressed.start, addressed.end)], &[Step::Diffed(map)]) {
+            let now = moved.hunks[0].touched().unwrap();
             let now = (now.start as usize, now.end as usize);
             prop_assert_eq!(&old[start - 1..end], &new[now.0 - 1..now.1]);
             for (line, now) in (start..=end).zip(now.0..) {
@@ -199,11 +200,10 @@ fn has_proof(old: &[String], new: &[String], line: usize, now: usize) -> bool {
 fn diffed(old: &str, new: &str, line: u64) -> Result<u64, StaleReason> {
     let lines = |text: &str| -> Vec<String> { text.split(' ').map(str::to_owned).collect() };
     let map = DiffedMap::of(&text_of(&lines(old)), &text_of(&lines(new)));
-    let lines = LineSpan {
-        start: line,
-        end: line,
-    };
-    map.carry_span(lines).map(|now| now.start)
+    match carry(vec![replace(line, line)], &[Step::Diffed(map)]) {
+        Ok(moved) => Ok(moved.hunks[0].touched().unwrap().start),
+        Err(stale) => Err(stale.anchors[0].stale.unwrap()),
+    }
 }
 
 #[test]
@@ -237,10 +237,11 @@ fn scenario_61_no_copy_is_taken_for_the_line() {
 #[test]
 fn a_range_with_new_lines_inside_is_stale() {
     let map = DiffedMap::of(&Text::new("a\nb\nc\nd\n"), &Text::new("a\nb\nX\nc\nd\n"));
-    let range = |start, end| map.carry_span(LineSpan { start, end });
-    assert_eq!(range(2, 3), Err(StaleReason::Split));
-    assert_eq!(range(3, 4), Ok(LineSpan { start: 4, end: 5 }));
-    let stale = carry(vec![replace(2, 3), replace(4, 4)], &[Step::Diffed(map)]).unwrap_err();
+    let steps = [Step::Diffed(map)];
+    let moved = carry(vec![replace(3, 4)], &steps).unwrap();
+    assert_eq!(moved.hunks, [replace(4, 5)]);
+    let stale = carry(vec![replace(2, 3), replace(4, 4)], &steps).unwrap_err();
+    assert_eq!(stale.anchors[0].stale, Some(StaleReason::Split));
     insta::assert_snapshot!(stale, @"patch line 2: lines 2..3 now have other lines between them. Nothing was written; edit by the tag and the lines given here.");
     // Every hunk's lines are told, so that all of them can be written anew.
     assert_eq!(stale.anchors[1].now, LineSpan { start: 5, end: 5 });

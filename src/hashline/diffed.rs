@@ -1,7 +1,6 @@
 //! A line map found by a diff, with the proof that it owes for every line; nothing here is taken for the same line because it looks alike.
 
 use super::line_map::{LineMap, comparable, interned};
-use crate::protocol::read::LineSpan;
 use crate::text::Text;
 
 /// How often a line's text is found in the two texts.
@@ -33,17 +32,6 @@ struct RunFacts {
     /// Lines that are unique or steady.
     steady: u64,
     length: u64,
-}
-
-/// Why a range has no proven place.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum StaleReason {
-    /// A line of it was changed or deleted.
-    Changed,
-    /// Its lines stand, but no longer side by side.
-    Split,
-    /// Its lines are found again, but they may be other lines with the same text.
-    Unproven,
 }
 
 impl DiffedMap {
@@ -88,23 +76,11 @@ impl DiffedMap {
         &self.map
     }
 
-    /// Where a range is, by proof; the range must lie in the old text.
-    pub fn carry_span(&self, lines: LineSpan) -> Result<LineSpan, StaleReason> {
-        let now = self
-            .map
-            .carry_span(lines)
-            .ok_or_else(|| why_lost(&self.map, lines))?;
-        let proven = (lines.start..=lines.end).all(|line| self.is_proven(line));
-        match proven {
-            true => Ok(now),
-            false => Err(StaleReason::Unproven),
-        }
-    }
-
-    /// A unique line needs a companion in its run; any other needs a unique line there, and either
+    /// Whether a line that stands in the map is the same line: a unique one needs a companion in its
+    /// run; any other needs a unique line there, and either
     /// as many copies as before or unique lines on both sides. So a copy that took the place of a
     /// changed line is not taken for it.
-    fn is_proven(&self, line: u64) -> bool {
+    pub(super) fn is_proven(&self, line: u64) -> bool {
         let Some(run) = self.map.run_of(line).map(|at| self.runs[at]) else {
             return false;
         };
@@ -136,18 +112,4 @@ fn facts(standing: &[Standing], old: u64, length: u64) -> RunFacts {
         }
     }
     facts
-}
-
-/// Why a range has no place in a map.
-pub(super) fn why_lost(map: &LineMap, lines: LineSpan) -> StaleReason {
-    let kept: u64 = map
-        .carry_all(&[lines])
-        .kept
-        .iter()
-        .map(|span| span.end - span.start + 1)
-        .sum();
-    match kept == lines.end - lines.start + 1 {
-        true => StaleReason::Split,
-        false => StaleReason::Changed,
-    }
 }

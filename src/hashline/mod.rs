@@ -29,7 +29,7 @@ pub mod structured;
 pub mod tag;
 
 pub use block::{Action, BlockSpan, NoBlock, NoBlockReason, Place, PlainBatch, PlainHunk};
-pub use carry::{Moved, Remap, Stale, Step, carry};
+pub use carry::{Anchor, Moved, Remap, Stale, StaleReason, Step, carry};
 pub use diffed::DiffedMap;
 pub use error::{Overlap, PatchError, Syntax};
 pub use line_map::LineMap;

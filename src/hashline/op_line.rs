@@ -5,7 +5,7 @@ use crate::protocol::read::LineSpan;
 
 /// What an op line says; its rows, if it takes any, stand below it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Head {
+pub(super) enum OpHead {
     Replace(LineSpan),
     Delete(LineSpan),
     ReplaceBlock(u64),
@@ -17,15 +17,15 @@ pub(super) enum Head {
     InsertTail,
 }
 
-impl Head {
+impl OpHead {
     pub fn is_deletion(self) -> bool {
-        matches!(self, Head::Delete(_) | Head::DeleteBlock(_))
+        matches!(self, OpHead::Delete(_) | OpHead::DeleteBlock(_))
     }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct OpLine {
-    pub head: Head,
+    pub head: OpHead,
     pub colon: bool,
     /// A separator stood after the only number.
     pub dangling: bool,
@@ -43,22 +43,22 @@ fn is_separator(c: char) -> bool {
 pub(super) fn parse_op(line: &str) -> Option<Result<OpLine, Syntax>> {
     let mut cursor = Cursor { rest: line.trim() };
     let verb = cursor.word()?;
-    let (make, one_line): (fn(LineSpan) -> Head, bool) = match verb.as_str() {
+    let (make, one_line): (fn(LineSpan) -> OpHead, bool) = match verb.as_str() {
         "replace" => match cursor.keyword("block") {
-            true => (|lines| Head::ReplaceBlock(lines.start), true),
-            false => (Head::Replace, false),
+            true => (|lines| OpHead::ReplaceBlock(lines.start), true),
+            false => (OpHead::Replace, false),
         },
         "delete" => match cursor.keyword("block") {
-            true => (|lines| Head::DeleteBlock(lines.start), true),
-            false => (Head::Delete, false),
+            true => (|lines| OpHead::DeleteBlock(lines.start), true),
+            false => (OpHead::Delete, false),
         },
         "insert" => match cursor.word()?.as_str() {
-            "head" => return cursor.end(Head::InsertHead),
-            "tail" => return cursor.end(Head::InsertTail),
-            "before" => (|lines| Head::InsertBefore(lines.start), true),
+            "head" => return cursor.end(OpHead::InsertHead),
+            "tail" => return cursor.end(OpHead::InsertTail),
+            "before" => (|lines| OpHead::InsertBefore(lines.start), true),
             "after" => match cursor.keyword("block") {
-                true => (|lines| Head::InsertAfterBlock(lines.start), true),
-                false => (|lines| Head::InsertAfter(lines.start), true),
+                true => (|lines| OpHead::InsertAfterBlock(lines.start), true),
+                false => (|lines| OpHead::InsertAfter(lines.start), true),
             },
             _ => return None,
         },
@@ -117,7 +117,7 @@ impl Cursor<'_> {
     }
 
     /// The end of a line without numbers; `None` where words follow.
-    fn end(self, head: Head) -> Option<Result<OpLine, Syntax>> {
+    fn end(self, head: OpHead) -> Option<Result<OpLine, Syntax>> {
         let after = self.rest.trim_start_matches(is_separator);
         let colon = after.starts_with(':');
         let text = after.trim_start_matches(':').trim();
@@ -133,7 +133,7 @@ impl Cursor<'_> {
 
     fn numbers(
         mut self,
-        make: fn(LineSpan) -> Head,
+        make: fn(LineSpan) -> OpHead,
         one_line: bool,
         line: &str,
     ) -> Result<OpLine, Syntax> {

@@ -5,7 +5,7 @@ use std::fmt;
 use super::body::{self, BodyLine, is_blank, is_remark};
 use super::error::{PatchError, Syntax, excerpt, verb};
 use super::header::{parse_header, resembles_header};
-use super::op_line::{Head, OpLine, begins_with_verb, is_bare_number, parse_op};
+use super::op_line::{OpHead, OpLine, begins_with_verb, is_bare_number, parse_op};
 use super::ops::{Hunk, Op, Origin, Section, Warning, WarningCode};
 use super::tag::Tag;
 
@@ -277,22 +277,22 @@ impl OpenOp<'_> {
             false => body::rows(&self.body, self.number, warnings)?,
         };
         let op = match head {
-            Head::Replace(lines) if rows.is_empty() => {
+            OpHead::Replace(lines) if rows.is_empty() => {
                 warnings.push(Warning::new(
                     WarningCode::DeletesLines,
                     format!("{origin}: 'replace' without rows was taken as 'delete'."),
                 ));
                 return Ok(Op::Delete { lines });
             }
-            Head::Delete(lines) => return Ok(Op::Delete { lines }),
-            Head::DeleteBlock(line) => return Ok(Op::DeleteBlock { line }),
-            Head::Replace(lines) => Op::Replace { lines, rows },
-            Head::ReplaceBlock(line) => Op::ReplaceBlock { line, rows },
-            Head::InsertBefore(line) => Op::InsertBefore { line, rows },
-            Head::InsertAfter(line) => Op::InsertAfter { line, rows },
-            Head::InsertAfterBlock(line) => Op::InsertAfterBlock { line, rows },
-            Head::InsertHead => Op::InsertHead { rows },
-            Head::InsertTail => Op::InsertTail { rows },
+            OpHead::Delete(lines) => return Ok(Op::Delete { lines }),
+            OpHead::DeleteBlock(line) => return Ok(Op::DeleteBlock { line }),
+            OpHead::Replace(lines) => Op::Replace { lines, rows },
+            OpHead::ReplaceBlock(line) => Op::ReplaceBlock { line, rows },
+            OpHead::InsertBefore(line) => Op::InsertBefore { line, rows },
+            OpHead::InsertAfter(line) => Op::InsertAfter { line, rows },
+            OpHead::InsertAfterBlock(line) => Op::InsertAfterBlock { line, rows },
+            OpHead::InsertHead => Op::InsertHead { rows },
+            OpHead::InsertTail => Op::InsertTail { rows },
         };
         match lacks_rows(&op) {
             false => Ok(op),

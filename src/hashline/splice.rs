@@ -67,10 +67,10 @@ impl RowSplice<'_> {
 pub fn splices(
     text: &Text,
     hunks: &[PlainHunk],
-    mut found: Vec<TextMatch>,
+    found: Vec<TextMatch>,
 ) -> Result<Splices, Overlap> {
     let rows = row_splices(hunks, text.len_lines() as u64);
-    found.sort_by_key(|found| found.start);
+    let found = touching_joined(found)?;
     let ends = Ends::of(text);
     check_found(&rows, &found, ends.eof())?;
     let mut changes: Vec<(u8, Change)> = rows.iter().map(|rows| (0, ends.of_rows(rows))).collect();
@@ -173,16 +173,29 @@ fn add<'a>(
     }
 }
 
-fn check_found(rows: &[RowSplice], found: &[TextMatch], eof: Spot) -> Result<(), Overlap> {
-    for pair in found.windows(2) {
-        let [one, other] = [&pair[0], &pair[1]];
-        if other.start < one.end {
-            return Err(in_written_order(
-                (one.origin, one.lines()),
-                (other.origin, other.lines()),
-            ));
+/// Found texts in order; those that touch are one, for what is left of their lines depends on both.
+fn touching_joined(mut found: Vec<TextMatch>) -> Result<Vec<TextMatch>, Overlap> {
+    found.sort_by_key(|found| found.start);
+    let mut joined: Vec<TextMatch> = Vec::with_capacity(found.len());
+    for found in found {
+        match joined.last_mut() {
+            Some(last) if found.start < last.end => {
+                return Err(in_written_order(
+                    (last.origin, last.lines()),
+                    (found.origin, found.lines()),
+                ));
+            }
+            Some(last) if found.start == last.end => {
+                last.end = found.end;
+                last.new.push_str(&found.new);
+            }
+            _ => joined.push(found),
         }
     }
+    Ok(joined)
+}
+
+fn check_found(rows: &[RowSplice], found: &[TextMatch], eof: Spot) -> Result<(), Overlap> {
     for found in found {
         let lines = found.lines();
         let from = rows.partition_point(|rows| rows.after() < lines.start);
