@@ -14,7 +14,7 @@ pub mod text;
 /// Languages as data, grammars, parsing with a deadline. Never decides what is shown.
 pub mod syntax;
 
-/// Tags and fingerprints of texts. Never identifies a text by its tag.
+/// Tags, patches, line maps, splices. Never identifies a text by its tag.
 pub mod hashline;
 /// Source files with their long parts folded. Never drops a line unnamed.
 pub mod outline;

@@ -69,26 +69,91 @@ impl LineMap {
         }
     }
 
+    /// The map of several replacements at once in a text of `old_total` lines, each as for
+    /// [`LineMap::of_splice`], with all lines numbered in that text; in order and apart.
+    pub fn of_splices(
+        old_total: u64,
+        splices: impl IntoIterator<Item = (u64, u64, u64)>,
+    ) -> LineMap {
+        let mut runs = Vec::new();
+        let (mut old_at, mut new_at) = (0u64, 0u64);
+        for (start, removed, added) in splices {
+            let length = (start - 1).saturating_sub(old_at);
+            push_run(&mut runs, old_at, new_at, length);
+            old_at += length + removed;
+            new_at += length + added;
+        }
+        let length = old_total.saturating_sub(old_at);
+        push_run(&mut runs, old_at, new_at, length);
+        LineMap {
+            runs,
+            new_total: new_at + length,
+        }
+    }
+
     /// The map that a line diff finds; trailing blanks and line ends do not count, as they do not
     /// for tags.
     pub fn of_diff(old: &Text, new: &Text) -> LineMap {
         let (old_lines, new_lines) = (comparable(old), comparable(new));
-        let mut input = InternedInput::default();
-        input.update_before(old_lines.iter().map(String::as_str));
-        input.update_after(new_lines.iter().map(String::as_str));
-        let diff = Diff::compute(Algorithm::Histogram, &input);
-        let mut runs = Vec::new();
-        let (mut old_at, mut new_at) = (0u64, 0u64);
-        for hunk in diff.hunks() {
-            let length = u64::from(hunk.before.start) - old_at;
-            push_run(&mut runs, old_at, new_at, length);
-            old_at = u64::from(hunk.before.end);
-            new_at = u64::from(hunk.after.end);
+        LineMap::of_tokens(&interned(&old_lines, &new_lines))
+    }
+
+    /// The map that a line diff finds of lines that are tokens.
+    pub(super) fn of_tokens(input: &InternedInput<&str>) -> LineMap {
+        let diff = Diff::compute(Algorithm::Histogram, input);
+        let hunks = diff.hunks().map(|hunk| {
+            let (before, after) = (hunk.before, hunk.after);
+            (
+                u64::from(before.start) + 1,
+                u64::from(before.end - before.start),
+                u64::from(after.end - after.start),
+            )
+        });
+        LineMap::of_splices(input.before.len() as u64, hunks)
+    }
+
+    /// The runs of unchanged lines, as first line in the old text, first line in the new one, and
+    /// length.
+    pub(super) fn runs(&self) -> impl Iterator<Item = (u64, u64, u64)> {
+        self.runs.iter().map(|run| (run.old, run.new, run.length))
+    }
+
+    /// Number of lines of the new text.
+    pub fn new_total(&self) -> u64 {
+        self.new_total
+    }
+
+    /// Which run holds an old line.
+    pub(super) fn run_of(&self, line: u64) -> Option<usize> {
+        let at = self.runs.partition_point(|run| run.old_end() <= line);
+        self.runs.get(at).filter(|run| run.old <= line).map(|_| at)
+    }
+
+    /// Where a range is whose lines all stand unchanged and side by side, so with one offset.
+    pub fn carry_span(&self, lines: LineSpan) -> Option<LineSpan> {
+        let mut at = self.run_of(lines.start)?;
+        let first = self.runs[at];
+        while self.runs[at].old_end() <= lines.end {
+            let (run, next) = (self.runs[at], self.runs.get(at + 1)?);
+            if next.old != run.old_end() || next.new != run.new_end() {
+                return None;
+            }
+            at += 1;
         }
-        push_run(&mut runs, old_at, new_at, old.len_lines() as u64 - old_at);
-        LineMap {
-            runs,
-            new_total: new.len_lines() as u64,
+        let start = first.new + (lines.start - first.old);
+        Some(LineSpan {
+            start,
+            end: start + (lines.end - lines.start),
+        })
+    }
+
+    /// Where a range is now, or what stands in its place: the lines around all that became of it.
+    pub fn place(&self, lines: LineSpan) -> LineSpan {
+        let carried = self.carry_all(&[lines]);
+        let all = || carried.kept.iter().chain(&carried.changed);
+        LineSpan {
+            start: all().map(|span| span.start).min().unwrap_or(1),
+            end: all().map(|span| span.end).max().unwrap_or(1),
         }
     }
 
@@ -196,7 +261,15 @@ fn push_run(runs: &mut Vec<Run>, old_at: u64, new_at: u64, length: u64) {
     }
 }
 
-fn comparable(text: &Text) -> Vec<String> {
+pub(super) fn interned<'a>(old: &'a [String], new: &'a [String]) -> InternedInput<&'a str> {
+    let mut input = InternedInput::default();
+    input.update_before(old.iter().map(String::as_str));
+    input.update_after(new.iter().map(String::as_str));
+    input
+}
+
+/// The lines without what does not count for tags.
+pub(super) fn comparable(text: &Text) -> Vec<String> {
     let blank = [' ', '\t', '\r'];
     text.lines_at(0)
         .map(|line| line.trim_end_matches(blank).to_owned())

@@ -4,6 +4,7 @@ mod binary;
 mod body;
 mod compare;
 mod decode;
+mod encode;
 mod lines;
 mod splice;
 mod utf16;
@@ -18,5 +19,6 @@ pub use compare::differs_beyond_normalisation;
 pub use decode::{
     Confidence, Decoded, NotText, decode, encoding_for_editor, encoding_for_label, label,
 };
+pub use encode::{Unmappable, encode};
 pub use lines::Lines;
 pub use splice::{LineSplice, Position, PositionEncoding, Splice, splice};

@@ -1,0 +1,194 @@
+//! Changes applied to a text and to the bytes of its file; no byte outside the changes is ever another afterwards.
+
+use std::ops::Range;
+
+use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE};
+use memchr::memchr_iter;
+
+use super::replace_text::Spot;
+use super::splice::Change;
+use crate::text::{Confidence, LineEnding, Text, Unmappable, encode};
+
+/// Why bytes cannot be changed as their text was: `encoding` on the wire.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum EncodingError {
+    /// The new text has a character that the file's encoding has not.
+    #[error("{0}")]
+    Unmappable(#[from] Unmappable),
+    #[error(
+        "the encoding was guessed as {encoding}, but the file does not read and write back to the same bytes in it. Read the file again with the encoding parameter set to the right one."
+    )]
+    Guess { encoding: &'static str },
+    /// Some bytes around the change would read as other characters than before.
+    #[error(
+        "in {encoding} the text around the change cannot be kept as it is. Read the file again with the encoding parameter if {encoding} is wrong."
+    )]
+    Context { encoding: &'static str },
+}
+
+/// The UTF-8 bytes of the text, as it is held, that a change replaces; line ends as in the file,
+/// since those of a text with CR lines are as long as the held ones.
+pub fn byte_range(text: &Text, change: &Change) -> Range<usize> {
+    byte_of(text, change.start)..byte_of(text, change.end)
+}
+
+fn byte_of(text: &Text, spot: Spot) -> usize {
+    match spot.line < text.len_lines() {
+        true => text.rope().line_to_byte(spot.line) + spot.column,
+        false => text.len_bytes(),
+    }
+}
+
+/// The whole new text, with the line ends of the file. `changes` are in order and apart.
+pub fn new_text(text: &Text, changes: &[Change]) -> String {
+    let grown: usize = changes.iter().map(|change| change.text.len()).sum();
+    let mut new = String::with_capacity(text.len_bytes() + grown);
+    let mut kept_from = 0;
+    for change in changes {
+        let range = byte_range(text, change);
+        push_kept(text, kept_from..range.start, &mut new);
+        new.push_str(&change.text);
+        kept_from = range.end;
+    }
+    push_kept(text, kept_from..text.len_bytes(), &mut new);
+    new
+}
+
+fn push_kept(text: &Text, range: Range<usize>, new: &mut String) {
+    for chunk in text.rope().byte_slice(range).chunks() {
+        match text.line_ending() {
+            LineEnding::Cr => new.push_str(&chunk.replace('\n', "\r")),
+            _ => new.push_str(chunk),
+        }
+    }
+}
+
+/// The bytes of a file and how they were read.
+#[derive(Debug, Clone, Copy)]
+pub struct FileBytes<'a> {
+    /// All of them, with the BOM.
+    pub bytes: &'a [u8],
+    /// What they decode to, without the BOM.
+    pub text: &'a Text,
+    pub encoding: &'static Encoding,
+    /// `Certain` for one that was declared.
+    pub confidence: Confidence,
+    /// Whether they begin with a BOM.
+    pub bom: bool,
+}
+
+/// The new bytes of a file: those outside the changes as they were, the new text encoded. The
+/// result is read back before it is returned.
+pub fn new_bytes(file: &FileBytes, changes: &[Change]) -> Result<Vec<u8>, EncodingError> {
+    let encoding = file.encoding.name();
+    let (bom, body) = file.bytes.split_at(file.bom_bytes());
+    if file.confidence == Confidence::Likely && !file.round_trips(body) {
+        return Err(EncodingError::Guess { encoding });
+    }
+    let context = || EncodingError::Context { encoding };
+    let lines = RawLines::of(file, body).ok_or_else(context)?;
+    let mut new = bom.to_vec();
+    let mut kept_from = 0;
+    for change in changes {
+        let start = lines.byte_of(change.start).ok_or_else(context)?;
+        let end = lines.byte_of(change.end).ok_or_else(context)?;
+        new.extend_from_slice(body.get(kept_from..start).ok_or_else(context)?);
+        new.extend_from_slice(&encode(&change.text, file.encoding)?);
+        kept_from = end;
+    }
+    new.extend_from_slice(body.get(kept_from..).ok_or_else(context)?);
+    // A stateful encoding, or damage next to a change, could make the new bytes read otherwise.
+    let (read_back, _) = file.encoding.decode_without_bom_handling(&new[bom.len()..]);
+    match read_back == new_text(file.text, changes) {
+        true => Ok(new),
+        false => Err(context()),
+    }
+}
+
+impl FileBytes<'_> {
+    fn bom_bytes(&self) -> usize {
+        match (self.bom, self.encoding == UTF_8) {
+            (false, _) => 0,
+            (true, true) => 3,
+            (true, false) => 2,
+        }
+    }
+
+    fn round_trips(&self, body: &[u8]) -> bool {
+        let text = new_text(self.text, &[]);
+        encode(&text, self.encoding).is_ok_and(|bytes| *bytes == *body)
+    }
+}
+
+/// Where the lines of a text begin in the bytes of its file.
+struct RawLines<'a> {
+    body: &'a [u8],
+    starts: Vec<usize>,
+    encoding: &'static Encoding,
+}
+
+impl<'a> RawLines<'a> {
+    /// `None` where the bytes have other lines than the text.
+    fn of(file: &FileBytes, body: &'a [u8]) -> Option<RawLines<'a>> {
+        let end = match file.text.line_ending() {
+            LineEnding::Cr => b'\r',
+            _ => b'\n',
+        };
+        let mut starts = vec![0];
+        // In all other encodings a file may be in, these bytes are part of no other character.
+        if file.encoding == UTF_16LE || file.encoding == UTF_16BE {
+            let unit = match file.encoding == UTF_16LE {
+                true => [end, 0],
+                false => [0, end],
+            };
+            let units = body.chunks_exact(2).enumerate();
+            let ends = units.filter(|(_, found)| **found == unit);
+            starts.extend(ends.map(|(at, _)| at * 2 + 2));
+        } else {
+            starts.extend(memchr_iter(end, body).map(|at| at + 1));
+        }
+        // What follows the last line end is a line only if it is something.
+        starts.pop_if(|start| *start == body.len());
+        (starts.len() == file.text.len_lines()).then_some(RawLines {
+            body,
+            starts,
+            encoding: file.encoding,
+        })
+    }
+
+    fn byte_of(&self, spot: Spot) -> Option<usize> {
+        let Some(&start) = self.starts.get(spot.line) else {
+            return Some(self.body.len());
+        };
+        let end = self.starts.get(spot.line + 1).copied();
+        let line = &self.body[start..end.unwrap_or(self.body.len())];
+        self.column_of(line, spot.column)
+            .map(|column| start + column)
+    }
+
+    /// The byte of a line at which its decoded text has come to `column` bytes.
+    fn column_of(&self, line: &[u8], column: usize) -> Option<usize> {
+        if column == 0 {
+            return Some(0);
+        }
+        if self.encoding == UTF_8
+            && line
+                .get(..column)
+                .is_some_and(|text| str::from_utf8(text).is_ok())
+        {
+            return Some(column);
+        }
+        let mut decoder = self.encoding.new_decoder_without_bom_handling();
+        let mut decoded = 0;
+        for (at, byte) in line.iter().enumerate() {
+            // One byte makes no more than a few characters, damage before it included.
+            let mut out = [0; 64];
+            let (_, _, written, _) = decoder.decode_to_utf8(&[*byte], &mut out, false);
+            decoded += written;
+            if decoded >= column {
+                return (decoded == column).then_some(at + 1);
+            }
+        }
+        None
+    }
+}

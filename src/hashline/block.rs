@@ -1,0 +1,311 @@
+//! Block ops turned into ranges, and ranges that meet refused; nothing here knows a language.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+use super::error::{Overlap, PatchError, Syntax};
+use super::ops::{Batch, Hunk, Op, Origin, Warning, WarningCode};
+use crate::protocol::read::LineSpan;
+
+/// Why no block begins at a line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NoBlock {
+    pub reason: NoBlockReason,
+    /// The smallest block around the line.
+    pub enclosing: Option<LineSpan>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NoBlockReason {
+    Blank,
+    /// The line closes a block that began above.
+    Closing,
+    /// The line is inside a statement or expression that began above.
+    Inside,
+    OneLine,
+    /// The block that begins there holds a syntax error.
+    Broken,
+    /// No grammar for this language, or parsing took too long.
+    NoGrammar,
+}
+
+impl fmt::Display for NoBlock {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(match self.reason {
+            NoBlockReason::Blank => "it is blank.",
+            NoBlockReason::Closing => "it closes a block that begins above.",
+            NoBlockReason::Inside => "it is inside something that begins above.",
+            NoBlockReason::OneLine => {
+                "what begins there is one line. Use the plain form, with the line number alone."
+            }
+            NoBlockReason::Broken => "what begins there has a syntax error. Use a range of lines.",
+            NoBlockReason::NoGrammar => "blocks are not known for this file. Use a range of lines.",
+        })?;
+        match self.enclosing {
+            Some(LineSpan { start, end }) => write!(out, " The block around it is {start}..{end}."),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Where rows go in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    Head,
+    /// 1-indexed.
+    Before(u64),
+    After(u64),
+    Tail,
+}
+
+/// A plain edit: blocks are ranges.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Action {
+    /// Without rows it deletes.
+    Replace {
+        lines: LineSpan,
+        rows: Vec<String>,
+    },
+    Insert {
+        place: Place,
+        rows: Vec<String>,
+    },
+}
+
+/// A plain edit, where it was written, and the line it names where that is none it touches.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlainHunk {
+    pub action: Action,
+    pub origin: Origin,
+    /// The line that a block op names: an anchor too, and all that must have been shown of it.
+    pub block_line: Option<u64>,
+}
+
+impl PlainHunk {
+    /// The lines that a session must have been shown, in numbers of the tagged version; `None`
+    /// for head and tail.
+    pub fn must_be_shown(&self) -> Option<LineSpan> {
+        let one = |line| LineSpan {
+            start: line,
+            end: line,
+        };
+        self.block_line.map(one).or_else(|| self.touched())
+    }
+
+    /// The range that goes, or the line that rows are put next to.
+    pub fn touched(&self) -> Option<LineSpan> {
+        match &self.action {
+            Action::Replace { lines, .. } => Some(*lines),
+            Action::Insert { place, .. } => match *place {
+                Place::Before(line) | Place::After(line) => Some(LineSpan {
+                    start: line,
+                    end: line,
+                }),
+                Place::Head | Place::Tail => None,
+            },
+        }
+    }
+}
+
+/// A text to be found and replaced, and where that was written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TextHunk {
+    pub old: String,
+    pub new: String,
+    pub all: bool,
+    pub origin: Origin,
+}
+
+/// The block of a block op, for `details.files[].blocks`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BlockSpan {
+    pub line: u64,
+    pub lines: LineSpan,
+}
+
+/// A batch whose blocks have their spans and whose ranges do not meet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlainBatch {
+    /// In the order written.
+    pub hunks: Vec<PlainHunk>,
+    pub texts: Vec<TextHunk>,
+    pub blocks: Vec<BlockSpan>,
+    pub warnings: Vec<Warning>,
+}
+
+/// Why a batch cannot be made plain.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum PlainError {
+    #[error(transparent)]
+    Patch(#[from] PatchError),
+    #[error(transparent)]
+    Overlap(#[from] Overlap),
+}
+
+impl Batch {
+    /// Gives every block op its span, by `block_of` on the version that the numbers are of, and
+    /// then refuses ranges that meet. Warnings of the batch come along.
+    pub fn into_plain(
+        self,
+        mut block_of: impl FnMut(u64) -> Result<LineSpan, NoBlock>,
+    ) -> Result<PlainBatch, PlainError> {
+        let mut plain = PlainBatch {
+            hunks: Vec::new(),
+            texts: Vec::new(),
+            blocks: Vec::new(),
+            warnings: self.warnings,
+        };
+        for hunk in self.hunks {
+            let origin = hunk.origin;
+            plain
+                .add(hunk, &mut block_of)
+                .map_err(|(line, why)| PatchError {
+                    what: Syntax::NoBlock { line, why },
+                    origin,
+                    path: Some(self.path.clone()),
+                    tag: self.tag,
+                })?;
+        }
+        plain.settle_ranges()?;
+        Ok(plain)
+    }
+}
+
+impl PlainBatch {
+    fn add(
+        &mut self,
+        hunk: Hunk,
+        block_of: &mut impl FnMut(u64) -> Result<LineSpan, NoBlock>,
+    ) -> Result<(), (u64, NoBlock)> {
+        let mut block = |line: u64| block_of(line).map_err(|why| (line, why));
+        let origin = hunk.origin;
+        let (action, named) = match hunk.op {
+            Op::Replace { lines, rows } => (Action::Replace { lines, rows }, None),
+            Op::Delete { lines } => (delete(lines), None),
+            Op::ReplaceBlock { line, rows } => {
+                let lines = block(line)?;
+                (Action::Replace { lines, rows }, Some((line, lines)))
+            }
+            Op::DeleteBlock { line } => {
+                let lines = block(line)?;
+                (delete(lines), Some((line, lines)))
+            }
+            Op::InsertBefore { line, rows } => (insert(Place::Before(line), rows), None),
+            Op::InsertAfter { line, rows } => (insert(Place::After(line), rows), None),
+            Op::InsertAfterBlock { line, rows } => match block(line) {
+                Ok(lines) => (insert(Place::After(lines.end), rows), Some((line, lines))),
+                Err((_, why)) if why.reason == NoBlockReason::Closing => {
+                    self.warnings.push(after_closing(origin, line));
+                    (insert(Place::After(line), rows), None)
+                }
+                Err(none) => return Err(none),
+            },
+            Op::InsertHead { rows } => (insert(Place::Head, rows), None),
+            Op::InsertTail { rows } => (insert(Place::Tail, rows), None),
+            Op::ReplaceText { old, new, all } => {
+                self.texts.push(TextHunk {
+                    old,
+                    new,
+                    all,
+                    origin,
+                });
+                return Ok(());
+            }
+        };
+        if let Some((line, lines)) = named {
+            self.blocks.push(BlockSpan { line, lines });
+        }
+        self.hunks.push(PlainHunk {
+            action,
+            origin,
+            block_line: named.map(|(line, _)| line),
+        });
+        Ok(())
+    }
+
+    /// Keeps the last of replacements of exactly one range; other ranges must not meet.
+    fn settle_ranges(&mut self) -> Result<(), Overlap> {
+        let mut last: BTreeMap<(u64, u64), usize> = BTreeMap::new();
+        let mut superseded = BTreeSet::new();
+        for (at, hunk) in self.hunks.iter().enumerate() {
+            let Action::Replace { lines, rows } = &hunk.action else {
+                continue;
+            };
+            let Some(earlier) = last.insert((lines.start, lines.end), at) else {
+                continue;
+            };
+            let first = &self.hunks[earlier];
+            if rows.is_empty() || is_deletion(&first.action) {
+                return Err(meeting(first.origin, *lines, hunk.origin, *lines));
+            }
+            self.warnings
+                .push(replaced_twice(first.origin, hunk.origin));
+            superseded.insert(earlier);
+        }
+        let ranges: Vec<(LineSpan, usize)> = last
+            .into_iter()
+            .map(|((start, end), at)| (LineSpan { start, end }, at))
+            .collect();
+        // Ascending by start and pairwise disjoint so far, so only neighbours can meet first.
+        for pair in ranges.windows(2) {
+            let [(one, one_at), (other, other_at)] = [pair[0], pair[1]];
+            if other.start <= one.end {
+                let (one_from, other_from) =
+                    (self.hunks[one_at].origin, self.hunks[other_at].origin);
+                return Err(match one_at < other_at {
+                    true => meeting(one_from, one, other_from, other),
+                    false => meeting(other_from, other, one_from, one),
+                });
+            }
+        }
+        let mut at = 0;
+        self.hunks.retain(|_| {
+            at += 1;
+            !superseded.contains(&(at - 1))
+        });
+        Ok(())
+    }
+}
+
+fn delete(lines: LineSpan) -> Action {
+    Action::Replace {
+        lines,
+        rows: Vec::new(),
+    }
+}
+
+fn insert(place: Place, rows: Vec<String>) -> Action {
+    Action::Insert { place, rows }
+}
+
+fn is_deletion(action: &Action) -> bool {
+    matches!(action, Action::Replace { rows, .. } if rows.is_empty())
+}
+
+fn meeting(
+    first: Origin,
+    first_lines: LineSpan,
+    second: Origin,
+    second_lines: LineSpan,
+) -> Overlap {
+    Overlap {
+        first,
+        first_lines,
+        second,
+        second_lines,
+    }
+}
+
+fn replaced_twice(first: Origin, second: Origin) -> Warning {
+    Warning::new(
+        WarningCode::ReplacedTwice,
+        format!("{first} and {second} replace the same lines; the last one holds."),
+    )
+}
+
+fn after_closing(origin: Origin, line: u64) -> Warning {
+    Warning::new(
+        WarningCode::NotABlock,
+        format!("{origin}: line {line} closes a block; the rows went in right after it."),
+    )
+}

@@ -1,0 +1,179 @@
+//! Why a patch cannot be meant; an error never leaves out what to write instead.
+
+use super::block::NoBlock;
+use super::ops::{Op, Origin};
+use super::patch::header_text;
+use super::tag::Tag;
+use crate::protocol::read::LineSpan;
+
+/// A patch, in text or structure, that cannot be meant: `patchSyntax` on the wire.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{origin}: {what}")]
+pub struct PatchError {
+    pub what: Syntax,
+    /// For `data.patchLine`.
+    pub origin: Origin,
+    /// The path of the section, as written, where it is known.
+    pub path: Option<String>,
+    /// The tag of the section, where it is known.
+    pub tag: Option<Tag>,
+}
+
+impl PatchError {
+    /// The header to use, as far as the patch itself tells.
+    pub fn header(&self) -> Option<String> {
+        let tag = self.tag?;
+        self.path.as_ref().map(|path| header_text(path, Some(tag)))
+    }
+
+    /// What was expected there, for `data.expected`.
+    pub fn expected(&self) -> &'static str {
+        self.what.expected()
+    }
+}
+
+/// The longest excerpt of a patch in a message, in characters.
+const EXCERPT: usize = 60;
+
+/// The start of a patch's line, for messages.
+pub(super) fn excerpt(line: &str) -> String {
+    let line = line.trim();
+    match line.char_indices().nth(EXCERPT) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line.to_owned(),
+    }
+}
+
+/// What is wrong.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Syntax {
+    #[error("the patch has no sections. Begin with a header ¶PATH#TAG, copied from a read.")]
+    Empty,
+    #[error(
+        "'{found}' stands before any header. Begin with ¶PATH#TAG, copied from a read of the file."
+    )]
+    BeforeHeader { found: String },
+    #[error(
+        "the header '{found}' has no tag. Copy the whole header ¶PATH#TAG from a read of the file; head and tail inserts need it too."
+    )]
+    MissingTag { found: String },
+    #[error(
+        "'{found}' is not a header. A header is ¶PATH#TAG with exactly four hex digits and nothing after them, copied from a read."
+    )]
+    BadHeader { found: String },
+    #[error("the section of '{path}' has no edits. Put an op such as 'replace 2..3:' under it.")]
+    NoHunks { path: String },
+    #[error(
+        "'{found}' belongs to another patch format. Use line numbers from a read: 'replace 2..3:', 'delete 4', 'insert after 5:', with rows that start with +."
+    )]
+    ForeignFormat { found: String },
+    #[error(
+        "'{found}' is a number without a verb. Write 'replace {found}:', 'delete {found}' or 'insert after {found}:'."
+    )]
+    BareNumber { found: String },
+    #[error("'{found}' is not an op. {hint}")]
+    NotAnOp { found: String, hint: &'static str },
+    #[error(
+        "the row '{found}' belongs to no op. Put the op that it is the text of, such as 'insert after 2:', above it."
+    )]
+    OrphanRow { found: String },
+    #[error(
+        "'{found}' stands under a deletion, which has no rows. Use 'replace' to put text there."
+    )]
+    RowUnderDelete { found: String },
+    #[error("'{verb}' has no rows. Put its text below it, each line with a + in front.")]
+    NoRows { verb: &'static str },
+    #[error(
+        "all rows start with -. Removed lines are named by number, not repeated: use 'delete N..M', or 'replace N..M:' with the new lines, each with a + in front."
+    )]
+    OnlyMinusRows,
+    #[error(
+        "'{found}' has no + in front, but other rows of this op have. Every line of text needs one; a blank line is + alone."
+    )]
+    MixedRows { found: String },
+    #[error(
+        "'{found}' has blanks before its +. Put the + at the very start of each line of text, and the indentation after it."
+    )]
+    IndentedPlus { found: String },
+    #[error(
+        "'{found}' may be a removed line or text. Leave removed lines out, and put a + in front of every line of text."
+    )]
+    PerhapsRemoved { found: String },
+    #[error(
+        "the range {start}..{end} ends before it begins. The second number is a line, not a count: 3 lines from {start} are {start}..{}; a whole block that begins there is 'replace block {start}:'.",
+        start + 2
+    )]
+    Reversed { start: u64, end: u64 },
+    #[error("{found} is no line number: lines are numbered from 1 up to at most 2147483648.")]
+    BadNumber { found: String },
+    #[error(
+        "line {line} does not exist ({total} lines). Read the file again if you expected more; to add at the end use 'insert tail:'."
+    )]
+    NoSuchLine { line: u64, total: u64 },
+    #[error("no block to take at line {line}: {why}")]
+    NoBlock { line: u64, why: NoBlock },
+    #[error(
+        "a tag is needed where an op names lines, or the head or the tail. Read the file first."
+    )]
+    TagNeeded,
+    #[error("'{found}' is no tag. A tag is the four hex digits after # in the header of a read.")]
+    BadTag { found: String },
+}
+
+impl Syntax {
+    fn expected(&self) -> &'static str {
+        match self {
+            Syntax::Empty
+            | Syntax::BeforeHeader { .. }
+            | Syntax::MissingTag { .. }
+            | Syntax::BadHeader { .. } => "¶PATH#TAG",
+            Syntax::TagNeeded | Syntax::BadTag { .. } => "four hex digits",
+            Syntax::NoHunks { .. }
+            | Syntax::ForeignFormat { .. }
+            | Syntax::BareNumber { .. }
+            | Syntax::NotAnOp { .. }
+            | Syntax::OrphanRow { .. } => OPS,
+            Syntax::RowUnderDelete { .. } => "no rows",
+            Syntax::NoRows { .. }
+            | Syntax::OnlyMinusRows
+            | Syntax::MixedRows { .. }
+            | Syntax::IndentedPlus { .. }
+            | Syntax::PerhapsRemoved { .. } => "+TEXT",
+            Syntax::Reversed { .. } => "N..M with N <= M",
+            Syntax::BadNumber { .. } | Syntax::NoSuchLine { .. } => "a line that exists",
+            Syntax::NoBlock { .. } => "the first line of a block of several lines",
+        }
+    }
+}
+
+const OPS: &str = "replace N..M: | replace block N: | delete N..M | delete block N | insert before N: | insert after N: | insert after block N: | insert head: | insert tail:";
+
+/// Two edits of one document that meet: `overlap` on the wire.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "The edits of {first} (lines {}..{}) and {second} (lines {}..{}) meet. Join them into one, or make their ranges disjoint.",
+    first_lines.start, first_lines.end, second_lines.start, second_lines.end
+)]
+pub struct Overlap {
+    /// The one written first.
+    pub first: Origin,
+    pub first_lines: LineSpan,
+    pub second: Origin,
+    pub second_lines: LineSpan,
+}
+
+/// The verb of an op, as patch text writes it.
+pub(super) fn verb(op: &Op) -> &'static str {
+    match op {
+        Op::Replace { .. } => "replace",
+        Op::Delete { .. } => "delete",
+        Op::ReplaceBlock { .. } => "replace block",
+        Op::DeleteBlock { .. } => "delete block",
+        Op::InsertBefore { .. } => "insert before",
+        Op::InsertAfter { .. } => "insert after",
+        Op::InsertAfterBlock { .. } => "insert after block",
+        Op::InsertHead { .. } => "insert head",
+        Op::InsertTail { .. } => "insert tail",
+        Op::ReplaceText { .. } => "replace_text",
+    }
+}

@@ -1,0 +1,216 @@
+//! One line that names an op, read leniently; nothing here guesses a number.
+
+use super::error::{Syntax, excerpt};
+use crate::protocol::read::LineSpan;
+
+/// What an op line says; its rows, if it takes any, stand below it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum OpHead {
+    Replace(LineSpan),
+    Delete(LineSpan),
+    ReplaceBlock(u64),
+    DeleteBlock(u64),
+    InsertBefore(u64),
+    InsertAfter(u64),
+    InsertAfterBlock(u64),
+    InsertHead,
+    InsertTail,
+}
+
+impl OpHead {
+    pub fn is_deletion(self) -> bool {
+        matches!(self, OpHead::Delete(_) | OpHead::DeleteBlock(_))
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct OpLine {
+    pub head: OpHead,
+    pub colon: bool,
+    /// A separator stood after the only number.
+    pub dangling: bool,
+}
+
+/// Lines above this are refused as numbers.
+const MAX_LINE: u64 = 1 << 31;
+
+/// Blanks, and what models write between two numbers.
+fn is_separator(c: char) -> bool {
+    matches!(c, '.' | '=' | '-' | '–' | '—' | '…' | ',') || c.is_whitespace()
+}
+
+/// An op line; an error for one that begins like an op and cannot be one; `None` for other lines.
+pub(super) fn parse_op(line: &str) -> Option<Result<OpLine, Syntax>> {
+    let mut cursor = Cursor { rest: line.trim() };
+    let verb = cursor.word()?;
+    let (make, one_line): (fn(LineSpan) -> OpHead, bool) = match verb.as_str() {
+        "replace" => match cursor.keyword("block") {
+            true => (|lines| OpHead::ReplaceBlock(lines.start), true),
+            false => (OpHead::Replace, false),
+        },
+        "delete" => match cursor.keyword("block") {
+            true => (|lines| OpHead::DeleteBlock(lines.start), true),
+            false => (OpHead::Delete, false),
+        },
+        "insert" => match cursor.word()?.as_str() {
+            "head" => return cursor.end(OpHead::InsertHead),
+            "tail" => return cursor.end(OpHead::InsertTail),
+            "before" => (|lines| OpHead::InsertBefore(lines.start), true),
+            "after" => match cursor.keyword("block") {
+                true => (|lines| OpHead::InsertAfterBlock(lines.start), true),
+                false => (|lines| OpHead::InsertAfter(lines.start), true),
+            },
+            _ => return None,
+        },
+        _ => return None,
+    };
+    if !cursor.rest.starts_with(|c: char| c.is_ascii_digit()) {
+        return None;
+    }
+    Some(cursor.numbers(make, one_line, line))
+}
+
+/// Whether a line is only numbers, as an op without its verb.
+pub(super) fn is_bare_number(line: &str) -> bool {
+    let line = line.trim().trim_end_matches(':');
+    line.starts_with(|c: char| c.is_ascii_digit())
+        && line.chars().all(|c| c.is_ascii_digit() || is_separator(c))
+}
+
+/// Whether a line begins with a verb of an op.
+pub(super) fn begins_with_verb(line: &str) -> bool {
+    let mut cursor = Cursor { rest: line.trim() };
+    cursor
+        .word()
+        .is_some_and(|word| matches!(word.as_str(), "replace" | "delete" | "insert"))
+}
+
+struct Cursor<'a> {
+    rest: &'a str,
+}
+
+impl Cursor<'_> {
+    /// The next run of letters in lower case, with the blanks after it; `None` where other
+    /// characters follow at once.
+    fn word(&mut self) -> Option<String> {
+        let end = self
+            .rest
+            .find(|c: char| !c.is_ascii_alphabetic())
+            .unwrap_or(self.rest.len());
+        let (word, rest) = self.rest.split_at(end);
+        let ends_here = rest.is_empty() || rest.starts_with([' ', '\t', ':']);
+        if word.is_empty() || !ends_here {
+            return None;
+        }
+        self.rest = rest.trim_start();
+        Some(word.to_ascii_lowercase())
+    }
+
+    /// Takes this very word, if it is next.
+    fn keyword(&mut self, wanted: &str) -> bool {
+        let before = self.rest;
+        if self.word().as_deref() == Some(wanted) {
+            return true;
+        }
+        self.rest = before;
+        false
+    }
+
+    /// The end of a line without numbers; `None` where words follow.
+    fn end(self, head: OpHead) -> Option<Result<OpLine, Syntax>> {
+        let after = self.rest.trim_start_matches(is_separator);
+        let colon = after.starts_with(':');
+        let text = after.trim_start_matches(':').trim();
+        if text.is_empty() {
+            return Some(Ok(OpLine {
+                head,
+                colon,
+                dangling: false,
+            }));
+        }
+        colon.then(|| Err(text_beside(self.rest)))
+    }
+
+    fn numbers(
+        mut self,
+        make: fn(LineSpan) -> OpHead,
+        one_line: bool,
+        line: &str,
+    ) -> Result<OpLine, Syntax> {
+        let start = self.number()?;
+        let separated = self.separators();
+        let second = match self.rest.starts_with(|c: char| c.is_ascii_digit()) {
+            true => Some(self.number()?),
+            false => None,
+        };
+        self.separators();
+        let colon = self.rest.starts_with(':');
+        let text = self.rest.trim_start_matches(':').trim();
+        if !text.is_empty() {
+            return Err(text_beside(line));
+        }
+        if one_line && second.is_some() {
+            return Err(Syntax::NotAnOp {
+                found: excerpt(line),
+                hint: "This op takes one line number; only 'replace' and 'delete' take a range.",
+            });
+        }
+        let end = second.unwrap_or(start);
+        if end < start {
+            return Err(Syntax::Reversed { start, end });
+        }
+        Ok(OpLine {
+            head: make(LineSpan { start, end }),
+            colon,
+            dangling: separated && second.is_none(),
+        })
+    }
+
+    /// Skips separators; whether there was more than blanks.
+    fn separators(&mut self) -> bool {
+        let rest = self.rest.trim_start_matches(is_separator);
+        let skipped = &self.rest[..self.rest.len() - rest.len()];
+        self.rest = rest;
+        !skipped.trim().is_empty()
+    }
+
+    fn number(&mut self) -> Result<u64, Syntax> {
+        let end = self
+            .rest
+            .find(|c: char| !c.is_ascii_digit())
+            .unwrap_or(self.rest.len());
+        let (digits, rest) = self.rest.split_at(end);
+        self.rest = rest;
+        line_number(digits)
+    }
+}
+
+/// A line number in digits.
+fn line_number(digits: &str) -> Result<u64, Syntax> {
+    match digits.parse::<u64>() {
+        Ok(line) if (1..=MAX_LINE).contains(&line) => Ok(line),
+        _ => Err(Syntax::BadNumber {
+            found: excerpt(digits),
+        }),
+    }
+}
+
+/// Checks a range of numbers that came as numbers.
+pub(super) fn checked_range(start: u64, end: u64) -> Result<LineSpan, Syntax> {
+    if let Some(&line) = [start, end].iter().find(|line| **line > MAX_LINE) {
+        return Err(Syntax::BadNumber {
+            found: line.to_string(),
+        });
+    }
+    match end < start {
+        true => Err(Syntax::Reversed { start, end }),
+        false => Ok(LineSpan { start, end }),
+    }
+}
+
+fn text_beside(line: &str) -> Syntax {
+    Syntax::NotAnOp {
+        found: excerpt(line),
+        hint: "After the line numbers comes only a colon; text goes on the lines below, each with a + in front.",
+    }
+}

@@ -1,0 +1,388 @@
+//! Edits in live line numbers put in order and turned into changes of characters; nothing outside the addressed lines is ever part of a change.
+
+use std::collections::BTreeMap;
+
+use super::block::{Action, Place, PlainHunk};
+use super::error::Overlap;
+use super::ops::Origin;
+use super::replace_text::{Spot, TextMatch};
+use crate::protocol::read::LineSpan;
+use crate::text::{LineEnding, Text};
+
+/// A range of characters and the text that takes its place, line ends included.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Change {
+    pub start: Spot,
+    pub end: Spot,
+    pub text: String,
+}
+
+/// `removed` lines from `start` on (1-indexed) give way to `added` ones.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Region {
+    pub start: u64,
+    pub removed: u64,
+    pub added: u64,
+}
+
+/// All that happens to a text: in order and apart.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Splices {
+    pub changes: Vec<Change>,
+    pub regions: Vec<Region>,
+    /// Some new line has a carriage return inside, which in a text with CR lines would end it.
+    pub holds_cr: bool,
+}
+
+/// Rows that take the place of lines, without kept lines between.
+struct RowSplice<'a> {
+    start: u64,
+    removed: u64,
+    rows: Vec<Row<'a>>,
+    origin: Origin,
+}
+
+struct Row<'a> {
+    text: &'a str,
+    /// The line whose end it takes.
+    end_of: u64,
+}
+
+impl RowSplice<'_> {
+    /// One past the last removed line.
+    fn after(&self) -> u64 {
+        self.start + self.removed
+    }
+
+    fn lines(&self) -> LineSpan {
+        LineSpan {
+            start: self.start,
+            end: self.after().saturating_sub(1).max(self.start),
+        }
+    }
+}
+
+/// Puts hunks and found texts in order. The hunks are of one [`PlainBatch`](super::PlainBatch) and
+/// name lines that exist, so their ranges do not meet; a found text may meet anything.
+pub fn splices(
+    text: &Text,
+    hunks: &[PlainHunk],
+    found: Vec<TextMatch>,
+) -> Result<Splices, Overlap> {
+    let rows = row_splices(hunks, text.len_lines() as u64);
+    let found = touching_joined(found)?;
+    let ends = Ends::of(text);
+    check_found(&rows, &found, ends.eof())?;
+    let mut changes: Vec<(u8, Change)> = rows.iter().map(|rows| (0, ends.of_rows(rows))).collect();
+    changes.extend(found.iter().map(|found| (1, ends.of_match(found))));
+    // Rows that go in where a text begins stand before it; those after it begin later.
+    changes.sort_by_key(|(kind, change)| (change.start, *kind));
+    let mut joined: Vec<Change> = Vec::new();
+    for (_, change) in changes {
+        match joined.last_mut() {
+            Some(last) if last.end == change.start => {
+                last.end = change.end;
+                last.text.push_str(&change.text);
+            }
+            _ => joined.push(change),
+        }
+    }
+    Ok(Splices {
+        changes: joined,
+        regions: regions(&rows, &found),
+        holds_cr: rows
+            .iter()
+            .flat_map(|splice| &splice.rows)
+            .map(|row| row.text)
+            .chain(found.iter().map(|found| found.new.as_str()))
+            .any(|text| text.contains('\r')),
+    })
+}
+
+/// What happens at one line of the original.
+#[derive(Default)]
+struct Slot<'a> {
+    before: Vec<&'a PlainHunk>,
+    replaced: Option<&'a PlainHunk>,
+    after: Vec<&'a PlainHunk>,
+}
+
+/// The order at one line: rows before it, rows for the range that begins there, rows after it; the
+/// head is after line 0, the tail before the line past the end.
+fn row_splices(hunks: &[PlainHunk], total: u64) -> Vec<RowSplice<'_>> {
+    let mut slots: BTreeMap<u64, Slot> = BTreeMap::new();
+    for hunk in hunks {
+        match &hunk.action {
+            Action::Replace { lines, .. } => {
+                slots.entry(lines.start).or_default().replaced = Some(hunk);
+            }
+            Action::Insert { place, .. } => match *place {
+                Place::Head => slots.entry(0).or_default().after.push(hunk),
+                Place::Before(line) => slots.entry(line).or_default().before.push(hunk),
+                Place::After(line) => slots.entry(line).or_default().after.push(hunk),
+                Place::Tail => slots.entry(total + 1).or_default().before.push(hunk),
+            },
+        }
+    }
+    let mut splices = Vec::new();
+    for (line, slot) in slots {
+        // The head takes the end of line 1, the tail that of the last line.
+        let anchor = line.clamp(1, total.max(1));
+        for hunk in slot.before {
+            add(&mut splices, line, 0, anchor, hunk);
+        }
+        if let Some(hunk) = slot.replaced
+            && let Action::Replace { lines, .. } = &hunk.action
+        {
+            add(&mut splices, line, lines.end - lines.start + 1, line, hunk);
+        }
+        for hunk in slot.after {
+            add(&mut splices, line + 1, 0, anchor, hunk);
+        }
+    }
+    splices
+}
+
+/// Adds what one hunk does before line `at`, to the last splice where no kept line is between.
+fn add<'a>(
+    splices: &mut Vec<RowSplice<'a>>,
+    at: u64,
+    removed: u64,
+    anchor: u64,
+    hunk: &'a PlainHunk,
+) {
+    let (Action::Replace { rows, .. } | Action::Insert { rows, .. }) = &hunk.action;
+    let last_removed = anchor + removed.saturating_sub(1);
+    let step = u64::from(removed > 0);
+    let rows = rows.iter().enumerate().map(|(k, text)| Row {
+        text,
+        end_of: (anchor + k as u64 * step).min(last_removed),
+    });
+    match splices.last_mut() {
+        Some(last) if at <= last.after() => {
+            // An insert inside a range that is gone keeps its place after the range's rows.
+            last.removed = last.removed.max(at + removed - last.start);
+            last.rows.extend(rows);
+        }
+        _ => splices.push(RowSplice {
+            start: at,
+            removed,
+            rows: rows.collect(),
+            origin: hunk.origin,
+        }),
+    }
+}
+
+/// Found texts in order; those that touch are one, for what is left of their lines depends on both.
+fn touching_joined(mut found: Vec<TextMatch>) -> Result<Vec<TextMatch>, Overlap> {
+    found.sort_by_key(|found| found.start);
+    let mut joined: Vec<TextMatch> = Vec::with_capacity(found.len());
+    for found in found {
+        match joined.last_mut() {
+            Some(last) if found.start < last.end => {
+                return Err(in_written_order(
+                    (last.origin, last.lines()),
+                    (found.origin, found.lines()),
+                ));
+            }
+            Some(last) if found.start == last.end => {
+                last.end = found.end;
+                last.new.push_str(&found.new);
+            }
+            _ => joined.push(found),
+        }
+    }
+    Ok(joined)
+}
+
+fn check_found(rows: &[RowSplice], found: &[TextMatch], eof: Spot) -> Result<(), Overlap> {
+    for found in found {
+        let lines = found.lines();
+        let from = rows.partition_point(|rows| rows.after() < lines.start);
+        // A new end for a last line that has none, and rows after it, which need one of their own.
+        let ends_last = eof.column > 0 && found.end == eof && found.new.ends_with('\n');
+        let until = lines.end + u64::from(ends_last);
+        let meets = |rows: &&RowSplice| match rows.removed {
+            // Rows go in before their line: at a found text's first line they stand clear of it.
+            0 => lines.start < rows.start && rows.start <= until,
+            _ => rows.start <= lines.end && lines.start < rows.after(),
+        };
+        let close = rows[from..].iter().take_while(|rows| rows.start <= until);
+        if let Some(rows) = close.into_iter().find(meets) {
+            return Err(in_written_order(
+                (rows.origin, rows.lines()),
+                (found.origin, lines),
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn in_written_order(one: (Origin, LineSpan), other: (Origin, LineSpan)) -> Overlap {
+    let (first, second) = match one.0 <= other.0 {
+        true => (one, other),
+        false => (other, one),
+    };
+    Overlap {
+        first: first.0,
+        first_lines: first.1,
+        second: second.0,
+        second_lines: second.1,
+    }
+}
+
+fn regions(rows: &[RowSplice], found: &[TextMatch]) -> Vec<Region> {
+    let of_rows = |rows: &RowSplice| Region {
+        start: rows.start,
+        removed: rows.removed,
+        added: rows.rows.len() as u64,
+    };
+    let of_match = |found: &TextMatch| {
+        let LineSpan { start, end } = found.lines();
+        let removed = end - start + 1;
+        let newlines = found.new.bytes().filter(|byte| *byte == b'\n').count();
+        let gone = found.end.line - found.start.line;
+        Region {
+            start,
+            removed,
+            // The lines it touched hold at least the line ends that go.
+            added: (removed + newlines as u64).saturating_sub(gone as u64),
+        }
+    };
+    let mut all: Vec<Region> = rows.iter().map(of_rows).collect();
+    all.extend(found.iter().map(of_match));
+    all.sort_by_key(|region| (region.start, region.removed));
+    let mut joined: Vec<Region> = Vec::new();
+    for region in all {
+        match joined.last_mut() {
+            Some(last) if region.start <= last.start + last.removed => {
+                // Two texts found on one line share it.
+                let shared = (last.start + last.removed).saturating_sub(region.start);
+                last.removed += region.removed.saturating_sub(shared);
+                last.added = (last.added + region.added).saturating_sub(shared);
+            }
+            _ => joined.push(region),
+        }
+    }
+    joined
+}
+
+/// The line ends of a text, and what a new line takes.
+struct Ends<'a> {
+    text: &'a Text,
+    total: u64,
+    /// That of the last ended line, LF where none is.
+    default: &'static str,
+}
+
+impl<'a> Ends<'a> {
+    fn of(text: &'a Text) -> Ends<'a> {
+        let total = text.len_lines() as u64;
+        let mut ends = Ends {
+            text,
+            total,
+            default: "\n",
+        };
+        let last_ended = match text.ends_with_newline() {
+            true => total,
+            false => total.saturating_sub(1),
+        };
+        if last_ended > 0
+            && let Some(end) = ends.end(last_ended)
+        {
+            ends.default = end;
+        }
+        ends
+    }
+
+    /// The end of a line (1-indexed); `None` for a last line without one. On an empty text LF.
+    fn end(&self, line: u64) -> Option<&'static str> {
+        if self.total == 0 {
+            return Some("\n");
+        }
+        let index0 = (line - 1) as usize;
+        let bytes = match self.text.line_ending() {
+            LineEnding::Mixed => self.text.raw_line_bytes(index0) - self.text.line_bytes(index0),
+            _ if line == self.total && !self.text.ends_with_newline() => 0,
+            LineEnding::Crlf => 2,
+            LineEnding::Lf | LineEnding::Cr => 1,
+            LineEnding::None => 0,
+        };
+        match (bytes, self.text.line_ending()) {
+            (0, _) => None,
+            (1, LineEnding::Cr) => Some("\r"),
+            (1, _) => Some("\n"),
+            _ => Some("\r\n"),
+        }
+    }
+
+    /// Where the text ends.
+    fn eof(&self) -> Spot {
+        match self.total > 0 && !self.text.ends_with_newline() {
+            true => {
+                let line = self.text.len_lines() - 1;
+                Spot {
+                    line,
+                    column: self.text.line_bytes(line),
+                }
+            }
+            false => Spot {
+                line: self.text.len_lines(),
+                column: 0,
+            },
+        }
+    }
+
+    /// The beginning of a line (1-indexed), or the end of the text.
+    fn spot(&self, line: u64) -> Spot {
+        match line > self.total {
+            true => self.eof(),
+            false => Spot {
+                line: (line - 1) as usize,
+                column: 0,
+            },
+        }
+    }
+
+    fn of_rows(&self, splice: &RowSplice) -> Change {
+        let (start, end) = (self.spot(splice.start), self.spot(splice.after()));
+        let mut text = String::new();
+        if start.column > 0 {
+            // Right after a last line without an end, which stays.
+            text.push_str(self.default);
+        }
+        let to_the_end = splice.after() > self.total;
+        let last = splice.rows.len().saturating_sub(1);
+        for (at, row) in splice.rows.iter().enumerate() {
+            text.push_str(row.text);
+            text.push_str(match self.end(row.end_of) {
+                Some(end) => end,
+                None if to_the_end && at == last => "",
+                None => self.default,
+            });
+        }
+        Change { start, end, text }
+    }
+
+    /// The new text's newlines take the ends of those that go, further ones that of the last.
+    fn of_match(&self, found: &TextMatch) -> Change {
+        let gone = found.end.line - found.start.line;
+        let mut text = String::with_capacity(found.new.len());
+        for (at, piece) in found.new.split('\n').enumerate() {
+            if at > 0 {
+                let line = found.start.line + (at - 1).min(gone.saturating_sub(1));
+                let end = match line < self.text.len_lines() {
+                    true => self.end(line as u64 + 1),
+                    false => None,
+                };
+                text.push_str(end.unwrap_or(self.default));
+            }
+            text.push_str(piece);
+        }
+        Change {
+            start: found.start,
+            end: found.end,
+            text,
+        }
+    }
+}

@@ -1,0 +1,257 @@
+//! The structured twin of patch text, read into the same sections; a wrong parameter is never guessed.
+
+use serde_json::Value;
+
+use super::error::{PatchError, Syntax, excerpt};
+use super::op_line::checked_range;
+use super::ops::{Hunk, Op, Origin, Section, Warning, WarningCode};
+use super::patch::lacks_rows;
+use super::tag::Tag;
+use crate::protocol::Refusal;
+use crate::protocol::params::Fields;
+use crate::protocol::read::LineSpan;
+
+/// The ops by their names on the wire.
+pub const OPS: &[&str] = &[
+    "replace",
+    "delete",
+    "insert_before",
+    "insert_after",
+    "insert_after_block",
+    "replace_block",
+    "delete_block",
+    "insert_head",
+    "insert_tail",
+    "replace_text",
+];
+
+/// Why `files` cannot be meant.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum StructuredError {
+    /// A parameter is missing, unknown or of the wrong type.
+    #[error(transparent)]
+    Params(#[from] Refusal),
+    #[error(transparent)]
+    Patch(#[from] PatchError),
+}
+
+/// Reads the parameter `files` of `agent/edit`: one section for each file.
+pub fn parse_files(files: &[Value]) -> Result<Vec<Section>, StructuredError> {
+    if files.is_empty() {
+        let message = "'files' is empty; it must name at least one file.";
+        return Err(Refusal::bad_params("files", message).into());
+    }
+    files
+        .iter()
+        .enumerate()
+        .map(|(at, file)| parse_file(at, file))
+        .collect()
+}
+
+fn parse_file(at: usize, file: &Value) -> Result<Section, StructuredError> {
+    let name = format!("files[{at}]");
+    let fields = Fields::of(file, &name)?;
+    let path = fields.required_string("path")?.to_owned();
+    let edits = fields.list("edits")?.unwrap_or_default();
+    if edits.is_empty() {
+        let message = format!("'{name}.edits' must be a list of at least one edit.");
+        return Err(Refusal::bad_params(format!("{name}.edits"), message).into());
+    }
+    let error = |what, origin, tag| PatchError {
+        what,
+        origin,
+        path: Some(path.clone()),
+        tag,
+    };
+    let tag = match fields.string("tag")? {
+        Some(written) => match parse_tag(written) {
+            Some(tag) => Some(tag),
+            None => {
+                let found = excerpt(written);
+                return Err(error(Syntax::BadTag { found }, Origin::File(at), None).into());
+            }
+        },
+        None => None,
+    };
+    let mut warnings = Vec::new();
+    let mut hunks = Vec::with_capacity(edits.len());
+    for (edit_at, edit) in edits.iter().enumerate() {
+        let origin = Origin::Edit {
+            file: at,
+            edit: edit_at,
+        };
+        let name = origin.to_string();
+        let fields = Fields::of(edit, &name)?;
+        let op = parse_edit(&fields, &name, origin, &mut warnings)?
+            .map_err(|what| error(what, origin, tag))?;
+        if tag.is_none() && !matches!(op, Op::ReplaceText { .. }) {
+            return Err(error(Syntax::TagNeeded, origin, None).into());
+        }
+        hunks.push(Hunk { op, origin });
+    }
+    Ok(Section {
+        path,
+        tag,
+        origin: Origin::File(at),
+        hunks,
+        warnings,
+    })
+}
+
+/// A tag alone, or at the end of a header that was copied whole.
+fn parse_tag(written: &str) -> Option<Tag> {
+    let written = written.trim();
+    let tag = written.rsplit_once('#').map_or(written, |(_, tag)| tag);
+    tag.parse().ok()
+}
+
+fn parse_edit(
+    fields: &Fields,
+    name: &str,
+    origin: Origin,
+    warnings: &mut Vec<Warning>,
+) -> Result<Result<Op, Syntax>, Refusal> {
+    let op = fields.required_string("op")?;
+    let op = op.trim().to_ascii_lowercase();
+    let made = match op.as_str() {
+        "replace" => {
+            let lines = range(fields, name)?;
+            let rows = rows(fields, name)?;
+            lines.map(|lines| replace(lines, rows, origin, warnings))
+        }
+        "delete" => range(fields, name)?.map(|lines| Op::Delete { lines }),
+        "replace_block" => {
+            let rows = rows(fields, name)?;
+            line(fields, name)?.map(|line| Op::ReplaceBlock { line, rows })
+        }
+        "delete_block" => line(fields, name)?.map(|line| Op::DeleteBlock { line }),
+        "insert_before" => {
+            let rows = rows(fields, name)?;
+            line(fields, name)?.map(|line| Op::InsertBefore { line, rows })
+        }
+        "insert_after" => {
+            let rows = rows(fields, name)?;
+            line(fields, name)?.map(|line| Op::InsertAfter { line, rows })
+        }
+        "insert_after_block" => {
+            let rows = rows(fields, name)?;
+            line(fields, name)?.map(|line| Op::InsertAfterBlock { line, rows })
+        }
+        "insert_head" => Ok(Op::InsertHead {
+            rows: rows(fields, name)?,
+        }),
+        "insert_tail" => Ok(Op::InsertTail {
+            rows: rows(fields, name)?,
+        }),
+        "replace_text" => Ok(replace_text(fields, name)?),
+        other => return Err(unknown_op(other, name)),
+    };
+    Ok(made.and_then(|op| match lacks_rows(&op) {
+        true => Err(Syntax::NoRows {
+            verb: super::error::verb(&op),
+        }),
+        false => Ok(op),
+    }))
+}
+
+fn replace(lines: LineSpan, rows: Vec<String>, origin: Origin, warnings: &mut Vec<Warning>) -> Op {
+    let mut warn = |code, message: &str| {
+        warnings.push(Warning::new(code, format!("{origin}: {message}")));
+    };
+    if rows.is_empty() {
+        warn(
+            WarningCode::DeletesLines,
+            "'replace' without rows was taken as 'delete'.",
+        );
+        return Op::Delete { lines };
+    }
+    if rows == [""] {
+        warn(
+            WarningCode::EmptyText,
+            "an empty text is one blank line; use 'delete' to remove lines.",
+        );
+    }
+    Op::Replace { lines, rows }
+}
+
+fn replace_text(fields: &Fields, name: &str) -> Result<Op, Refusal> {
+    let old = fields.required_string("old")?;
+    if old.is_empty() {
+        let message = format!("'{name}.old' is empty; it must be text that the file has.");
+        return Err(Refusal::bad_params(format!("{name}.old"), message));
+    }
+    let all = match fields.get("all") {
+        None | Some(Value::Bool(false)) => false,
+        Some(Value::Bool(true)) => true,
+        Some(_) => {
+            let message = format!("'{name}.all' must be true or false.");
+            return Err(Refusal::bad_params(format!("{name}.all"), message));
+        }
+    };
+    Ok(Op::ReplaceText {
+        old: old.replace("\r\n", "\n"),
+        new: fields.required_string("new")?.replace("\r\n", "\n"),
+        all,
+    })
+}
+
+fn required_count(fields: &Fields, name: &str, key: &str) -> Result<u64, Refusal> {
+    fields.count(key)?.ok_or_else(|| {
+        let message = format!("'{name}.{key}' is missing; it must be a line number from 1 up.");
+        Refusal::bad_params(format!("{name}.{key}"), message)
+    })
+}
+
+fn range(fields: &Fields, name: &str) -> Result<Result<LineSpan, Syntax>, Refusal> {
+    let start = required_count(fields, name, "start")?;
+    let end = fields.count("end")?.unwrap_or(start);
+    Ok(checked_range(start, end))
+}
+
+fn line(fields: &Fields, name: &str) -> Result<Result<u64, Syntax>, Refusal> {
+    let line = required_count(fields, name, "line")?;
+    Ok(checked_range(line, line).map(|lines| lines.start))
+}
+
+/// The rows of `text`: a string is split into lines, a list is one row or more for each item.
+fn rows(fields: &Fields, name: &str) -> Result<Vec<String>, Refusal> {
+    let wrong = || {
+        let message = format!("'{name}.text' must be a string or a list of strings.");
+        Refusal::bad_params(format!("{name}.text"), message)
+    };
+    match fields.get("text") {
+        Some(Value::String(text)) => Ok(rows_of(text).collect()),
+        Some(Value::Array(items)) => {
+            let mut rows = Vec::with_capacity(items.len());
+            for item in items {
+                rows.extend(rows_of(item.as_str().ok_or_else(wrong)?));
+            }
+            Ok(rows)
+        }
+        _ => Err(wrong()),
+    }
+}
+
+/// One final newline more or less makes no difference: both `""` and `"\n"` are one blank line.
+fn rows_of(text: &str) -> impl Iterator<Item = String> {
+    let text = text.strip_suffix('\n').unwrap_or(text);
+    text.split('\n')
+        .map(|row| row.trim_end_matches('\r').to_owned())
+}
+
+fn unknown_op(op: &str, name: &str) -> Refusal {
+    let nearest = OPS
+        .iter()
+        .max_by(|one, other| {
+            let score = |known: &str| strsim::jaro_winkler(op, known);
+            score(one).total_cmp(&score(other))
+        })
+        .copied()
+        .unwrap_or_default();
+    let message = format!(
+        "'{name}.op' is '{}', which is no op; did you mean '{nearest}'? Ops are {}.",
+        excerpt(op),
+        OPS.join(", ")
+    );
+    Refusal::bad_params(format!("{name}.op"), message)
+}
