@@ -70,7 +70,7 @@ fn undelimited(source: &Source, start: usize, end: usize, rest: bool) -> Option<
     let before = &source.text()[source.line_start(first)..start];
     if rest || !before.trim().is_empty() {
         first += 1;
-        if is_end_of(source.line(head_line), source.line(last)) {
+        if last >= first && is_end_of(source.line(head_line), source.line(last)) {
             last -= 1;
         }
     }

@@ -56,7 +56,7 @@ fn outline_of(path: &Path) -> (Text, &'static Language, Option<Outline>) {
 }
 
 /// All samples with the name of the folder they are in.
-fn samples() -> Vec<(String, PathBuf)> {
+pub(super) fn samples() -> Vec<(String, PathBuf)> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder()).expect("fixtures/outline") {
         let entry = entry.expect("an entry");

@@ -94,10 +94,7 @@ fn outline_with(
     }
     let parsed = syntax::parse(text, language, work)?;
     let walk = Walk::new(&parsed.source, language.captures(), rules, work);
-    let mut folded = Vec::new();
-    for piece in &parsed.pieces {
-        folded.extend(walk.piece(piece)?);
-    }
+    let mut folded = walk.pieces(&parsed.pieces)?;
     let total = parsed.source.len_lines();
     if unfold == Unfold::ByBudget {
         folded = budget::unfold(&walk, folded, total)?;

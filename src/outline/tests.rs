@@ -1,14 +1,15 @@
 //! What folds and what stays, on small texts; goldens of real-looking files are in `fixtures/outline`.
 
+use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
 use proptest::prelude::*;
 
-use crate::syntax::{detect, languages};
+use crate::syntax::{Language, detect, languages};
 use crate::task::{CancelToken, Work};
 use crate::text::Text;
 
-use super::goldens::rendered;
+use super::goldens::{self, rendered};
 use super::{Outline, Rules, Unfold, outline, outline_with};
 
 const RULES: Rules = Rules {
@@ -168,6 +169,38 @@ fn what_is_empty_or_short_has_no_outline() {
 }
 
 #[test]
+fn one_body_with_an_error_stays_open_and_many_fold() {
+    let broken = |number: usize| {
+        format!("int f{number}(void)\n{{\n\tif unlikely(a) {{\n\t\tb();\n\t}}\n\tc();\n}}\n")
+    };
+    let sound = "int g(void)\n{\n\ta();\n\tb();\n}\n";
+    insta::assert_snapshot!(folded("a.c", &format!("{}{sound}", broken(1))), @r"
+    1:int f1(void)
+    2:{
+    3:	if unlikely(a) {
+    4:		b();
+    5:	}
+    6:	c();
+    7:}
+    8:int g(void)
+    9-12:{ … }
+    ");
+    let many: String = (0..4).map(broken).collect();
+    insta::assert_snapshot!(folded("a.c", &format!("{many}{sound}")), @r"
+    1:int f0(void)
+    2-7:{ … }
+    8:int f1(void)
+    9-14:{ … }
+    15:int f2(void)
+    16-21:{ … }
+    22:int f3(void)
+    23-28:{ … }
+    29:int g(void)
+    30-33:{ … }
+    ");
+}
+
+#[test]
 fn prose_is_left_alone_where_it_is_to_be() {
     let text = Text::new(&"# A\n\na\nb\nc\nd\ne\nf\n".repeat(40));
     let markdown = detect("a.md", &text).expect("markdown");
@@ -318,8 +351,35 @@ const PIECES: &[&str] = &[
     "#endif",
 ];
 
+fn cases() -> ProptestConfig {
+    let long = std::env::var_os("PILCROW_LONG").is_some();
+    ProptestConfig::with_cases(if long { 20_000 } else { 400 })
+}
+
+/// The laws that hold for every text and every language.
+fn holds(text: &Text, language: &'static Language, min_body_lines: usize) {
+    let rules = Rules {
+        min_body_lines,
+        prose: true,
+    };
+    let work = Work::new(CancelToken::new(), Duration::from_secs(5));
+    for unfold in [Unfold::Nothing, Unfold::ByBudget] {
+        let Ok(Some(outline)) = outline_with(text, language, rules, unfold, &work) else {
+            continue;
+        };
+        partitions(&outline, text.len_lines());
+        for row in &outline.rows {
+            let Some(fold) = &row.fold else { continue };
+            let (first, last) = (row.span.start as usize - 1, row.span.end as usize - 1);
+            assert!(last >= first + 2);
+            assert!(!fold.shows_first || fold.head == text.line(first).trim_end());
+            assert!(!fold.shows_last || fold.tail == text.line(last).trim());
+        }
+    }
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(if std::env::var_os("PILCROW_LONG").is_some() { 20_000 } else { 400 }))]
+    #![proptest_config(cases())]
     #[test]
     fn rows_name_every_line_once(
         pieces in prop::collection::vec((0..PIECES.len(), 0usize..3), 0..60),
@@ -336,24 +396,33 @@ proptest! {
         if final_newline {
             source.push_str(ending);
         }
-        let text = Text::new(&source);
-        let rules = Rules { min_body_lines, prose: true };
-        let language = &languages()[language];
-        let work = Work::new(CancelToken::new(), Duration::from_secs(5));
-        let begun = Instant::now();
-        for unfold in [Unfold::Nothing, Unfold::ByBudget] {
-            let Ok(Some(outline)) = outline_with(&text, language, rules, unfold, &work) else {
-                continue;
-            };
-            partitions(&outline, text.len_lines());
-            for row in outline.rows.iter() {
-                let Some(fold) = &row.fold else { continue };
-                let (first, last) = (row.span.start as usize - 1, row.span.end as usize - 1);
-                prop_assert!(last >= first + 2);
-                prop_assert!(!fold.shows_first || fold.head == text.line(first).trim_end());
-                prop_assert!(!fold.shows_last || fold.tail == text.line(last).trim());
+        holds(&Text::new(&source), &languages()[language], min_body_lines);
+    }
+
+    #[test]
+    fn rows_name_every_line_of_a_damaged_sample_once(
+        sample in any::<prop::sample::Index>(),
+        damage in prop::collection::vec((any::<prop::sample::Index>(), 0..3, 0usize..40), 1..8),
+    ) {
+        static SAMPLES: LazyLock<Vec<(String, String)>> = LazyLock::new(|| {
+            let read = |(language, path)| (language, std::fs::read_to_string(path).expect("a sample"));
+            goldens::samples().into_iter().map(read).collect()
+        });
+        let (name, source) = sample.get(&SAMPLES);
+        let mut lines: Vec<&str> = source.lines().collect();
+        for (at, how, count) in damage {
+            if lines.is_empty() {
+                break;
+            }
+            let at = at.index(lines.len());
+            let end = (at + count).min(lines.len());
+            match how {
+                0 => drop(lines.drain(at..end)),
+                1 => lines.splice(at..at, lines[at..end].to_vec()).for_each(drop),
+                _ => lines[at] = lines[at].get(..count).unwrap_or(""),
             }
         }
-        prop_assert!(begun.elapsed() < Duration::from_secs(5), "{}", language.name());
+        let language = languages().iter().find(|language| language.name() == name);
+        holds(&Text::new(&lines.join("\n")), language.expect("a language"), 4);
     }
 }

@@ -18,6 +18,9 @@ use super::prose;
 const MAX_DEPTH: usize = 200;
 /// Steps between two looks at the clock.
 const STEPS_PER_CHECK: u32 = 256;
+/// Bodies with an error that stay open; where there are more, the grammar does not know the macros
+/// that are used, and whoever reads the file does not look for these errors.
+const MAX_BROKEN: usize = 3;
 /// Ancestors of a node that a pattern may name.
 pub(super) const WAY: usize = 4;
 
@@ -27,6 +30,9 @@ pub(super) struct Walk<'tree> {
     min_lines: usize,
     work: &'tree Work,
     steps: Cell<u32>,
+    /// Bodies with an error so far.
+    broken: Cell<usize>,
+    folds_broken: Cell<bool>,
 }
 
 /// Where a walk is: what it has found, and how it goes on.
@@ -50,12 +56,28 @@ impl<'tree> Walk<'tree> {
             min_lines: rules.min_body_lines.max(MIN_LINES),
             work,
             steps: Cell::new(0),
+            broken: Cell::new(0),
+            folds_broken: Cell::new(false),
         }
     }
 
-    /// The outermost folds of a piece.
-    pub fn piece(&self, piece: &'tree Piece) -> Result<Vec<Candidate<'tree>>, Stopped> {
-        self.below(piece.tree.root_node(), Vec::new(), &piece.lines, true)
+    /// The outermost folds of all pieces.
+    pub fn pieces(&self, pieces: &'tree [Piece]) -> Result<Vec<Candidate<'tree>>, Stopped> {
+        let found = self.outermost(pieces)?;
+        if self.broken.get() <= MAX_BROKEN {
+            return Ok(found);
+        }
+        self.folds_broken.set(true);
+        self.outermost(pieces)
+    }
+
+    fn outermost(&self, pieces: &'tree [Piece]) -> Result<Vec<Candidate<'tree>>, Stopped> {
+        let mut found = Vec::new();
+        for piece in pieces {
+            let root = piece.tree.root_node();
+            found.extend(self.below(root, Vec::new(), &piece.lines, true)?);
+        }
+        Ok(found)
     }
 
     /// The outermost folds inside one that is opened.
@@ -159,7 +181,8 @@ impl<'tree> Walk<'tree> {
         }
     }
 
-    /// The body of a function. One with an error in it stays, and what is sound in it folds.
+    /// The body of a function. One with an error in it stays, and what is sound in it folds, unless
+    /// there are many of them and this one ends where its head begins.
     fn body(
         &self,
         cursor: &mut TreeCursor<'tree>,
@@ -168,7 +191,10 @@ impl<'tree> Walk<'tree> {
     ) -> Result<(), Stopped> {
         let node = cursor.node();
         if node.has_error() {
-            return self.children(cursor, place);
+            self.broken.set(self.broken.get() + 1);
+            if !self.folds_broken.get() || !self.is_closed(node) {
+                return self.children(cursor, place);
+            }
         }
         let doc = self.leading_doc(cursor, place);
         let Some(mut shape) = shape(
@@ -188,6 +214,17 @@ impl<'tree> Walk<'tree> {
         }
         self.push(shape, Kind::Function, node, place);
         Ok(())
+    }
+
+    /// Whether a node stands between braces, and the closing one under the head of the opening one.
+    fn is_closed(&self, node: Node<'_>) -> bool {
+        let indentation = |line: &str| line.len() - line.trim_start().len();
+        let head = self.source.line(node.start_position().row);
+        let last = self.source.line(node.end_position().row);
+        let text = self.source.text().get(node.byte_range()).unwrap_or("");
+        text.starts_with('{')
+            && last.trim_start().starts_with('}')
+            && indentation(head) == indentation(last)
     }
 
     /// The docstring with which the body under the cursor begins.

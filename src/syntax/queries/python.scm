@@ -4,7 +4,6 @@
 
 (function_definition body: (block) @body)
 
-(decorator) @keep
 (assignment right: (call arguments: (argument_list) @literal))
 (expression_statement (call arguments: (argument_list) @literal))
 [(dictionary) (list) (set) (tuple) (string) (concatenated_string)] @literal

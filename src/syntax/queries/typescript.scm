@@ -1,1 +1,1 @@
-(decorator) @keep
+(import_alias) @import
