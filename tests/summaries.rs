@@ -29,7 +29,7 @@ fn summaries(daemon: &Daemon) -> (u64, u64) {
 
 #[test]
 fn two_hundred_methods_are_two_hundred_signatures() {
-    let tree = Tree::new().file("many.ts", &class(200));
+    let tree = Tree::new().file("many.ts", class(200));
     let daemon = Daemon::start(tree.path());
     let result = daemon.read("many.ts").expect("a read");
     let text = text_of(&result);
@@ -55,7 +55,7 @@ fn two_hundred_methods_are_two_hundred_signatures() {
 
 #[test]
 fn rows_and_ranges_name_every_line_once() {
-    let tree = Tree::new().file("many.ts", &class(90));
+    let tree = Tree::new().file("many.ts", class(90));
     let daemon = Daemon::start(tree.path());
     let text = daemon.read_text("many.ts");
     let mut next = 1;
@@ -72,9 +72,9 @@ fn rows_and_ranges_name_every_line_once() {
 fn who_asks_for_lines_or_all_of_it_gets_no_summary() {
     let short = "fn a() {\n    one();\n    two();\n    three();\n    four();\n}\n";
     let tree = Tree::new()
-        .file("many.ts", &class(40))
+        .file("many.ts", class(40))
         .file("short.rs", short)
-        .file("notes.txt", &"word\n".repeat(500));
+        .file("notes.txt", "word\n".repeat(500));
     let daemon = Daemon::start(tree.path());
     for path in [
         "many.ts:full",
@@ -105,7 +105,7 @@ fn who_asks_for_lines_or_all_of_it_gets_no_summary() {
 
 #[test]
 fn a_summary_is_made_once_for_all_sessions_and_again_for_other_content() {
-    let tree = Tree::new().file("many.ts", &class(40));
+    let tree = Tree::new().file("many.ts", class(40));
     let daemon = Daemon::start(tree.path());
     daemon.ignore_changes();
     let read = |session: &str| {
@@ -115,7 +115,7 @@ fn a_summary_is_made_once_for_all_sessions_and_again_for_other_content() {
     let first = read("one");
     assert_eq!(first, read("two"));
     assert_eq!(summaries(&daemon), (1, 1));
-    tree.write("many.ts", &class(41));
+    tree.write("many.ts", class(41));
     assert!(read("one").contains("method40"));
     // The editor's unsaved text has a summary of its own.
     let uri = file_uri(&tree.join("many.ts"));
