@@ -112,14 +112,10 @@ impl Builder {
     /// Starts it and says nothing to it.
     pub fn spawn(self) -> Daemon {
         let state = tempfile::tempdir().expect("a directory for the daemon's state");
-        let mut command = Command::new(&self.program);
-        #[cfg(unix)]
-        if self.ordinary_user && rustix::process::geteuid().is_root() {
-            use std::os::unix::process::CommandExt;
-            std::os::unix::fs::chown(state.path(), Some(ORDINARY_USER), Some(ORDINARY_USER))
-                .expect("the state directory is given away");
-            command.uid(ORDINARY_USER).gid(ORDINARY_USER);
-        }
+        let mut command = match self.ordinary_user && rustix::process::geteuid().is_root() {
+            true => self.as_ordinary_user(state.path()),
+            false => Command::new(&self.program),
+        };
         let mut child = command
             .args(&self.arguments)
             .env("XDG_STATE_HOME", state.path())
@@ -146,6 +142,21 @@ impl Builder {
             shut_down: AtomicBool::new(false),
             cut_short: AtomicBool::new(false),
         }
+    }
+
+    /// The program as an ordinary user runs it: a copy in a directory that it may enter, which the
+    /// one that holds the checkout need not be.
+    fn as_ordinary_user(&self, state: &Path) -> Command {
+        use std::os::unix::process::CommandExt;
+        let program = state.join("program");
+        std::fs::copy(&self.program, &program).expect("the program is copied");
+        for given in [state, &program] {
+            std::os::unix::fs::chown(given, Some(ORDINARY_USER), Some(ORDINARY_USER))
+                .expect("the state directory is given away");
+        }
+        let mut command = Command::new(program);
+        command.uid(ORDINARY_USER).gid(ORDINARY_USER);
+        command
     }
 
     fn initialize_params(&self) -> Value {
