@@ -1,4 +1,4 @@
-//! The record of an open document's changes, each as an exact line map; what was recorded is never changed.
+//! The record of a document's changes that were seen, each as an exact line map; what was recorded is never changed.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -6,12 +6,11 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 
 use crate::hashline::LineMap;
-use crate::text::LineSplice;
 
 /// Changes that are kept; a map over more of them is made by a diff instead.
 const KEPT: usize = 4096;
 
-/// The changes of one document since it was opened or replaced as a whole.
+/// The changes of one document since it was opened, replaced as a whole, or first edited by us.
 #[derive(Debug, Default)]
 pub struct ChangeLog {
     changes: Mutex<Changes>,
@@ -21,7 +20,7 @@ pub struct ChangeLog {
 struct Changes {
     /// The number of the first change that is kept.
     first: u64,
-    kept: VecDeque<LineSplice>,
+    kept: VecDeque<LineMap>,
 }
 
 /// A version's place in a log: after so many changes.
@@ -42,8 +41,8 @@ impl ChangeLog {
 }
 
 impl Place {
-    /// Records a change of this version; the place of the version it makes.
-    pub fn then(&self, change: LineSplice) -> Place {
+    /// Records a change of this version, the last one of its record; the place of what it makes.
+    pub fn then(&self, change: LineMap) -> Place {
         let mut changes = self.log.changes.lock();
         changes.kept.push_back(change);
         if changes.kept.len() > KEPT {
@@ -65,20 +64,20 @@ impl Place {
         let changes = self.log.changes.lock();
         let from = usize::try_from(self.after.checked_sub(changes.first)?).ok()?;
         let count = usize::try_from(later.after - self.after).ok()?;
-        let mut map: Option<LineMap> = None;
-        for change in changes.kept.iter().skip(from).take(count) {
-            let LineSplice {
-                total,
-                start,
-                removed,
-                added,
-            } = *change;
-            let next = LineMap::of_splice(total, start, removed, added);
-            map = Some(match map {
-                Some(map) => map.then(&next),
-                None => next,
-            });
-        }
-        map
+        let mut steps = changes.kept.iter().skip(from).take(count);
+        let first = steps.next()?.clone();
+        Some(steps.fold(first, |map, next| map.then(next)))
+    }
+
+    /// Whether [`Place::map_to`] has a map, which is cheaper to know.
+    pub fn reaches(&self, later: &Place) -> bool {
+        Arc::ptr_eq(&self.log, &later.log)
+            && self.after < later.after
+            && self.after >= self.log.changes.lock().first
+    }
+
+    /// Whether both are in one record.
+    pub fn is_of(&self, other: &Place) -> bool {
+        Arc::ptr_eq(&self.log, &other.log)
     }
 }

@@ -22,7 +22,7 @@ use crate::workspace::{RealPath, Stamp};
 
 use watch::{Evictions, Watch};
 
-pub use change_log::Place;
+pub use change_log::{ChangeLog, Place};
 pub use huge::{Asked, Excerpted, Head};
 pub use load::{Detour, Lane, Words};
 pub use overlay::{Change, DocumentKey, Overlay, Overlays};

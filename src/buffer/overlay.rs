@@ -9,8 +9,11 @@ use encoding_rs::Encoding;
 use parking_lot::Mutex;
 use ropey::Rope;
 
+use crate::hashline::LineMap;
 use crate::hashline::tag::{Fingerprint, fingerprint};
-use crate::text::{PositionEncoding, Splice, Text, differs_beyond_normalisation, splice};
+use crate::text::{
+    LineSplice, PositionEncoding, Splice, Text, differs_beyond_normalisation, splice,
+};
 use crate::workspace::{RealPath, decode_file_uri};
 
 use super::Buffer;
@@ -231,7 +234,15 @@ impl Overlays {
         let mut place = before.place.clone();
         for change in changes {
             place = match &change.splice {
-                Some(range) => place.then(splice(&mut rope, range, &change.text, positions)),
+                Some(range) => {
+                    let LineSplice {
+                        total,
+                        start,
+                        removed,
+                        added,
+                    } = splice(&mut rope, range, &change.text, positions);
+                    place.then(LineMap::of_splice(total, start, removed, added))
+                }
                 None => {
                     rope = Rope::from_str(&change.text);
                     ChangeLog::begin()

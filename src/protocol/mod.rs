@@ -1,11 +1,14 @@
 //! The wire types of `agent/*` and the one mapping from refusals to codes; no behaviour ever lives here.
 
+pub mod edit;
+pub mod edit_refusal;
 pub mod params;
 pub mod read;
 pub mod refusal;
 pub mod settings;
 pub mod status;
 
+pub use edit_refusal::EditRefusal;
 pub use refusal::{Kind, Refusal, Rule};
 pub use settings::Settings;
 

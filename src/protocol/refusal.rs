@@ -4,6 +4,8 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 use tower_lsp::jsonrpc::{Error, ErrorCode};
 
+use super::edit_refusal::EditRefusal;
+
 /// The rule that denied a path: where it is written and what it says.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Rule {
@@ -86,6 +88,15 @@ pub enum Refusal {
     },
     #[error("Cannot read '{path}': {message}.")]
     Io { path: String, message: String },
+    #[error("Cannot write '{path}': {message}. {state}")]
+    Write {
+        path: String,
+        message: String,
+        /// What is written and what is not, as a sentence.
+        state: String,
+    },
+    #[error(transparent)]
+    Edit(#[from] Box<EditRefusal>),
     #[error("The request was cancelled.")]
     Cancelled,
     #[error("Internal error; the daemon goes on. Please report it with the log.")]
@@ -105,6 +116,15 @@ pub enum Kind {
     Unsupported,
     BadSelector,
     BadParams,
+    PatchSyntax,
+    Overlap,
+    Stale,
+    UnknownTag,
+    ExpiredTag,
+    NotShown,
+    NoMatch,
+    NoChange,
+    Exists,
     Encoding,
     Busy,
     Timeout,
@@ -155,7 +175,8 @@ impl Refusal {
             Refusal::Encoding { .. } => Kind::Encoding,
             Refusal::Busy { .. } => Kind::Busy,
             Refusal::Timeout { .. } => Kind::Timeout,
-            Refusal::Io { .. } => Kind::Io,
+            Refusal::Io { .. } | Refusal::Write { .. } => Kind::Io,
+            Refusal::Edit(refusal) => refusal.kind(),
             Refusal::Cancelled => Kind::Cancelled,
             Refusal::Internal => Kind::Internal,
         }
@@ -164,7 +185,7 @@ impl Refusal {
     /// JSON-RPC code, as `protocol.md` assigns them.
     pub fn code(&self) -> i64 {
         match self.kind() {
-            Kind::BadSelector | Kind::BadParams => -32602,
+            Kind::BadSelector | Kind::BadParams | Kind::PatchSyntax => -32602,
             Kind::Cancelled => -32800,
             Kind::Internal => -32603,
             _ => -32803,
@@ -173,7 +194,11 @@ impl Refusal {
 
     /// Whether the same request may succeed when it is sent again unchanged.
     pub fn retryable(&self) -> bool {
-        matches!(self.kind(), Kind::Busy | Kind::Timeout | Kind::Io)
+        match self {
+            // Nobody knows what came of it: sending it again could do it twice.
+            Refusal::Edit(_) => false,
+            _ => matches!(self.kind(), Kind::Busy | Kind::Timeout | Kind::Io),
+        }
     }
 
     fn path(&self) -> Option<&str> {
@@ -185,7 +210,9 @@ impl Refusal {
             | Refusal::NotRegular { path, .. }
             | Refusal::TooLarge { path, .. }
             | Refusal::Encoding { path, .. }
+            | Refusal::Write { path, .. }
             | Refusal::Io { path, .. } => Some(path),
+            Refusal::Edit(refusal) => refusal.path(),
             Refusal::Unsupported { path, .. }
             | Refusal::BadSelector { path, .. }
             | Refusal::Timeout { path, .. } => path.as_deref(),
@@ -221,6 +248,7 @@ impl Refusal {
             Refusal::BadParams { key, .. } => {
                 data.insert("key".into(), json!(key));
             }
+            Refusal::Edit(refusal) => refusal.add_to(&mut data),
             _ => {}
         }
         Value::Object(data)
@@ -229,6 +257,12 @@ impl Refusal {
     /// The wire form inside `agent/readMany` results: `{ code, message, data }`.
     pub fn to_tool_error(&self) -> Value {
         json!({ "code": self.code(), "message": self.to_string(), "data": self.data() })
+    }
+}
+
+impl From<EditRefusal> for Refusal {
+    fn from(refusal: EditRefusal) -> Refusal {
+        Refusal::Edit(Box::new(refusal))
     }
 }
 

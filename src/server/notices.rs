@@ -37,7 +37,7 @@ impl State {
                 tag: notice.tag.to_string(),
                 new_tag: notice.new_tag.map(|tag| tag.to_string()),
                 changed: notice.changed,
-                actor: notice.actor.name().to_owned(),
+                actor: notice.actor.name(),
             };
             self.client
                 .send_notification::<DidChangeSnapshot>(params)

@@ -2,8 +2,10 @@
 
 mod notice;
 mod shown;
+mod steps;
 mod versions;
 
 pub use notice::{Actor, Notice};
-pub use shown::{MAX_SESSIONS, Sessions};
+pub use shown::{MAX_SESSIONS, Meaning, Sessions};
+pub use steps::steps;
 pub use versions::{Current, Document, Form, Site, SnapshotStatus, Snapshots, Version};

@@ -9,14 +9,17 @@ use crate::view::LineSet;
 pub enum Actor {
     Editor,
     Disk,
+    /// An edit of ours, for this session.
+    Agent(String),
 }
 
 impl Actor {
     /// The name on the wire.
-    pub fn name(&self) -> &'static str {
+    pub fn name(&self) -> String {
         match self {
-            Actor::Editor => "editor",
-            Actor::Disk => "disk",
+            Actor::Editor => "editor".to_owned(),
+            Actor::Disk => "disk".to_owned(),
+            Actor::Agent(session) => format!("agent:{session}"),
         }
     }
 }

@@ -10,7 +10,18 @@ use crate::hashline::{LineMap, Tag};
 use crate::view::LineSet;
 
 use super::notice::{Actor, Notice};
-use super::versions::{Current, Document, SnapshotStatus, Snapshots, Version};
+use super::versions::{Current, Document, Recorded, SnapshotStatus, Snapshots, Version};
+
+/// What a tag names.
+#[derive(Debug, Clone)]
+pub enum Meaning {
+    /// That version and those after it, in order.
+    Held(Vec<Version>),
+    /// A version that is no longer held.
+    Expired,
+    /// Nothing that was ever given out for this document, as far as is remembered.
+    Unknown,
+}
 
 /// Live sessions; the one unused for longest goes first.
 pub const MAX_SESSIONS: usize = 256;
@@ -74,9 +85,35 @@ impl Sessions {
         current: &Current,
         actor: &Actor,
     ) -> (Version, Vec<Notice>) {
+        self.record_as(document, actor, |snapshots, now| {
+            snapshots.record(document, current, now)
+        })
+    }
+
+    /// Names what an edit of ours made of the version `before`, by a map that is exact; tells as
+    /// [`Sessions::record`] does.
+    pub fn record_edit(
+        &self,
+        document: &Document,
+        before: &Version,
+        map: LineMap,
+        after: &Current,
+        actor: &Actor,
+    ) -> (Version, Vec<Notice>) {
+        self.record_as(document, actor, |snapshots, now| {
+            snapshots.record_edit(document, before.content, map, after, now)
+        })
+    }
+
+    fn record_as(
+        &self,
+        document: &Document,
+        actor: &Actor,
+        record: impl FnOnce(&mut Snapshots, Instant) -> Recorded,
+    ) -> (Version, Vec<Notice>) {
         let (version, behind) = {
             let mut inner = self.inner.lock();
-            let recorded = inner.snapshots.record(document, current, Instant::now());
+            let recorded = record(&mut inner.snapshots, Instant::now());
             inner.forget(&recorded.gone);
             let behind = match recorded.late {
                 true => Vec::new(),
@@ -93,6 +130,34 @@ impl Sessions {
             inner.carry_on(document, &old, &version, &map, actor, &mut notices);
         }
         (version, notices)
+    }
+
+    /// What a tag of a document names, for an edit.
+    pub fn meaning(&self, document: &Document, tag: Tag) -> Meaning {
+        let mut inner = self.inner.lock();
+        match inner.snapshots.since(document, tag, Instant::now()) {
+            Some(versions) => Meaning::Held(versions),
+            None if inner.snapshots.was_issued(document, tag) => Meaning::Expired,
+            None => Meaning::Unknown,
+        }
+    }
+
+    /// The documents of which a session was shown the version that a tag names, each with the path
+    /// as the session knows it.
+    pub fn shown_under(&self, session: &str, tag: Tag) -> Vec<(Document, String)> {
+        let inner = self.inner.lock();
+        let Some(session) = inner.sessions.get(session) else {
+            return Vec::new();
+        };
+        let named = session.shown.keys().filter(|(document, content)| {
+            let version = inner.snapshots.holding(document, *content);
+            version.is_some_and(|version| version.tag == tag)
+        });
+        let with_path = named.filter_map(|(document, _)| {
+            let carried = session.carried.get(document)?;
+            Some((document.clone(), carried.path.clone()))
+        });
+        with_path.collect()
     }
 
     /// A document is gone: tells everyone who was shown lines of it.
@@ -269,6 +334,9 @@ impl Inner {
             carried.lines = kept.into_iter().collect();
             carried.content = new.content;
             carried.tag = new.tag;
+            // By the name of the new version, too, they may be edited.
+            let shown = session.shown.entry((document.clone(), new.content));
+            shown.or_default().extend(&carried.lines);
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::time::{Duration, Instant};
 
-use crate::buffer::Place;
+use crate::buffer::{ChangeLog, Place};
 use crate::hashline::{Fingerprint, LineMap, Tag};
 use crate::text::Text;
 use crate::workspace::RealPath;
@@ -48,18 +48,49 @@ pub struct Version {
     /// 128-bit hash of the normalised text.
     pub content: u128,
     pub text: Text,
-    place: Option<Place>,
+    /// Where it stands in the records of changes that it is part of, at most [`MAX_PLACES`].
+    places: Vec<Place>,
     as_of: Instant,
 }
+
+/// Records of changes that one version is kept in: the editor's, and ours before and after.
+const MAX_PLACES: usize = 4;
 
 impl Version {
     /// Where the lines of this version are in a later one: exactly, where every change between was
     /// seen, else by a diff.
     pub fn map_to(&self, later: &Version) -> LineMap {
-        let places = self.place.as_ref().zip(later.place.as_ref());
-        places
-            .and_then(|(here, there)| here.map_to(there))
+        self.exact_map_to(later)
             .unwrap_or_else(|| LineMap::of_diff(&self.text, &later.text))
+    }
+
+    /// That map where every change between was seen.
+    pub fn exact_map_to(&self, later: &Version) -> Option<LineMap> {
+        let (here, there) = self.in_one_record(later)?;
+        here.map_to(there)
+    }
+
+    /// Whether every change between this version and a later one was seen.
+    pub fn reaches(&self, later: &Version) -> bool {
+        self.in_one_record(later).is_some()
+    }
+
+    fn in_one_record<'a>(&'a self, later: &'a Version) -> Option<(&'a Place, &'a Place)> {
+        let pairs = self.places.iter().flat_map(|here| {
+            let there = later.places.iter();
+            there.map(move |there| (here, there))
+        });
+        let mut pairs = pairs.filter(|(here, there)| here.reaches(there));
+        pairs.next()
+    }
+
+    /// Puts it in one more record, or at a later place of one that it is in.
+    fn add_place(&mut self, place: Place) {
+        self.places.retain(|known| !known.is_of(&place));
+        self.places.push(place);
+        if self.places.len() > MAX_PLACES {
+            self.places.remove(0);
+        }
     }
 }
 
@@ -94,6 +125,8 @@ struct History {
     held: Vec<Held>,
     /// Every tag that names a text of this document, held or evicted.
     names: BTreeMap<u16, Name>,
+    /// The text that our last edit made, and its place in the record of our edits.
+    edited: Option<(u128, Place)>,
 }
 
 #[derive(Debug)]
@@ -172,22 +205,31 @@ impl Snapshots {
             .held
             .iter()
             .position(|held| held.version.content == content);
-        let tag = match known {
+        let (tag, places) = match known {
             Some(at) => {
+                let is_newest = at + 1 == history.held.len();
                 let held = history.held.remove(at);
                 self.superseded.remove(&held.named_at);
                 self.bytes -= weight(&held.version);
-                held.version.tag
+                // What came back from outside did so by a change that nobody saw.
+                let places = match is_newest {
+                    true => held.version.places,
+                    false => Vec::new(),
+                };
+                (held.version.tag, places)
             }
-            None => history.name(current.fingerprint),
+            None => (history.name(current.fingerprint), Vec::new()),
         };
-        let version = Version {
+        let mut version = Version {
             tag,
             content,
             text: current.text.clone(),
-            place: current.place.clone(),
+            places,
             as_of: current.as_of,
         };
+        if let Some(place) = &current.place {
+            version.add_place(place.clone());
+        }
         self.bytes += weight(&version);
         let order = if late {
             &mut self.superseded
@@ -208,6 +250,49 @@ impl Snapshots {
             late,
             gone: self.evict(now),
         }
+    }
+
+    /// Records what an edit of ours made of the version `before`, by a map that is exact.
+    pub fn record_edit(
+        &mut self,
+        document: &Document,
+        before: u128,
+        map: LineMap,
+        after: &Current,
+        now: Instant,
+    ) -> Recorded {
+        let history = self.documents.entry(document.clone()).or_default();
+        let base = match history.edited.take() {
+            Some((content, place)) if content == before => place,
+            _ => ChangeLog::begin(),
+        };
+        let held = history.held.iter_mut();
+        if let Some(held) = held.rev().find(|held| held.version.content == before) {
+            held.version.add_place(base.clone());
+        }
+        let place = base.then(map);
+        let mut recorded = self.record(document, after, now);
+        let content = after.fingerprint.content;
+        if let Some(history) = self.documents.get_mut(document)
+            && !recorded.late
+        {
+            history.edited = Some((content, place.clone()));
+            let held = history.held.iter_mut();
+            if let Some(held) = held.rev().find(|held| held.version.content == content) {
+                held.version.add_place(place);
+                recorded.version = held.version.clone();
+            }
+        }
+        recorded
+    }
+
+    /// The version of a tag and all that came after it, in order; names them anew. `None` when it
+    /// is not held.
+    pub fn since(&mut self, document: &Document, tag: Tag, now: Instant) -> Option<Vec<Version>> {
+        self.named(document, tag, now)?;
+        let held = &self.documents.get(document)?.held;
+        let at = held.iter().position(|held| held.version.tag == tag)?;
+        Some(held[at..].iter().map(|held| held.version.clone()).collect())
     }
 
     /// The held version of that content, without naming it anew.

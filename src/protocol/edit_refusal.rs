@@ -1,0 +1,167 @@
+//! Why an edit was refused, and what `data` adds to that; where text is given, it is that of the lines which the caller needs to go on.
+
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+use super::Kind;
+use super::read::LineSpan;
+
+/// What only edits refuse. Nothing is written where one of these is answered, but for `Partly` and
+/// `Unconfirmed`, which say so.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum EditRefusal {
+    #[error("{message}")]
+    PatchSyntax {
+        message: String,
+        path: Option<String>,
+        /// 1-indexed; the structured form has none.
+        patch_line: Option<u64>,
+        expected: &'static str,
+        /// The header to use.
+        header: Option<String>,
+    },
+    #[error("{message}")]
+    Overlap {
+        message: String,
+        path: String,
+        /// The lines of the patch; empty for the structured form.
+        patch_lines: Vec<u64>,
+    },
+    /// Edits that name lines which are others now, or were never shown.
+    #[error("{message}")]
+    Outdated {
+        why: Outdated,
+        message: String,
+        path: String,
+        files: Vec<LiveFile>,
+    },
+    #[error("{message}")]
+    NoMatch {
+        message: String,
+        path: String,
+        /// Lines where the text is, or where it is but for blanks.
+        candidates: Vec<LineSpan>,
+        /// Line and byte (1-indexed) at which the longest part that is there diverges.
+        diverges: Option<(u64, u64)>,
+    },
+    #[error("{message}")]
+    NoChange { message: String, path: String },
+    #[error("{message}")]
+    Exists {
+        message: String,
+        path: String,
+        tag: Option<String>,
+    },
+    /// The editor was asked and nothing shows what came of it.
+    #[error("{message}")]
+    Unconfirmed { message: String, path: String },
+    /// Some files are written and others are not.
+    #[error("{message}")]
+    Partly {
+        message: String,
+        path: String,
+        written: Vec<String>,
+        not_written: Vec<String>,
+    },
+}
+
+/// Why lines cannot be edited by the numbers that were given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outdated {
+    Stale,
+    UnknownTag,
+    ExpiredTag,
+    NotShown,
+}
+
+/// The live tag of a file and the lines that matter.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct LiveFile {
+    pub path: String,
+    pub tag: String,
+    pub lines: Vec<LiveLine>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct LiveLine {
+    pub line: u64,
+    pub text: String,
+}
+
+impl EditRefusal {
+    pub fn kind(&self) -> Kind {
+        match self {
+            EditRefusal::PatchSyntax { .. } => Kind::PatchSyntax,
+            EditRefusal::Overlap { .. } => Kind::Overlap,
+            EditRefusal::Outdated { why, .. } => match why {
+                Outdated::Stale => Kind::Stale,
+                Outdated::UnknownTag => Kind::UnknownTag,
+                Outdated::ExpiredTag => Kind::ExpiredTag,
+                Outdated::NotShown => Kind::NotShown,
+            },
+            EditRefusal::NoMatch { .. } => Kind::NoMatch,
+            EditRefusal::NoChange { .. } => Kind::NoChange,
+            EditRefusal::Exists { .. } => Kind::Exists,
+            EditRefusal::Unconfirmed { .. } => Kind::Timeout,
+            EditRefusal::Partly { .. } => Kind::Io,
+        }
+    }
+
+    pub fn path(&self) -> Option<&str> {
+        match self {
+            EditRefusal::PatchSyntax { path, .. } => path.as_deref(),
+            EditRefusal::Overlap { path, .. }
+            | EditRefusal::Outdated { path, .. }
+            | EditRefusal::NoMatch { path, .. }
+            | EditRefusal::NoChange { path, .. }
+            | EditRefusal::Exists { path, .. }
+            | EditRefusal::Unconfirmed { path, .. }
+            | EditRefusal::Partly { path, .. } => Some(path),
+        }
+    }
+
+    /// What the kind adds to `data`.
+    pub(super) fn add_to(&self, data: &mut Map<String, Value>) {
+        let mut add = |key: &str, value: Value| {
+            if !value.is_null() {
+                data.insert(key.to_owned(), value);
+            }
+        };
+        match self {
+            EditRefusal::PatchSyntax {
+                patch_line,
+                expected,
+                header,
+                ..
+            } => {
+                add("patchLine", json!(patch_line));
+                add("expected", json!(expected));
+                add("header", json!(header));
+            }
+            EditRefusal::Overlap { patch_lines, .. } => add("patchLines", json!(patch_lines)),
+            EditRefusal::Outdated { files, .. } => add("files", json!(files)),
+            EditRefusal::NoMatch {
+                candidates,
+                diverges,
+                ..
+            } => {
+                add("candidates", json!(candidates));
+                if let Some((line, byte)) = diverges {
+                    add("line", json!(line));
+                    add("byte", json!(byte));
+                }
+            }
+            EditRefusal::Exists { tag, .. } => add("tag", json!(tag)),
+            EditRefusal::Unconfirmed { .. } => add("outcome", json!("unknown")),
+            EditRefusal::Partly {
+                written,
+                not_written,
+                ..
+            } => {
+                add("written", json!(written));
+                add("notWritten", json!(not_written));
+            }
+            EditRefusal::NoChange { .. } => {}
+        }
+    }
+}
