@@ -34,6 +34,9 @@ pub mod session;
 /// The pipeline of a read and its sources. Nothing later goes back to an earlier stage.
 pub mod read;
 
+/// Edits: planned, then committed by the one writer of each file. Never half of a plan.
+pub mod edit;
+
 /// The LSP face, one file per method. Never decides order after the first await.
 pub mod server;
 

@@ -15,7 +15,8 @@ const LINES: &[&[&str]] = &[
     &["workspace"],
     &["buffer"],
     &["session"],
-    &["edit", "read"],
+    &["read"],
+    &["edit"],
     &["server"],
     &["cli"],
 ];

@@ -112,6 +112,27 @@ impl Store {
         })
     }
 
+    /// The text of an opened file, with the very bytes that it was decoded from.
+    pub fn load_with_bytes(
+        &self,
+        handle: &Handle,
+        spelled: &str,
+        words: Words,
+        work: &Work,
+    ) -> Result<(Arc<Buffer>, Vec<u8>), Detour> {
+        let refuse = |error: std::io::Error| Detour::Refused(Refusal::io(spelled, &error));
+        for _ in 0..STEADY_ATTEMPTS {
+            let loaded = self.load(handle, spelled, words, Lane::Long, work)?;
+            let mut file = handle.open_read().map_err(refuse)?;
+            let bytes = read_all(&mut file, loaded.buffer.total_bytes, spelled, work)?;
+            if xxh3_128(&bytes) == loaded.buffer.bytes_hash {
+                return Ok((loaded.buffer, bytes));
+            }
+        }
+        let message = format!("'{spelled}' is being changed all the time.");
+        Err(Refusal::Busy { message }.into())
+    }
+
     /// Reads a warm file again where it may have changed, for nobody in particular: it counts as
     /// neither hit nor miss.
     pub(super) fn rewarm(&self, handle: &Handle, work: &Work) -> Result<(), Detour> {

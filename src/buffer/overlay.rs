@@ -12,7 +12,7 @@ use ropey::Rope;
 use crate::hashline::LineMap;
 use crate::hashline::tag::{Fingerprint, fingerprint};
 use crate::text::{
-    LineSplice, PositionEncoding, Splice, Text, differs_beyond_normalisation, splice,
+    LineSplice, Position, PositionEncoding, Splice, Text, differs_beyond_normalisation, splice,
 };
 use crate::workspace::{RealPath, decode_file_uri};
 
@@ -94,6 +94,21 @@ impl Overlay {
             }
             Text::from_rope(rope)
         })
+    }
+
+    /// A place of [`Overlay::text`], a line from 0 and UTF-8 bytes into it, as the client counts it.
+    pub fn position(&self, line: usize, column: usize, encoding: PositionEncoding) -> Position {
+        let text = self.text().line(line);
+        let before = text.get(..column).unwrap_or(&text);
+        let bom = line == 0 && self.rope.get_char(0) == Some('\u{feff}');
+        let (own, mark) = match encoding {
+            PositionEncoding::Utf8 => (before.len(), 3),
+            PositionEncoding::Utf16 => (before.encode_utf16().count(), 1),
+        };
+        Position {
+            line,
+            character: own + if bom { mark } else { 0 },
+        }
     }
 
     pub fn fingerprint(&self) -> Fingerprint {

@@ -16,6 +16,7 @@ pub mod diff;
 pub mod diffed;
 pub mod echo;
 pub mod error;
+mod grammar_blocks;
 mod header;
 pub mod line_map;
 mod op_line;
@@ -32,6 +33,7 @@ pub use block::{Action, BlockSpan, NoBlock, NoBlockReason, Place, PlainBatch, Pl
 pub use carry::{Anchor, Moved, Remap, Stale, StaleReason, Step, carry};
 pub use diffed::DiffedMap;
 pub use error::{Overlap, PatchError, Syntax};
+pub use grammar_blocks::{Blocks, first_error};
 pub use line_map::LineMap;
 pub use ops::{Batch, Hunk, Op, Origin, Section, Warning, WarningCode};
 pub use patch::Patch;

@@ -40,6 +40,14 @@ pub enum Refusal {
         suggestions: Vec<String>,
     },
     #[error(
+        "File not found: {path}.{} An edit changes what is there; to make a new file, write it.",
+        did_you_mean(suggestions)
+    )]
+    NothingToEdit {
+        path: String,
+        suggestions: Vec<String>,
+    },
+    #[error(
         "'{path}' is outside the workspace. Use a path inside the workspace, or ask the user to allow it with access.additionalRoots or access.outsideWorkspace."
     )]
     OutsideWorkspace { path: String, real_path: String },
@@ -163,7 +171,7 @@ impl Refusal {
 
     pub fn kind(&self) -> Kind {
         match self {
-            Refusal::NotFound { .. } => Kind::NotFound,
+            Refusal::NotFound { .. } | Refusal::NothingToEdit { .. } => Kind::NotFound,
             Refusal::OutsideWorkspace { .. } => Kind::OutsideWorkspace,
             Refusal::Denied { .. } => Kind::Denied,
             Refusal::Binary { .. } => Kind::Binary,
@@ -204,6 +212,7 @@ impl Refusal {
     fn path(&self) -> Option<&str> {
         match self {
             Refusal::NotFound { path, .. }
+            | Refusal::NothingToEdit { path, .. }
             | Refusal::OutsideWorkspace { path, .. }
             | Refusal::Denied { path, .. }
             | Refusal::Binary { path, .. }
@@ -232,7 +241,7 @@ impl Refusal {
             data.insert("path".into(), json!(path));
         }
         match self {
-            Refusal::NotFound { suggestions, .. } => {
+            Refusal::NotFound { suggestions, .. } | Refusal::NothingToEdit { suggestions, .. } => {
                 data.insert("suggestions".into(), json!(suggestions));
             }
             Refusal::OutsideWorkspace { real_path, .. } => {

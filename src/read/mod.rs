@@ -11,4 +11,6 @@ mod target;
 pub use places::{Place, place_to_edit, places_to_read};
 pub use plan::{Ask, BudgetParams, Prepared, Reader, session_name};
 pub use share::share;
-pub use target::Located;
+pub use source::editor::site_of_unsaved;
+pub use source::text::{Held, held};
+pub use target::{Located, Spot, locate};

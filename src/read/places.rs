@@ -22,7 +22,7 @@ pub enum Place {
 
 impl Located {
     /// Where it is; of a file that only the editor has, where it would be.
-    pub(super) fn place(&self, scope: &Scope) -> Place {
+    pub fn place(&self, scope: &Scope) -> Place {
         match &self.spot {
             Spot::OnDisk(found) => Place::OnDisk(found.handle.real().clone()),
             Spot::InEditor(overlay, _) => match DocumentKey::of(&overlay.uri) {

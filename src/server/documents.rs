@@ -41,7 +41,11 @@ pub fn change(state: &Arc<State>, params: lsp::DidChangeTextDocumentParams) {
         .engine
         .change_overlays(|overlays| overlays.change(uri, document.version, &changes, positions));
     match was_open {
-        true => look_again(state, DocumentKey::of(uri), Actor::Editor),
+        true => {
+            let key = DocumentKey::of(uri);
+            state.meet_expectations(&key);
+            look_again(state, key, Actor::Editor);
+        }
         false => tracing::warn!(uri, "a change of a document that is not open"),
     }
 }
@@ -64,6 +68,7 @@ fn to_change(change: lsp::TextDocumentContentChangeEvent) -> Change {
 pub fn save(state: &Arc<State>, params: &lsp::DidSaveTextDocumentParams) {
     let uri = params.text_document.uri.as_str();
     state.engine.change_overlays(|overlays| overlays.saved(uri));
+    state.unsaved_by_us.lock().remove(&DocumentKey::of(uri));
     look_again(state, DocumentKey::of(uri), Actor::Editor);
 }
 
@@ -71,7 +76,10 @@ pub fn save(state: &Arc<State>, params: &lsp::DidSaveTextDocumentParams) {
 pub fn close(state: &Arc<State>, params: &lsp::DidCloseTextDocumentParams) {
     let uri = params.text_document.uri.as_str();
     state.engine.change_overlays(|overlays| overlays.close(uri));
-    look_again(state, DocumentKey::of(uri), Actor::Editor);
+    let key = DocumentKey::of(uri);
+    state.unsaved_by_us.lock().remove(&key);
+    state.meet_expectations(&key);
+    look_again(state, key, Actor::Editor);
 }
 
 impl Server {

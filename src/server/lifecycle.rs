@@ -34,9 +34,15 @@ pub fn initialize(
     let utf8 = general
         .position_encodings
         .is_some_and(|offered| offered.contains(&lsp::PositionEncodingKind::UTF8));
+    let document_changes = workspace
+        .workspace_edit
+        .as_ref()
+        .and_then(|edit| edit.document_changes)
+        .unwrap_or(false);
     // A second `initialize` never gets here, so the facts are set once.
     let _ = state.client_facts.set(ClientFacts {
         configuration: workspace.configuration.unwrap_or(false),
+        apply_edit: workspace.apply_edit.unwrap_or(false) && document_changes,
         positions: match utf8 {
             true => PositionEncoding::Utf8,
             false => PositionEncoding::Utf16,

@@ -1,7 +1,10 @@
 //! The LSP face: lifecycle and one file per `agent/*` method; order is decided before the first await and nowhere else.
 
+mod carry_out;
 mod close_session;
 mod documents;
+mod edit;
+mod editor;
 mod face;
 mod handler;
 mod hold;
@@ -36,6 +39,7 @@ pub const METHODS: &[&str] = &[
     "agent/read",
     "agent/readMany",
     "agent/status",
+    "agent/edit",
     "agent/closeSession",
 ];
 
@@ -59,6 +63,7 @@ pub fn build(options: Options) -> (Face, ClientSocket) {
     })
     .custom_method("agent/read", Server::read)
     .custom_method("agent/readMany", Server::read_many)
+    .custom_method("agent/edit", Server::edit)
     .custom_method("agent/status", Server::status)
     .custom_method("agent/closeSession", Server::close_session)
     .custom_method("agent/documentState", Server::document_state);

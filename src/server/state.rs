@@ -11,14 +11,17 @@ use parking_lot::Mutex;
 use tower_lsp::Client;
 
 use crate::buffer::{Detour, DocumentKey, Lane as LaneName, Overlays};
+use crate::edit::NoOps;
+use crate::edit::disk::DiskWriter;
 use crate::protocol::{Refusal, Settings};
 use crate::read::Reader;
 use crate::rpc::{self, Lifeline};
 use crate::session::Actor;
 use crate::task::{CancelToken, Lane, Threads, Work};
 use crate::text::PositionEncoding;
-use crate::workspace::Scope;
+use crate::workspace::{Scope, state_directory};
 
+use super::editor::Expectation;
 use super::intake::{Commit, Intake, Limits};
 use super::{OnSettings, Options};
 
@@ -62,6 +65,7 @@ pub struct Moment {
 #[derive(Debug)]
 pub struct Engine {
     pub reader: Reader,
+    pub writer: DiskWriter,
     world: Arc<Mutex<Arc<World>>>,
     overlays: Mutex<Overlays>,
     scans: Arc<AtomicU64>,
@@ -74,6 +78,7 @@ impl Engine {
         let scans = Arc::new(AtomicU64::new(0));
         Engine {
             reader: Reader::new(settings.memory.budget_bytes),
+            writer: DiskWriter::new(state_directory()),
             world: Arc::new(Mutex::new(Arc::new(World::new(folders, settings, &scans)))),
             overlays: Mutex::default(),
             scans,
@@ -139,6 +144,8 @@ pub struct ClientFacts {
     pub configuration: bool,
     /// What the characters of positions count.
     pub positions: PositionEncoding,
+    /// Answers `workspace/applyEdit`, and heeds the versions in it.
+    pub apply_edit: bool,
 }
 
 pub struct State {
@@ -156,6 +163,11 @@ pub struct State {
     pub to_look_at: Mutex<HashSet<(DocumentKey, Actor)>>,
     /// The order of edits, and of reads among them.
     pub intake: Arc<Intake>,
+    pub no_ops: Mutex<NoOps>,
+    /// Texts that open documents are to show.
+    pub expected: Mutex<Vec<Expectation>>,
+    /// Open documents that were clean until an edit of ours, which is not saved.
+    pub unsaved_by_us: Mutex<HashSet<DocumentKey>>,
     short: Lane,
     long: Lane,
     commits: Lane,
@@ -209,6 +221,9 @@ impl State {
             on_settings: options.on_settings,
             to_look_at: Mutex::default(),
             intake: Intake::new(Limits::PROTOCOL),
+            no_ops: Mutex::default(),
+            expected: Mutex::default(),
+            unsaved_by_us: Mutex::default(),
             short: Lane::new(SHORT_PLACES, threads(rpc::run_soon)),
             long: Lane::new(LONG_PLACES, threads(run_elsewhere)),
             commits: Lane::new(COMMIT_PLACES, threads(run_elsewhere)),

@@ -30,6 +30,14 @@ pub fn differs_beyond_normalisation(editor: &Text, disk: &Text) -> bool {
     }
 }
 
+/// Whether two texts have the same lines, whatever ends them.
+pub fn same_lines(one: &Text, other: &Text) -> bool {
+    one == other
+        || (one.len_lines() == other.len_lines()
+            && one.ends_with_newline() == other.ends_with_newline()
+            && one.lines_at(0).eq(other.lines_at(0)))
+}
+
 /// Nothing, or a lone newline: what an empty file is in one editor or another.
 fn is_blank(text: &Text) -> bool {
     text.len_bytes() <= 2 && text.len_lines() <= 1 && text.line(0).is_empty()

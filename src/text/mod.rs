@@ -15,7 +15,7 @@ mod body_unit;
 mod encodings_unit;
 
 pub use body::{LineEnding, Text};
-pub use compare::differs_beyond_normalisation;
+pub use compare::{differs_beyond_normalisation, same_lines};
 pub use decode::{
     Confidence, Decoded, NotText, decode, encoding_for_editor, encoding_for_label, label,
 };

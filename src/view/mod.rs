@@ -15,6 +15,7 @@ pub mod window;
 pub use document::{Document, Style};
 pub use excerpt::{Content, Excerpt};
 pub use lines::LineSet;
+pub use name::in_header;
 pub use selector::Selector;
 
 /// What a path string names, as the caller wrote it.

@@ -31,11 +31,15 @@ pub fn of_file(overlay: &Arc<Overlay>, real: &RealPath, disk: Option<&Buffer>) -
 
 /// A document that is in no file yet.
 pub fn unsaved(overlay: &Arc<Overlay>) -> Opened {
-    let name = match &overlay.key {
+    open(overlay, site_of_unsaved(overlay))
+}
+
+/// Where such a document is.
+pub fn site_of_unsaved(overlay: &Overlay) -> Site {
+    Site::Editor(match &overlay.key {
         DocumentKey::File(path) => path.display().to_string(),
         DocumentKey::Other(uri) => uri.clone(),
-    };
-    open(overlay, Site::Editor(name))
+    })
 }
 
 fn open(overlay: &Arc<Overlay>, site: Site) -> Opened {

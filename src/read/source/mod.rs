@@ -3,7 +3,7 @@
 mod directory;
 pub mod editor;
 mod huge;
-mod text;
+pub mod text;
 
 use std::path::Path;
 use std::time::Instant;

@@ -4,52 +4,110 @@ use std::sync::Arc;
 
 use encoding_rs::Encoding;
 
-use crate::buffer::{Buffer, Detour, Loaded, MAX_BUFFER_BYTES, Overlay, Words};
+use crate::buffer::{
+    Buffer, Detour, Lane, Loaded, MAX_BUFFER_BYTES, Overlay, Overlays, Store, Words,
+};
 use crate::protocol::Refusal;
 use crate::protocol::read::{MoreDetails, Origin, ResourceKind};
 use crate::session::{self, Actor, Form, Site};
+use crate::task::Work;
 use crate::text::label;
 use crate::view::{Document, Style};
 use crate::workspace::Handle;
 
 use super::{Means, Opened, Snapshot, editor, file_uri, huge};
 
-/// The text of a regular file as a document, with the identity of its snapshot: the editor's where
-/// that has unsaved changes, else the disk's.
+/// What a regular file holds for who reads or edits it.
+#[derive(Debug)]
+pub enum Held {
+    /// The editor's text, which has unsaved changes or is believed to have; and what the disk
+    /// holds, where that is known and is text.
+    Editor {
+        overlay: Arc<Overlay>,
+        disk: Option<Arc<Buffer>>,
+    },
+    /// The disk's text, and the open document that is a clean copy of it.
+    Disk {
+        overlay: Option<Arc<Overlay>>,
+        loaded: Loaded,
+    },
+    /// Too large to be held as one text.
+    Huge {
+        overlay: Option<Arc<Overlay>>,
+        words: Words,
+    },
+}
+
+/// Which text a regular file holds: the editor's where that has unsaved changes, else the disk's.
+pub fn held(
+    handle: &Handle,
+    spelled: &str,
+    declared: Option<&'static Encoding>,
+    overlays: &Overlays,
+    buffers: &Store,
+    (lane, work): (Lane, &Work),
+) -> Result<Held, Detour> {
+    let overlay = overlays.of_file(handle.real()).cloned();
+    let said = overlay
+        .as_ref()
+        .and_then(|overlay| overlay.client_says_dirty());
+    let is_huge = handle.stamp().size > MAX_BUFFER_BYTES;
+    // Whether the editor's text of a huge file is but a clean copy would take loading it to know;
+    // where the client does not say, a lost keystroke would be worse than a normalised line end.
+    let believed = said == Some(true) || (is_huge && said.is_none());
+    let words = Words {
+        declared,
+        editor: overlay.as_ref().and_then(|overlay| overlay.encoding),
+    };
+    match overlay {
+        Some(overlay) if believed => Ok(Held::Editor {
+            overlay,
+            disk: None,
+        }),
+        overlay if is_huge => Ok(Held::Huge { overlay, words }),
+        overlay => match (overlay, buffers.load(handle, spelled, words, lane, work)) {
+            (Some(overlay), Ok(disk)) if overlay.is_dirty(&disk.buffer) => Ok(Held::Editor {
+                overlay,
+                disk: Some(disk.buffer),
+            }),
+            // There is no text on disk that the editor's could be a clean copy of.
+            (Some(overlay), Err(Detour::Refused(Refusal::Binary { .. }))) if said.is_none() => {
+                Ok(Held::Editor {
+                    overlay,
+                    disk: None,
+                })
+            }
+            (overlay, loaded) => Ok(Held::Disk {
+                overlay,
+                loaded: loaded?,
+            }),
+        },
+    }
+}
+
+/// The text of a regular file as a document, with the identity of its snapshot.
 pub fn open(
     handle: &Handle,
     spelled: &str,
     declared: Option<&'static Encoding>,
     means: Means,
 ) -> Result<Opened, Detour> {
-    let overlay = means.overlays.of_file(handle.real());
-    let said = overlay.and_then(|overlay| overlay.client_says_dirty());
-    let is_huge = handle.stamp().size > MAX_BUFFER_BYTES;
-    // Whether the editor's text of a huge file is but a clean copy would take loading it to know;
-    // where the client does not say, a lost keystroke would be worse than a normalised line end.
-    let believed = said == Some(true) || (is_huge && said.is_none());
-    if let (Some(overlay), true) = (overlay, believed) {
-        return Ok(editor::of_file(overlay, handle.real(), None));
-    }
-    let words = Words {
+    let lane = (means.lane, means.work);
+    match held(
+        handle,
+        spelled,
         declared,
-        editor: overlay.and_then(|overlay| overlay.encoding),
-    };
-    if is_huge {
-        return huge::open(handle, spelled, words, overlay, means);
-    }
-    let loaded = means
-        .buffers
-        .load(handle, spelled, words, means.lane, means.work);
-    match (overlay, loaded) {
-        (Some(overlay), Ok(disk)) if overlay.is_dirty(&disk.buffer) => {
-            Ok(editor::of_file(overlay, handle.real(), Some(&disk.buffer)))
+        means.overlays,
+        means.buffers,
+        lane,
+    )? {
+        Held::Editor { overlay, disk } => {
+            Ok(editor::of_file(&overlay, handle.real(), disk.as_deref()))
         }
-        // There is no text on disk that the editor's could be a clean copy of.
-        (Some(overlay), Err(Detour::Refused(Refusal::Binary { .. }))) if said.is_none() => {
-            Ok(editor::of_file(overlay, handle.real(), None))
+        Held::Disk { overlay, loaded } => Ok(of_disk(handle, overlay.as_ref(), loaded)),
+        Held::Huge { overlay, words } => {
+            huge::open(handle, spelled, words, overlay.as_ref(), means)
         }
-        (overlay, loaded) => Ok(of_disk(handle, overlay, loaded?)),
     }
 }
 

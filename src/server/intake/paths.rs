@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
+use crate::buffer::{Detour, Lane};
 use crate::protocol::Refusal;
-use crate::read::{Ask, place_to_edit, places_to_read};
+use crate::read::{Ask, Place, place_to_edit, places_to_read};
+use crate::task::Work;
 
 use super::super::state::{Moment, State};
 use super::{Reading, Submission};
@@ -25,20 +27,29 @@ impl State {
         paths: Vec<EditPath>,
         moment: &Moment,
     ) -> Result<Submission, Refusal> {
-        let (state, moment) = (self.clone(), moment.clone());
+        let moment = moment.clone();
+        self.submit_resolved(session, move |lane, work| {
+            let Moment { world, overlays } = &moment;
+            let place = |named: &EditPath| {
+                work.check()?;
+                let EditPath { path, creates } = named;
+                place_to_edit(path, *creates, &world.scope, overlays, lane, work)
+            };
+            paths.iter().map(place).collect()
+        })
+    }
+
+    /// Takes an edit in whose places are found by a job. To be called before the handler's first
+    /// await.
+    pub fn submit_resolved(
+        self: &Arc<State>,
+        session: &str,
+        places: impl Fn(Lane, &Work) -> Result<Vec<Place>, Detour> + Send + Sync + 'static,
+    ) -> Result<Submission, Refusal> {
+        let state = self.clone();
         let resolve = async move {
             let limit = state.intake.limits.resolving;
-            state
-                .in_lanes_within(limit, move |lane, work| {
-                    let Moment { world, overlays } = &moment;
-                    let place = |named: &EditPath| {
-                        work.check()?;
-                        let EditPath { path, creates } = named;
-                        place_to_edit(path, *creates, &world.scope, overlays, lane, work)
-                    };
-                    paths.iter().map(place).collect()
-                })
-                .await
+            state.in_lanes_within(limit, places).await
         };
         self.intake.submit(session, resolve)
     }

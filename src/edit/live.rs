@@ -1,0 +1,288 @@
+//! The text that an edit is applied to, and who is to write it; an open document's unsaved text is never passed over.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use crate::buffer::{Buffer, Detour, Lane, Overlay, Overlays, Store, Words};
+use crate::hashline::tag::Fingerprint;
+use crate::protocol::Refusal;
+use crate::read::{Held, Located, Spot, held, site_of_unsaved};
+use crate::session::{Actor, Current, Document, Form, Notice, Sessions, Site, Version};
+use crate::task::Work;
+use crate::text::Text;
+use crate::workspace::{FileType, Handle, RealPath, Scope};
+
+/// A document as it is now.
+#[derive(Debug)]
+pub struct Live {
+    /// As headers name it.
+    pub name: String,
+    pub document: Document,
+    /// Recorded, so that its tag is that of the text.
+    pub version: Version,
+    pub home: Home,
+    /// Where it was written, where the path is a link.
+    pub linked_to: Option<String>,
+}
+
+/// Who holds the text.
+#[derive(Debug)]
+pub enum Home {
+    Disk {
+        handle: Handle,
+        buffer: Arc<Buffer>,
+        bytes: Vec<u8>,
+        /// The open document that is a clean copy of it, but for what editors normalise.
+        clean: Option<Arc<Overlay>>,
+    },
+    Editor {
+        overlay: Arc<Overlay>,
+        /// What the file of that document holds, where it has one.
+        disk: Option<Arc<Buffer>>,
+    },
+    /// Nobody: it is to be made.
+    Absent { real: RealPath },
+}
+
+/// What the client's editor lets itself be asked.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct EditorCan {
+    /// `workspace/applyEdit` with versioned documents.
+    pub apply: bool,
+}
+
+/// What a document is opened with.
+#[derive(Debug, Clone, Copy)]
+pub struct Means<'a> {
+    pub scope: &'a Scope,
+    pub overlays: &'a Overlays,
+    pub buffers: &'a Store,
+    pub sessions: &'a Sessions,
+    pub editor: EditorCan,
+    pub work: &'a Work,
+}
+
+impl Live {
+    /// The text.
+    pub fn text(&self) -> &Text {
+        &self.version.text
+    }
+
+    /// Whether the editor is to change it.
+    pub fn is_editors(&self) -> bool {
+        matches!(self.home, Home::Editor { .. })
+    }
+
+    /// When the text was looked at.
+    pub fn as_of(&self) -> Instant {
+        match &self.home {
+            Home::Disk { handle, .. } => handle.opened_at(),
+            Home::Editor { overlay, .. } => overlay.since,
+            Home::Absent { .. } => Instant::now(),
+        }
+    }
+
+    /// Its absolute path, or its URI where it is in no file.
+    pub fn resolved_path(&self) -> String {
+        match &self.document.site {
+            Site::File(real) => real.as_path().display().to_string(),
+            Site::Editor(uri) => uri.clone(),
+        }
+    }
+
+    /// Opens what was found, if it can be edited as text. Also tells which sessions must hear that
+    /// what they were shown has changed.
+    pub fn open(
+        located: Located,
+        spelled: &str,
+        means: Means,
+    ) -> Result<(Live, Vec<Notice>), Detour> {
+        let name = located.display().to_owned();
+        let (document, home, actor) = match located.spot {
+            Spot::OnDisk(found) => {
+                let real = found.handle.real().clone();
+                let home = Home::of_file(found.handle, spelled, means)?;
+                let actor = match home {
+                    Home::Editor { .. } => Actor::Editor,
+                    Home::Disk { .. } | Home::Absent { .. } => Actor::Disk,
+                };
+                (Site::File(real), home, actor)
+            }
+            Spot::InEditor(overlay, _) => {
+                let site = site_of_unsaved(&overlay);
+                let disk = None;
+                (site, Home::Editor { overlay, disk }, Actor::Editor)
+            }
+        };
+        let document = Document {
+            site: document,
+            form: Form::Text,
+        };
+        let home = home.checked(spelled, means.editor)?;
+        let current = home.current().ok_or(Refusal::Internal)?;
+        let (version, notices) = means.sessions.record(&document, &current, &actor);
+        let live = Live {
+            linked_to: linked_to(&document, &name, means.scope),
+            name,
+            document,
+            version,
+            home,
+        };
+        Ok((live, notices))
+    }
+}
+
+/// The real path, where the name is one of another place.
+fn linked_to(document: &Document, name: &str, scope: &Scope) -> Option<String> {
+    let Site::File(real) = &document.site else {
+        return None;
+    };
+    let is_link = scope.display(real) != name;
+    is_link.then(|| real.as_path().display().to_string())
+}
+
+impl Home {
+    fn of_file(handle: Handle, spelled: &str, means: Means) -> Result<Home, Detour> {
+        refuse_uneditable(&handle, spelled, means.scope)?;
+        let lane = (Lane::Long, means.work);
+        match held(&handle, spelled, None, means.overlays, means.buffers, lane)? {
+            Held::Editor { overlay, disk } => {
+                // A dirty document's file tells what the editor cannot hold; it may be gone.
+                let words = Words {
+                    declared: None,
+                    editor: overlay.encoding,
+                };
+                let load = || {
+                    let loaded =
+                        means
+                            .buffers
+                            .load(&handle, spelled, words, Lane::Long, means.work);
+                    loaded.ok().map(|loaded| loaded.buffer)
+                };
+                let disk = disk.or_else(load);
+                Ok(Home::Editor { overlay, disk })
+            }
+            Held::Huge { .. } => Err(too_large(spelled).into()),
+            Held::Disk { overlay, .. } => {
+                let words = Words {
+                    declared: None,
+                    editor: overlay.as_ref().and_then(|overlay| overlay.encoding),
+                };
+                let (buffer, bytes) = means
+                    .buffers
+                    .load_with_bytes(&handle, spelled, words, means.work)?;
+                match overlay {
+                    Some(overlay) if means.editor.apply && *overlay.text() == buffer.text => {
+                        let disk = Some(buffer);
+                        Ok(Home::Editor { overlay, disk })
+                    }
+                    clean => Ok(Home::Disk {
+                        handle,
+                        buffer,
+                        bytes,
+                        clean,
+                    }),
+                }
+            }
+        }
+    }
+
+    /// Refuses what the editor is not able to do, and what it would lose.
+    fn checked(self, spelled: &str, editor: EditorCan) -> Result<Home, Refusal> {
+        let Home::Editor { overlay, disk } = &self else {
+            return Ok(self);
+        };
+        if !editor.apply {
+            return Err(Refusal::Unsupported {
+                path: Some(spelled.to_owned()),
+                message: format!(
+                    "'{spelled}' has unsaved changes in the editor, which cannot be asked to edit it. Ask the user to save it, then read it again."
+                ),
+            });
+        }
+        let damaged = |text: &Text| {
+            text.chunks()
+                .flat_map(str::chars)
+                .filter(is_replacement)
+                .count()
+        };
+        let lost = disk
+            .as_ref()
+            .is_some_and(|disk| damaged(overlay.text()) > damaged(&disk.text));
+        if lost {
+            return Err(Refusal::Encoding {
+                path: spelled.to_owned(),
+                message: "the editor's text has lost characters that the file has (U+FFFD); saving it would damage the file. Ask the user to reopen it with the right encoding.".to_owned(),
+            });
+        }
+        Ok(self)
+    }
+
+    /// The text, as the session store records it; `None` where there is none.
+    fn current(&self) -> Option<Current> {
+        match self {
+            Home::Disk { handle, buffer, .. } => Some(Current {
+                text: buffer.text.clone(),
+                fingerprint: buffer.fingerprint(),
+                place: None,
+                as_of: handle.opened_at(),
+            }),
+            Home::Editor { overlay, .. } => Some(of_overlay(overlay)),
+            Home::Absent { .. } => None,
+        }
+    }
+}
+
+fn is_replacement(c: &char) -> bool {
+    *c == '\u{fffd}'
+}
+
+/// The editor's text, as the session store records it.
+pub fn of_overlay(overlay: &Overlay) -> Current {
+    let fingerprint: Fingerprint = overlay.fingerprint();
+    Current {
+        text: overlay.text().clone(),
+        fingerprint,
+        place: Some(overlay.place.clone()),
+        as_of: overlay.since,
+    }
+}
+
+/// Access for writing, and what is no text file, are judged before anything is read.
+fn refuse_uneditable(handle: &Handle, spelled: &str, scope: &Scope) -> Result<(), Refusal> {
+    refuse_read_only(handle.real(), spelled, scope)?;
+    match handle.file_type() {
+        FileType::Regular => Ok(()),
+        FileType::Directory => Err(Refusal::Unsupported {
+            path: Some(spelled.to_owned()),
+            message: format!("'{spelled}' is a directory; only files can be edited."),
+        }),
+        FileType::Other(what) => Err(Refusal::NotRegular {
+            path: spelled.to_owned(),
+            what: what.to_owned(),
+        }),
+    }
+}
+
+/// What may be read but not changed (`access.outsideWorkspace: "read"`).
+pub(super) fn refuse_read_only(
+    real: &RealPath,
+    spelled: &str,
+    scope: &Scope,
+) -> Result<(), Refusal> {
+    match scope.may_edit(real) {
+        true => Ok(()),
+        false => Err(Refusal::OutsideWorkspace {
+            path: spelled.to_owned(),
+            real_path: real.as_path().display().to_string(),
+        }),
+    }
+}
+
+fn too_large(spelled: &str) -> Refusal {
+    Refusal::TooLarge {
+        path: spelled.to_owned(),
+        what: "files over 32 MiB are not edited".to_owned(),
+        instead: "Use a tool that streams, such as sed, for it.".to_owned(),
+    }
+}

@@ -1,0 +1,315 @@
+//! What an edit makes of each file, worked out before anything is written; a line that was not addressed is never part of it.
+
+use crate::buffer::{Detour, Lane};
+use crate::hashline::apply::{FileBytes, new_bytes};
+use crate::hashline::changed::{self, Outcome};
+use crate::hashline::echo::echoes;
+use crate::hashline::ops::Op;
+use crate::hashline::splice::{Splices, splices};
+use crate::hashline::{
+    Batch, BlockSpan, Blocks, Moved, PlainBatch, PlainHunk, Remap, Step, Tag, carry, diff,
+    replace_text,
+};
+use crate::protocol::Refusal;
+use crate::protocol::edit::Warning;
+use crate::protocol::edit_refusal::Outdated;
+use crate::protocol::read::LineSpan;
+use crate::read::Place;
+use crate::session::{Meaning, Notice, Version, steps};
+use crate::syntax::{self, Language};
+use crate::text::Text;
+use crate::view::LineSet;
+
+use super::live::Means;
+use super::outdated::{Revealer, joined};
+use super::{Home, Live, Named, refuse, target};
+
+/// One file of an edit, ready to be written.
+#[derive(Debug)]
+pub struct Planned {
+    pub live: Live,
+    pub tag_before: Option<Tag>,
+    pub splices: Splices,
+    pub outcome: Outcome,
+    /// The new bytes of a file that is written on disk.
+    pub bytes: Option<Vec<u8>>,
+    pub blocks: Vec<BlockSpan>,
+    pub remapped: Vec<Remap>,
+    pub warnings: Vec<Warning>,
+    pub diff: String,
+}
+
+impl Planned {
+    /// Whether it leaves the text as it is.
+    pub fn is_no_change(&self) -> bool {
+        self.outcome.text == *self.live.text()
+    }
+
+    /// The language of the file, if it has a grammar.
+    pub fn language(&self) -> Option<&'static Language> {
+        language_of(&self.live.name, self.live.text())
+    }
+}
+
+/// Plans the files of one request.
+#[derive(Debug, Clone, Copy)]
+pub struct Planner<'a> {
+    pub session: &'a str,
+    pub means: Means<'a>,
+    /// Whether only lines that were shown may be edited.
+    pub require_seen: bool,
+    /// The places that are this edit's to change.
+    pub places: &'a [Place],
+}
+
+impl Planner<'_> {
+    /// Plans all files, or says why one of them cannot be.
+    pub fn plan(&self, named: Vec<Named>) -> Result<(Vec<Planned>, Vec<Notice>), Detour> {
+        let mut groups: Vec<(Place, Vec<Named>)> = Vec::new();
+        for named in named {
+            match groups.iter_mut().find(|(place, _)| *place == named.place) {
+                Some((_, group)) => group.push(named),
+                None => groups.push((named.place.clone(), vec![named])),
+            }
+        }
+        let mut notices = Vec::new();
+        // Access to every file is judged before the tag of any.
+        let mut opened = Vec::new();
+        for (place, group) in groups {
+            let (live, news) = self.open(&group[0], &place)?;
+            notices.extend(news);
+            opened.push((live, group));
+        }
+        let mut planned = Vec::new();
+        let mut refused = Vec::new();
+        for (live, group) in opened {
+            match self.plan_file(live, group) {
+                Ok(file) => planned.push(file),
+                Err(Detour::Refused(refusal)) => refused.push(refusal),
+                Err(detour) => return Err(detour),
+            }
+        }
+        match joined(refused) {
+            Some(refusal) => Err(refusal.into()),
+            None => Ok((planned, notices)),
+        }
+    }
+
+    fn open(&self, named: &Named, place: &Place) -> Result<(Live, Vec<Notice>), Detour> {
+        let Means {
+            scope,
+            overlays,
+            work,
+            ..
+        } = self.means;
+        let located = target::find(named.path(), scope, overlays, Lane::Long, work);
+        let located = located.map_err(|detour| match detour {
+            Detour::Refused(Refusal::NotFound { path, suggestions }) => {
+                Detour::Refused(Refusal::NothingToEdit { path, suggestions })
+            }
+            other => other,
+        })?;
+        if located.place(scope) != *place || !self.places.contains(place) {
+            let message = format!(
+                "'{}' leads to another file than a moment ago.",
+                named.path()
+            );
+            return Err(Refusal::Busy { message }.into());
+        }
+        if located.selector != Default::default() {
+            return Err(Refusal::Unsupported {
+                path: Some(named.path().to_owned()),
+                message: format!(
+                    "'{}' names a part of a file. Give the path alone; lines are named in the edit.",
+                    named.path()
+                ),
+            }
+            .into());
+        }
+        Live::open(located, named.path(), self.means)
+    }
+
+    fn plan_file(&self, live: Live, group: Vec<Named>) -> Result<Planned, Detour> {
+        let mut warnings: Vec<Warning> = group.iter().filter_map(rebound_warning).collect();
+        let sections = group.into_iter().map(|named| named.section);
+        let batch = Batch::join(sections).map_err(|error| refuse::two_tags(&error))?;
+        let batch = batch.ok_or(Refusal::Internal)?;
+        let tag_before = batch.tag;
+        let ends = batch
+            .hunks
+            .iter()
+            .any(|hunk| matches!(hunk.op, Op::InsertHead { .. } | Op::InsertTail { .. }));
+        let versions = self.versions(&live, &batch)?;
+        let tagged = versions.first().unwrap_or(&live.version).clone();
+        let plain = self.plain(batch, &tagged, &live)?;
+        warnings.extend(plain.warnings.iter().map(|warning| Warning {
+            code: warning.code.as_str(),
+            message: warning.message.clone(),
+        }));
+        let PlainBatch {
+            hunks,
+            texts,
+            blocks,
+            ..
+        } = plain;
+        let Moved { hunks, remapped } = self.moved(&live, &tagged, hunks, &steps(&versions))?;
+        if ends && tagged.content != live.version.content {
+            warnings.push(Warning {
+                code: "movedOn",
+                message: format!(
+                    "'{}' has changed since #{}; the rows for the head or the tail went to those of what is there now.",
+                    live.name, tagged.tag
+                ),
+            });
+        }
+        let mut found = Vec::new();
+        for text in &texts {
+            let matches = replace_text::find(live.text(), text)
+                .map_err(|error| refuse::no_match(&error, &live.name))?;
+            found.extend(matches);
+        }
+        let splices = splices(live.text(), &hunks, found)
+            .map_err(|error| refuse::overlap(&error, &live.name))?;
+        let echoes = echoes(live.text(), &hunks);
+        warnings.extend(echoes.into_iter().map(|warning| Warning {
+            code: warning.code.as_str(),
+            message: warning.message,
+        }));
+        let outcome = changed::outcome(live.text(), &splices);
+        let bytes = bytes_after(&live, &splices)?;
+        Ok(Planned {
+            diff: diff::unified(&live.name, live.text(), &outcome),
+            live,
+            tag_before,
+            splices,
+            outcome,
+            bytes,
+            blocks,
+            remapped,
+            warnings,
+        })
+    }
+
+    /// The version that a batch is numbered by and all that came after it, up to the live one.
+    fn versions(&self, live: &Live, batch: &Batch) -> Result<Vec<Version>, Refusal> {
+        let Some(tag) = batch.tag else {
+            return Ok(vec![live.version.clone()]);
+        };
+        let named = || batch.hunks.iter().filter_map(|hunk| hunk.op.named_lines());
+        match self.means.sessions.meaning(&live.document, tag) {
+            Meaning::Held(mut versions) => {
+                let newest = versions.last().map(|version| version.content);
+                if newest != Some(live.version.content) {
+                    versions.push(live.version.clone());
+                }
+                Ok(versions)
+            }
+            Meaning::Expired => {
+                Err(self
+                    .revealer(live)
+                    .no_version(Outdated::ExpiredTag, tag, named()))
+            }
+            Meaning::Unknown => {
+                Err(self
+                    .revealer(live)
+                    .no_version(Outdated::UnknownTag, tag, named()))
+            }
+        }
+    }
+
+    fn revealer<'a>(&'a self, live: &'a Live) -> Revealer<'a> {
+        Revealer {
+            session: self.session,
+            sessions: self.means.sessions,
+            live,
+        }
+    }
+
+    /// Blocks as ranges, in the numbers of the tagged version.
+    fn plain(&self, batch: Batch, tagged: &Version, live: &Live) -> Result<PlainBatch, Refusal> {
+        batch
+            .check_lines(tagged.text.len_lines() as u64)
+            .map_err(|error| refuse::syntax(&error))?;
+        let language = language_of(&live.name, &tagged.text);
+        let mut blocks = Blocks::new(&tagged.text, language, self.means.work);
+        batch
+            .into_plain(|line| blocks.at(line))
+            .map_err(|error| refuse::plain(&error, &live.name))
+    }
+
+    /// The hunks in live numbers, if their lines still stand and were shown to this session.
+    fn moved(
+        &self,
+        live: &Live,
+        tagged: &Version,
+        hunks: Vec<PlainHunk>,
+        steps: &[Step],
+    ) -> Result<Moved, Refusal> {
+        let must_be_shown: Vec<_> = hunks.iter().map(shown_and_touched).collect();
+        let moved = carry(hunks, steps).map_err(|stale| self.revealer(live).stale(&stale))?;
+        if !self.require_seen {
+            return Ok(moved);
+        }
+        let shown = self
+            .means
+            .sessions
+            .shown(self.session, &live.document, tagged);
+        let mut unseen = LineSet::new();
+        for (before, hunk) in must_be_shown.iter().zip(&moved.hunks) {
+            let (Some((lines, touched)), Some(now)) = (before, hunk.touched()) else {
+                continue;
+            };
+            // A hunk has one offset, and the line that a block op names is its own or below it.
+            for line in lines.start..=lines.end {
+                let now = match hunk.block_line {
+                    Some(line) => line,
+                    None => now.start + (line - touched.start),
+                };
+                if !shown.contains(line) {
+                    unseen.insert(now, now);
+                }
+            }
+        }
+        match unseen.is_empty() {
+            true => Ok(moved),
+            false => Err(self.revealer(live).not_shown(&unseen)),
+        }
+    }
+}
+
+/// The lines of a hunk that must have been shown, and those that it touches.
+fn shown_and_touched(hunk: &PlainHunk) -> Option<(LineSpan, LineSpan)> {
+    hunk.must_be_shown().zip(hunk.touched())
+}
+
+/// The new bytes of a file that is written on disk.
+fn bytes_after(live: &Live, splices: &Splices) -> Result<Option<Vec<u8>>, Refusal> {
+    let Home::Disk { buffer, bytes, .. } = &live.home else {
+        return Ok(None);
+    };
+    let file = FileBytes {
+        bytes,
+        text: &buffer.text,
+        encoding: buffer.encoding,
+        confidence: buffer.confidence,
+        bom: buffer.bom,
+    };
+    new_bytes(&file, &splices.changes)
+        .map(Some)
+        .map_err(|error| refuse::encoding(&error, &live.name))
+}
+
+pub(super) fn language_of(name: &str, text: &Text) -> Option<&'static Language> {
+    syntax::detect(name.rsplit('/').next().unwrap_or(name), text)
+}
+
+fn rebound_warning(named: &Named) -> Option<Warning> {
+    let path = named.rebound.as_ref()?;
+    Some(Warning {
+        code: "rebound",
+        message: format!(
+            "There is no '{}'; its tag was shown to you for '{path}', which was edited.",
+            named.section.path
+        ),
+    })
+}

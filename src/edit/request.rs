@@ -1,0 +1,86 @@
+//! The parameters of `agent/edit`; a patch is parsed here and never looked at again as text.
+
+use serde_json::Value;
+use xxhash_rust::xxh3::xxh3_128;
+
+use crate::hashline::structured::{StructuredError, parse_files};
+use crate::hashline::{self, Section};
+use crate::protocol::Refusal;
+use crate::protocol::params::Fields;
+use crate::read::session_name;
+
+use super::refuse;
+
+/// One call of `agent/edit`.
+#[derive(Debug, Clone)]
+pub struct EditRequest {
+    pub session: String,
+    pub patch: Patch,
+    pub dry_run: bool,
+}
+
+/// What is to be changed, as it was sent.
+#[derive(Debug, Clone)]
+pub enum Patch {
+    Text(String),
+    Files(Vec<Value>),
+}
+
+impl EditRequest {
+    /// Reads everything but the patch itself, which can be long.
+    pub fn parse(params: &Value, session: &str) -> Result<EditRequest, Refusal> {
+        let fields = Fields::of(params, "")?;
+        let patch = match (fields.string("patch")?, fields.list("files")?) {
+            (Some(text), None) => Patch::Text(text.to_owned()),
+            (None, Some(files)) => Patch::Files(files.to_vec()),
+            (Some(_), Some(_)) => {
+                let message = "Give either 'patch' or 'files', not both.";
+                return Err(Refusal::bad_params("patch", message));
+            }
+            (None, None) => {
+                let message = "'patch' is missing; it must be hashline text: a header ¶PATH#TAG from a read, then ops such as 'replace 2..3:' with rows that start with +. Or give 'files', its structured form.";
+                return Err(Refusal::bad_params("patch", message));
+            }
+        };
+        Ok(EditRequest {
+            session: session_name(fields, session)?,
+            patch,
+            dry_run: flag(fields, "dryRun")?,
+        })
+    }
+}
+
+/// A parameter that is true or false, and false where it is absent.
+pub(super) fn flag(fields: Fields, key: &str) -> Result<bool, Refusal> {
+    match fields.get(key) {
+        None | Some(Value::Bool(false)) => Ok(false),
+        Some(Value::Bool(true)) => Ok(true),
+        Some(_) => {
+            let message = format!("'{key}' must be true or false.");
+            Err(Refusal::bad_params(key, message))
+        }
+    }
+}
+
+impl Patch {
+    /// Its sections, in the order written.
+    pub fn sections(&self) -> Result<Vec<Section>, Refusal> {
+        match self {
+            Patch::Text(text) => hashline::Patch::parse(text)
+                .map(|patch| patch.sections)
+                .map_err(|error| refuse::syntax(&error)),
+            Patch::Files(files) => parse_files(files).map_err(|error| match error {
+                StructuredError::Params(refusal) => refusal,
+                StructuredError::Patch(error) => refuse::syntax(&error),
+            }),
+        }
+    }
+
+    /// Tells whether two patches are the same.
+    pub fn identity(&self) -> u128 {
+        match self {
+            Patch::Text(text) => xxh3_128(text.as_bytes()),
+            Patch::Files(files) => xxh3_128(Value::from(files.clone()).to_string().as_bytes()),
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! Which document each section of a patch is of; a path is judged by access before its tag is looked at.
+
+use crate::buffer::{Detour, Lane, Overlays};
+use crate::hashline::Section;
+use crate::protocol::Refusal;
+use crate::read::{Located, Place, locate, place_to_edit};
+use crate::session::{Form, Sessions, Site};
+use crate::task::Work;
+use crate::view::{Selector, Target};
+use crate::workspace::{Scope, decode_file_uri};
+
+/// A section and where it belongs.
+#[derive(Debug, Clone)]
+pub struct Named {
+    pub section: Section,
+    pub place: Place,
+    /// The path that leads there, where the section's own does not.
+    pub rebound: Option<String>,
+}
+
+impl Named {
+    /// The path to open.
+    pub fn path(&self) -> &str {
+        self.rebound.as_deref().unwrap_or(&self.section.path)
+    }
+}
+
+/// Finds the place of each section, for the order of edits.
+pub fn name_places(
+    sections: Vec<Section>,
+    session: &str,
+    sessions: &Sessions,
+    scope: &Scope,
+    overlays: &Overlays,
+    (lane, work): (Lane, &Work),
+) -> Result<Vec<Named>, Detour> {
+    let name = |section: Section| {
+        work.check()?;
+        let place = place_to_edit(&section.path, false, scope, overlays, lane, work)?;
+        let rebound = match is_there(&section.path, scope, overlays, lane, work)? {
+            true => None,
+            false => rebound(&section, session, sessions),
+        };
+        let place = match &rebound {
+            Some(path) => place_to_edit(path, false, scope, overlays, lane, work)?,
+            None => place,
+        };
+        Ok(Named {
+            section,
+            place,
+            rebound,
+        })
+    };
+    sections.into_iter().map(name).collect()
+}
+
+fn is_there(
+    path: &str,
+    scope: &Scope,
+    overlays: &Overlays,
+    lane: Lane,
+    work: &Work,
+) -> Result<bool, Detour> {
+    match find(path, scope, overlays, lane, work) {
+        Ok(_) => Ok(true),
+        Err(Detour::Refused(Refusal::NotFound { .. })) => Ok(false),
+        Err(detour) => Err(detour),
+    }
+}
+
+/// What a path leads to, as a read of it would find it.
+pub fn find(
+    path: &str,
+    scope: &Scope,
+    overlays: &Overlays,
+    lane: Lane,
+    work: &Work,
+) -> Result<Located, Detour> {
+    let target = match decode_file_uri(path)? {
+        Some(_) => Target::Spelled(path.to_owned()),
+        None => Target::Literal(path.to_owned(), Selector::default()),
+    };
+    locate(&target, scope, overlays, lane, work)
+}
+
+/// The one document that this session was shown under the section's tag and that has the same
+/// base name (`hashline.md`, Accepted although not canonical).
+fn rebound(section: &Section, session: &str, sessions: &Sessions) -> Option<String> {
+    let base = base_name(&section.path);
+    let shown = sessions.shown_under(session, section.tag?);
+    let mut same = shown.iter().filter(|(document, path)| {
+        let real = match &document.site {
+            Site::File(real) => real.as_path().file_name().and_then(|name| name.to_str()),
+            Site::Editor(uri) => Some(base_name(uri)),
+        };
+        document.form == Form::Text && (real == Some(base) || base_name(path) == base)
+    });
+    match (same.next(), same.next()) {
+        (Some((_, path)), None) => Some(path.clone()),
+        _ => None,
+    }
+}
+
+fn base_name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}

@@ -1,0 +1,218 @@
+//! The editor as a writer: it is asked by `workspace/applyEdit` and believed only when a `didChange` shows the text; nothing is undone behind the user's back.
+
+use std::str::FromStr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::oneshot;
+use tower_lsp::ls_types as lsp;
+
+use crate::buffer::{DocumentKey, Overlay};
+use crate::edit::Planned;
+use crate::hashline::replace_text::Spot;
+use crate::protocol::{EditRefusal, Refusal};
+use crate::text::{Text, same_lines};
+
+use super::carry_out::Asked;
+use super::state::State;
+
+/// How long the editor has to show what it was asked for.
+const SHOWN_WITHIN: Duration = Duration::from_secs(5);
+
+/// A document that showed the text it was to have.
+#[derive(Debug)]
+pub struct Seen {
+    pub key: DocumentKey,
+    /// At the version that showed it; there may be later ones by now.
+    pub overlay: Arc<Overlay>,
+}
+
+/// A text that a document is to show.
+#[derive(Debug)]
+pub struct Expectation {
+    key: DocumentKey,
+    text: Text,
+    found: oneshot::Sender<Option<Arc<Overlay>>>,
+}
+
+impl State {
+    /// Looks at a document that has just changed, at every version as it arrives.
+    pub fn meet_expectations(&self, key: &DocumentKey) {
+        let mut expected = self.expected.lock();
+        if expected.is_empty() {
+            return;
+        }
+        let overlay = self.engine.moment().overlays.get(key).cloned();
+        let waiting = std::mem::take(&mut *expected);
+        for expectation in waiting {
+            let concerns = expectation.key == *key;
+            let met = match &overlay {
+                Some(overlay) => same_lines(overlay.text(), &expectation.text),
+                None => true,
+            };
+            match concerns && met {
+                // Who no longer waits has dropped the other end.
+                true => drop(expectation.found.send(overlay.clone())),
+                false if expectation.found.is_closed() => {}
+                false => expected.push(expectation),
+            }
+        }
+    }
+
+    fn expect(&self, key: &DocumentKey, text: &Text) -> oneshot::Receiver<Option<Arc<Overlay>>> {
+        let (found, shown) = oneshot::channel();
+        self.expected.lock().push(Expectation {
+            key: key.clone(),
+            text: text.clone(),
+            found,
+        });
+        shown
+    }
+
+    /// Asks the editor for the planned change of a document and waits until it shows.
+    pub async fn apply_in_editor(
+        &self,
+        overlay: &Arc<Overlay>,
+        planned: &Planned,
+    ) -> Result<Seen, Asked> {
+        let key = &overlay.key;
+        let name = &planned.live.name;
+        let shown = self.expect(key, &planned.outcome.text);
+        if !self.is_at(overlay) {
+            return Err(Asked::MovedOn);
+        }
+        let Some(edit) = self.workspace_edit(overlay, planned) else {
+            return Err(Asked::Refused(Refusal::Internal));
+        };
+        let was_clean = self.is_clean(overlay, planned);
+        let seen = |overlay: Arc<Overlay>| {
+            if was_clean {
+                self.unsaved_by_us.lock().insert(key.clone());
+            }
+            Ok(Seen {
+                key: key.clone(),
+                overlay,
+            })
+        };
+        let limit = tokio::time::sleep(SHOWN_WITHIN);
+        let answer = self.client.apply_edit(edit);
+        tokio::pin!(limit, answer, shown);
+        let mut answered = false;
+        loop {
+            tokio::select! {
+                biased;
+                found = &mut shown => return match found {
+                    Ok(Some(overlay)) => seen(overlay),
+                    Ok(None) | Err(_) => Err(Asked::Refused(closed(name))),
+                },
+                response = &mut answer, if !answered => {
+                    answered = true;
+                    let applied = response.as_ref().is_ok_and(|response| response.applied);
+                    if applied {
+                        continue;
+                    }
+                    // It may have been done all the same, and the word of it be here already.
+                    if let Ok(Some(overlay)) = shown.try_recv() {
+                        return seen(overlay);
+                    }
+                    return Err(match self.is_at(overlay) {
+                        false => Asked::MovedOn,
+                        true => Asked::Refused(refused(name)),
+                    });
+                }
+                () = &mut limit => return Err(Asked::Refused(unconfirmed(name))),
+            }
+        }
+    }
+
+    /// Whether the document is still at this version.
+    fn is_at(&self, overlay: &Arc<Overlay>) -> bool {
+        let now = self.engine.moment().overlays;
+        let now = now.get(&overlay.key);
+        now.is_some_and(|now| now.version == overlay.version && now.text() == overlay.text())
+    }
+
+    fn is_clean(&self, overlay: &Arc<Overlay>, planned: &Planned) -> bool {
+        match (&planned.live.home, overlay.client_says_dirty()) {
+            (_, Some(dirty)) => !dirty,
+            (
+                crate::edit::Home::Editor {
+                    disk: Some(disk), ..
+                },
+                None,
+            ) => !overlay.is_dirty(disk),
+            _ => false,
+        }
+    }
+
+    fn workspace_edit(&self, overlay: &Overlay, planned: &Planned) -> Option<lsp::WorkspaceEdit> {
+        let positions = self
+            .client_facts
+            .get()
+            .copied()
+            .unwrap_or_default()
+            .positions;
+        let position = |spot: Spot| {
+            let position = overlay.position(spot.line, spot.column, positions);
+            Some(lsp::Position {
+                line: u32::try_from(position.line).ok()?,
+                character: u32::try_from(position.character).ok()?,
+            })
+        };
+        let mut edits = Vec::new();
+        for change in &planned.splices.changes {
+            edits.push(lsp::OneOf::Left(lsp::TextEdit {
+                range: lsp::Range {
+                    start: position(change.start)?,
+                    end: position(change.end)?,
+                },
+                new_text: change.text.clone(),
+            }));
+        }
+        let document = lsp::TextDocumentEdit {
+            text_document: lsp::OptionalVersionedTextDocumentIdentifier {
+                uri: lsp::Uri::from_str(&overlay.uri).ok()?,
+                version: Some(overlay.version),
+            },
+            edits,
+        };
+        Some(lsp::WorkspaceEdit {
+            document_changes: Some(lsp::DocumentChanges::Edits(vec![document])),
+            ..lsp::WorkspaceEdit::default()
+        })
+    }
+}
+
+fn refused(name: &str) -> Refusal {
+    EditRefusal::Outdated {
+        why: crate::protocol::edit_refusal::Outdated::Stale,
+        message: format!(
+            "The editor did not take the edit of '{name}', whose text is as it was. Nothing was changed; read it again and retry."
+        ),
+        path: name.to_owned(),
+        files: Vec::new(),
+    }
+    .into()
+}
+
+fn closed(name: &str) -> Refusal {
+    EditRefusal::Outdated {
+        why: crate::protocol::edit_refusal::Outdated::Stale,
+        message: format!(
+            "'{name}' was closed in the editor before the edit showed. Read it again to see what is there."
+        ),
+        path: name.to_owned(),
+        files: Vec::new(),
+    }
+    .into()
+}
+
+fn unconfirmed(name: &str) -> Refusal {
+    EditRefusal::Unconfirmed {
+        message: format!(
+            "The editor did not show the edit of '{name}' within 5 seconds, so it is not known whether it was made. Read the file before you go on; do not send the edit again unseen."
+        ),
+        path: name.to_owned(),
+    }
+    .into()
+}
