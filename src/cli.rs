@@ -1,23 +1,26 @@
 //! One-shot commands over the same engine, in process; nothing in here prints.
 
-use std::path::PathBuf;
+use std::io::Read;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
 use clap::{Args, Parser, Subcommand};
 use serde_json::{Map, Value, json};
 
 use crate::buffer::{Detour, Lane, Overlays};
-use crate::protocol::Settings;
-use crate::protocol::read::{ContentBlock, ReadResult};
+use crate::edit::{EditRequest, Patch};
+use crate::protocol::read::ContentBlock;
+use crate::protocol::{EditRefusal, Refusal, Settings};
 use crate::read::Ask;
 use crate::server::{self, Engine};
 use crate::task::{CancelToken, Work};
+use crate::view::in_header;
 
-/// Pilcrow reads files for coding agents.
+/// Pilcrow reads and edits files for coding agents.
 ///
 /// Editors start it as a language server: `pilcrow serve --stdio` speaks JSON-RPC over stdin and
-/// stdout, keeps files warm, and answers `agent/read` with exactly what a model should see. The
-/// other commands do one thing over the same engine and exit.
+/// stdout, keeps files warm, answers `agent/read` with exactly what a model should see, and
+/// `agent/edit` with a change that is either right or refused. The other commands do one thing over the same engine and exit.
 #[derive(Debug, Parser)]
 #[command(name = "pilcrow", version, after_help = EXAMPLES, args_conflicts_with_subcommands = true)]
 pub struct Arguments {
@@ -36,6 +39,8 @@ Examples:
   pilcrow read notes.txt:-20            the last 20 lines
   pilcrow read src/main.rs:5-9:raw      the text itself
   pilcrow read .env --set access.deny='[]'
+  pilcrow edit fix.patch --dry-run      the diff that a hashline patch would make
+  pilcrow edit < fix.patch              apply it
 
 Environment:
   PILCROW_LOG      what the daemon logs (pilcrow=debug)
@@ -51,8 +56,24 @@ pub enum Command {
     },
     /// Read a path and print what a model would see
     Read(ReadOptions),
+    /// Apply a patch in hashline form and print what came of it
+    Edit(EditOptions),
     /// Print what the engine reports of itself, as JSON
     Status(StatusOptions),
+}
+
+#[derive(Debug, Args)]
+pub struct EditOptions {
+    /// A file that holds the patch; `-` or nothing for stdin
+    pub patch: Option<PathBuf>,
+    /// Write nothing, print the diff
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Print the whole result of `agent/edit`
+    #[arg(long)]
+    pub json: bool,
+    #[command(flatten)]
+    pub common: Common,
 }
 
 #[derive(Debug, Args)]
@@ -108,7 +129,64 @@ pub fn read(options: &ReadOptions) -> anyhow::Result<String> {
     let (result, _) = engine.reader.finish(&ask, &prepared, None);
     match options.json {
         true => Ok(serde_json::to_string_pretty(&result)? + "\n"),
-        false => Ok(printed(&result)),
+        false => Ok(printed(&result.content)),
+    }
+}
+
+/// `pilcrow edit`: what a patch made of its files. What it names counts as shown, since nobody has
+/// read anything in this process; its tags must be those of what is there.
+pub fn edit(options: &EditOptions) -> anyhow::Result<String> {
+    let text = patch_text(options.patch.as_deref())?;
+    let engine = engine(&options.common)?;
+    let world = engine.world();
+    for problem in engine.writer.clean_leftovers(&world.scope) {
+        tracing::warn!(problem, "leftovers of another process");
+    }
+    let request = EditRequest {
+        session: "default".to_owned(),
+        patch: Patch::Text(text),
+        dry_run: options.dry_run,
+    };
+    let result = engine.edit(&request, &world).map_err(with_lines)?;
+    match options.json {
+        true => Ok(serde_json::to_string_pretty(&result)? + "\n"),
+        false => Ok(printed(&result.content)),
+    }
+}
+
+/// A refusal with the live lines that it gives, as a read shows them.
+fn with_lines(refusal: Refusal) -> anyhow::Error {
+    let mut message = refusal.to_string();
+    if let Refusal::Edit(refusal) = &refusal
+        && let EditRefusal::Outdated { files, .. } = &**refusal
+    {
+        for file in files {
+            message.push_str(&format!("\n\n¶{}#{}", in_header(&file.path), file.tag));
+            for line in &file.lines {
+                message.push_str(&format!("\n{}:{}", line.line, line.text));
+            }
+        }
+    }
+    anyhow!(message)
+}
+
+/// The longest patch that is read, in bytes: that of a frame of the daemon's.
+const MAX_PATCH: u64 = 64 * 1024 * 1024;
+
+fn patch_text(file: Option<&Path>) -> anyhow::Result<String> {
+    let mut text = String::new();
+    let source: Box<dyn Read> = match file.filter(|file| *file != Path::new("-")) {
+        None => Box::new(std::io::stdin().lock()),
+        Some(file) => {
+            let opened = std::fs::File::open(file);
+            Box::new(opened.with_context(|| format!("Cannot read {}", file.display()))?)
+        }
+    };
+    let read = source.take(MAX_PATCH + 1).read_to_string(&mut text);
+    let read = read.context("Cannot read the patch, which must be UTF-8")?;
+    match read as u64 > MAX_PATCH {
+        true => Err(anyhow!("The patch is longer than 64 MiB.")),
+        false => Ok(text),
     }
 }
 
@@ -120,9 +198,9 @@ pub fn status(options: &StatusOptions) -> anyhow::Result<String> {
 }
 
 /// The text blocks, each ended by a newline; what is not text is named.
-fn printed(result: &ReadResult) -> String {
+fn printed(content: &[ContentBlock]) -> String {
     let mut out = String::new();
-    for block in &result.content {
+    for block in content {
         match block {
             ContentBlock::Text { text } => out.push_str(text),
             ContentBlock::Image { mime_type, .. } => out.push_str(&format!("[image: {mime_type}]")),

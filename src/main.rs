@@ -22,6 +22,7 @@ fn main() {
     match arguments.command.unwrap_or(Command::Serve { stdio: true }) {
         Command::Serve { .. } => exit(serve()),
         Command::Read(options) => exit(print(cli::read(&options))),
+        Command::Edit(options) => exit(print(cli::edit(&options))),
         Command::Status(options) => exit(print(cli::status(&options))),
     }
 }

@@ -2,6 +2,7 @@
 
 mod commit;
 pub mod disk;
+mod job;
 mod live;
 mod no_ops;
 mod outdated;
@@ -11,12 +12,12 @@ mod refuse;
 mod reply;
 mod request;
 mod target;
+mod write;
 
-pub use commit::{look, parse_warning, record_disk, record_seen};
+pub use job::{Begun, Change, Job, Part, Seen, partly};
 pub use live::{EditorCan, Home, Live, Means};
 pub use no_ops::NoOps;
 pub use plan::{Planned, Planner};
-pub use record::{Recorded, record};
-pub use reply::{Done, Outcome, changed_since, reply};
 pub use request::{EditRequest, Patch};
-pub use target::{Named, name_places};
+pub use target::{Named, find, name_places};
+pub use write::WriteRequest;

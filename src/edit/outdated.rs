@@ -31,6 +31,16 @@ impl Revealer<'_> {
         self.refuse(Outdated::Stale, stale.to_string(), around(anchors))
     }
 
+    /// A version that is to be replaced as a whole is no longer what is there.
+    pub fn written_over(&self, tag: Tag, all: impl Iterator<Item = LineSpan>) -> Refusal {
+        let live = &self.live.version;
+        let message = format!(
+            "'{}' has changed since #{tag} and is #{} now. Nothing was written; look at what is there, then write again with its tag.",
+            self.live.name, live.tag
+        );
+        self.refuse(Outdated::Stale, message, all.collect())
+    }
+
     /// A tag that names nothing, or nothing any more. `named` are the lines addressed by it.
     pub fn no_version(
         &self,

@@ -22,7 +22,7 @@ use crate::view::LineSet;
 
 use super::live::Means;
 use super::outdated::{Revealer, joined};
-use super::{Home, Live, Named, refuse, target};
+use super::{Home, Job, Live, Named, refuse, target};
 
 /// One file of an edit, ready to be written.
 #[derive(Debug)]
@@ -62,7 +62,16 @@ pub struct Planner<'a> {
     pub places: &'a [Place],
 }
 
-impl Planner<'_> {
+impl<'a> Planner<'a> {
+    pub fn of(job: &Job<'a>) -> Planner<'a> {
+        Planner {
+            session: &job.change.session,
+            means: job.means,
+            require_seen: job.settings.edit.require_seen,
+            places: job.places,
+        }
+    }
+
     /// Plans all files, or says why one of them cannot be.
     pub fn plan(&self, named: Vec<Named>) -> Result<(Vec<Planned>, Vec<Notice>), Detour> {
         let mut groups: Vec<(Place, Vec<Named>)> = Vec::new();
@@ -217,7 +226,7 @@ impl Planner<'_> {
         }
     }
 
-    fn revealer<'a>(&'a self, live: &'a Live) -> Revealer<'a> {
+    pub(super) fn revealer<'b>(&'b self, live: &'b Live) -> Revealer<'b> {
         Revealer {
             session: self.session,
             sessions: self.means.sessions,
@@ -283,7 +292,7 @@ fn shown_and_touched(hunk: &PlainHunk) -> Option<(LineSpan, LineSpan)> {
 }
 
 /// The new bytes of a file that is written on disk.
-fn bytes_after(live: &Live, splices: &Splices) -> Result<Option<Vec<u8>>, Refusal> {
+pub(super) fn bytes_after(live: &Live, splices: &Splices) -> Result<Option<Vec<u8>>, Refusal> {
     let Home::Disk { buffer, bytes, .. } = &live.home else {
         return Ok(None);
     };

@@ -17,6 +17,20 @@ pub struct EditDetails {
     pub files: Vec<EditedFile>,
 }
 
+/// What `agent/flush` returns.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct Flushed {
+    pub saved: Vec<String>,
+    pub left: Vec<Left>,
+}
+
+/// A document that is still unsaved, and why.
+#[derive(Debug, Clone, Serialize)]
+pub struct Left {
+    pub path: String,
+    pub reason: String,
+}
+
 /// By which writer a file was changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]

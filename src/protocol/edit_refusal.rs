@@ -44,6 +44,13 @@ pub enum EditRefusal {
         /// Line and byte (1-indexed) at which the longest part that is there diverges.
         diverges: Option<(u64, u64)>,
     },
+    /// A text with the line numbers of a reader in it.
+    #[error("{message}")]
+    ReaderPrefixes {
+        message: String,
+        path: String,
+        cleaned: String,
+    },
     #[error("{message}")]
     NoChange { message: String, path: String },
     #[error("{message}")]
@@ -100,6 +107,7 @@ impl EditRefusal {
                 Outdated::NotShown => Kind::NotShown,
             },
             EditRefusal::NoMatch { .. } => Kind::NoMatch,
+            EditRefusal::ReaderPrefixes { .. } => Kind::BadParams,
             EditRefusal::NoChange { .. } => Kind::NoChange,
             EditRefusal::Exists { .. } => Kind::Exists,
             EditRefusal::Unconfirmed { .. } => Kind::Timeout,
@@ -113,6 +121,7 @@ impl EditRefusal {
             EditRefusal::Overlap { path, .. }
             | EditRefusal::Outdated { path, .. }
             | EditRefusal::NoMatch { path, .. }
+            | EditRefusal::ReaderPrefixes { path, .. }
             | EditRefusal::NoChange { path, .. }
             | EditRefusal::Exists { path, .. }
             | EditRefusal::Unconfirmed { path, .. }
@@ -160,6 +169,10 @@ impl EditRefusal {
             } => {
                 add("written", json!(written));
                 add("notWritten", json!(not_written));
+            }
+            EditRefusal::ReaderPrefixes { cleaned, .. } => {
+                add("key", json!("text"));
+                add("suggestions", json!([cleaned]));
             }
             EditRefusal::NoChange { .. } => {}
         }

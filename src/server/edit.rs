@@ -5,16 +5,15 @@ use std::sync::{Arc, OnceLock};
 use serde_json::Value;
 use tower_lsp::jsonrpc;
 
-use crate::edit::{EditRequest, Named, Planner, name_places};
+use crate::edit::{Change, EditRequest, Job, Named, Planner, name_places};
 use crate::protocol::Refusal;
 use crate::protocol::edit::EditResult;
 
 use super::Server;
-use super::carry_out::{Change, Planning};
 use super::handler::answer;
 use super::intake::Submission;
 use super::read_many::DEFAULT_SESSION;
-use super::state::{Moment, State};
+use super::state::{Moment, State, World};
 
 /// The sections of a patch once their places are known.
 type Slot = Arc<OnceLock<Vec<Named>>>;
@@ -30,21 +29,16 @@ impl Server {
             let grant = submission.granted().await?;
             let named = slot.get().cloned().ok_or(Refusal::Internal)?;
             let change = Change {
-                session: request.session.clone(),
+                session: request.session,
                 identity: request.patch.identity(),
                 dry_run: request.dry_run,
-                world: moment.world,
             };
-            let plan = move |planning: Planning| {
-                let planner = Planner {
-                    session: planning.session,
-                    means: planning.means,
-                    require_seen: planning.require_seen,
-                    places: planning.places,
-                };
-                planner.plan(named.clone())
+            let plan = move |job: &Job| Planner::of(job).plan(named.clone());
+            let run = |commit| async move {
+                state
+                    .carry_out(commit, change, moment.world, Arc::new(plan))
+                    .await
             };
-            let run = |commit| async move { state.carry_out(commit, change, Arc::new(plan)).await };
             grant.commit(run).await
         })
         .await
@@ -58,7 +52,7 @@ impl State {
         request: EditRequest,
         moment: &Moment,
     ) -> Result<(EditRequest, Submission, Slot), Refusal> {
-        refuse_where_off(moment)?;
+        refuse_where_off(&moment.world)?;
         let slot = Slot::default();
         let (state, filled) = (self.clone(), slot.clone());
         let (session, patch) = (request.session.clone(), request.patch.clone());
@@ -79,8 +73,8 @@ impl State {
 }
 
 /// `edit.enabled: false` is a promise to the user.
-pub fn refuse_where_off(moment: &Moment) -> Result<(), Refusal> {
-    match moment.world.settings.edit.enabled {
+pub fn refuse_where_off(world: &World) -> Result<(), Refusal> {
+    match world.settings.edit.enabled {
         true => Ok(()),
         false => Err(Refusal::Unsupported {
             path: None,

@@ -8,7 +8,7 @@ use tokio::sync::oneshot;
 use tower_lsp::ls_types as lsp;
 
 use crate::buffer::{DocumentKey, Overlay};
-use crate::edit::Planned;
+use crate::edit::{Home, Planned, Seen};
 use crate::hashline::replace_text::Spot;
 use crate::protocol::{EditRefusal, Refusal};
 use crate::text::{Text, same_lines};
@@ -18,14 +18,6 @@ use super::state::State;
 
 /// How long the editor has to show what it was asked for.
 const SHOWN_WITHIN: Duration = Duration::from_secs(5);
-
-/// A document that showed the text it was to have.
-#[derive(Debug)]
-pub struct Seen {
-    pub key: DocumentKey,
-    /// At the version that showed it; there may be later ones by now.
-    pub overlay: Arc<Overlay>,
-}
 
 /// A text that a document is to show.
 #[derive(Debug)]
@@ -89,10 +81,7 @@ impl State {
             if was_clean {
                 self.unsaved_by_us.lock().insert(key.clone());
             }
-            Ok(Seen {
-                key: key.clone(),
-                overlay,
-            })
+            Ok(Seen { overlay })
         };
         let limit = tokio::time::sleep(SHOWN_WITHIN);
         let answer = self.client.apply_edit(edit);
@@ -136,7 +125,7 @@ impl State {
         match (&planned.live.home, overlay.client_says_dirty()) {
             (_, Some(dirty)) => !dirty,
             (
-                crate::edit::Home::Editor {
+                Home::Editor {
                     disk: Some(disk), ..
                 },
                 None,

@@ -34,6 +34,11 @@ pub fn initialize(
     let utf8 = general
         .position_encodings
         .is_some_and(|offered| offered.contains(&lsp::PositionEncodingKind::UTF8));
+    let saves = params
+        .capabilities
+        .experimental
+        .as_ref()
+        .is_some_and(|experimental| experimental["pilcrow"]["saveDocument"] == true);
     let document_changes = workspace
         .workspace_edit
         .as_ref()
@@ -42,6 +47,7 @@ pub fn initialize(
     // A second `initialize` never gets here, so the facts are set once.
     let _ = state.client_facts.set(ClientFacts {
         configuration: workspace.configuration.unwrap_or(false),
+        save: saves,
         apply_edit: workspace.apply_edit.unwrap_or(false) && document_changes,
         positions: match utf8 {
             true => PositionEncoding::Utf8,

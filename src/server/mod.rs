@@ -6,16 +6,19 @@ mod documents;
 mod edit;
 mod editor;
 mod face;
+mod flush;
 mod handler;
 mod hold;
 mod intake;
 mod lifecycle;
 mod notices;
+mod one_shot;
 mod read;
 mod read_many;
 mod state;
 mod status;
 mod watched_files;
+mod write;
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -40,6 +43,8 @@ pub const METHODS: &[&str] = &[
     "agent/readMany",
     "agent/status",
     "agent/edit",
+    "agent/write",
+    "agent/flush",
     "agent/closeSession",
 ];
 
@@ -64,6 +69,8 @@ pub fn build(options: Options) -> (Face, ClientSocket) {
     .custom_method("agent/read", Server::read)
     .custom_method("agent/readMany", Server::read_many)
     .custom_method("agent/edit", Server::edit)
+    .custom_method("agent/write", Server::write)
+    .custom_method("agent/flush", Server::flush)
     .custom_method("agent/status", Server::status)
     .custom_method("agent/closeSession", Server::close_session)
     .custom_method("agent/documentState", Server::document_state);

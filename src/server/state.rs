@@ -32,7 +32,7 @@ const LONG_PLACES: usize = 4;
 /// Places for commits, which neither lane is to keep waiting.
 const COMMIT_PLACES: usize = 8;
 /// What a blocking job may take at most.
-const WORK_LIMIT: Duration = Duration::from_secs(30);
+pub const WORK_LIMIT: Duration = Duration::from_secs(30);
 
 /// Blocking threads of the runtime, and how a call goes on in the thread that ran its job.
 fn threads(run: fn(Box<dyn FnOnce() + Send>)) -> Threads {
@@ -146,6 +146,8 @@ pub struct ClientFacts {
     pub positions: PositionEncoding,
     /// Answers `workspace/applyEdit`, and heeds the versions in it.
     pub apply_edit: bool,
+    /// Answers `agent/saveDocument`.
+    pub save: bool,
 }
 
 pub struct State {

@@ -57,6 +57,17 @@ pub struct Version {
 const MAX_PLACES: usize = 4;
 
 impl Version {
+    /// What stands where there is no file: an empty text that no tag names.
+    pub fn nothing() -> Version {
+        Version {
+            tag: Tag(0),
+            content: 0,
+            text: Text::default(),
+            places: Vec::new(),
+            as_of: Instant::now(),
+        }
+    }
+
     /// Where the lines of this version are in a later one: exactly, where every change between was
     /// seen, else by a diff.
     pub fn map_to(&self, later: &Version) -> LineMap {

@@ -1,0 +1,296 @@
+//! The blocking part of a commit: planned, written on disk, recorded, answered; an answer is never given before what it says is on record.
+
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+
+use crate::buffer::{Detour, Overlay};
+use crate::protocol::edit::{EditResult, Warning};
+use crate::protocol::{EditRefusal, Refusal, Settings};
+use crate::read::Place;
+use crate::session::Notice;
+
+use super::commit::{parse_warning, record_disk, record_seen};
+use super::disk::{self, DiskWriter, FileWrite, Target, WriteError};
+use super::live::Means;
+use super::record::Recorded;
+use super::reply::{Done, Outcome, changed_since, reply};
+use super::{Home, NoOps, Planned};
+
+/// What is known of a change besides its plan.
+#[derive(Debug, Clone)]
+pub struct Change {
+    pub session: String,
+    /// Equal for changes that are sent again unchanged.
+    pub identity: u128,
+    pub dry_run: bool,
+}
+
+/// A document that showed the text it was to have.
+#[derive(Debug)]
+pub struct Seen {
+    /// At the version that showed it; there may be later ones by now.
+    pub overlay: Arc<Overlay>,
+}
+
+/// A planned file, and what showed that the editor has changed it.
+pub type Part = (Planned, Option<Seen>);
+
+/// The answer, and what other sessions are to hear.
+pub type Answer = (EditResult, Vec<Notice>);
+
+/// What came of a plan before any editor was asked.
+#[derive(Debug)]
+pub enum Begun {
+    Done(Box<Answer>),
+    AsksEditor(Vec<Planned>, Vec<Notice>),
+}
+
+/// What plans the files of a change.
+pub type Plan<'a> = &'a dyn Fn(&Job) -> Result<(Vec<Planned>, Vec<Notice>), Detour>;
+
+/// A change and all that its blocking part needs.
+#[derive(Debug, Clone, Copy)]
+pub struct Job<'a> {
+    pub change: &'a Change,
+    pub means: Means<'a>,
+    pub settings: &'a Settings,
+    pub writer: &'a DiskWriter,
+    pub no_ops: &'a Mutex<NoOps>,
+    /// The places that are this change's to write to.
+    pub places: &'a [Place],
+}
+
+impl Job<'_> {
+    /// Plans the change, and writes it unless an editor is to be asked.
+    pub fn begin(&self, plan: Plan) -> Result<Begun, Refusal> {
+        let (planned, notices) = plan(self).map_err(|detour| match detour {
+            Detour::Refused(refusal) => refusal,
+            // Nothing is too long for a commit.
+            Detour::TakesLong => Refusal::Internal,
+        })?;
+        let asks = planned
+            .iter()
+            .any(|file| file.live.is_editors() && !file.is_no_change());
+        if asks && !self.change.dry_run {
+            return Ok(Begun::AsksEditor(planned, notices));
+        }
+        let parts = planned.into_iter().map(|file| (file, None)).collect();
+        let (result, mut news) = self.finish(parts)?;
+        news.splice(0..0, notices);
+        Ok(Begun::Done(Box::new((result, news))))
+    }
+
+    /// Writes what is the disk's, records everything and makes the answer.
+    pub fn finish(&self, parts: Vec<Part>) -> Result<Answer, Refusal> {
+        let all_same = parts.iter().all(|(file, _)| file.is_no_change());
+        if all_same && !self.change.dry_run {
+            self.no_ops
+                .lock()
+                .count(&self.change.session, self.change.identity, || {
+                    parts.first().map(|(file, _)| file.live.name.clone())
+                })?;
+        } else if !self.change.dry_run {
+            self.no_ops.lock().forget(&self.change.session);
+        }
+        let mut parts = parts;
+        let several = parts.len() > 1;
+        if !self.change.dry_run {
+            self.write_disk(&mut parts)?;
+        }
+        let mut done = Vec::new();
+        let mut notices = Vec::new();
+        for (mut planned, seen) in parts {
+            if planned.is_no_change() && several && !all_same {
+                planned.warnings.push(no_change(&planned));
+            }
+            let outcome = match (planned.is_no_change(), self.change.dry_run) {
+                (true, _) => Outcome::NoChange,
+                (false, true) => Outcome::Tried,
+                (false, false) => {
+                    let recorded = self.record(&planned, seen);
+                    notices.extend(recorded.notices);
+                    if recorded.drifted {
+                        planned.warnings.push(changed_since(&planned.live.name));
+                    }
+                    Outcome::Written {
+                        now: recorded.now,
+                        changed: recorded.changed,
+                        persisted: !planned.live.is_editors(),
+                    }
+                }
+            };
+            done.push(Done { planned, outcome });
+        }
+        Ok((self.answer(&done), notices))
+    }
+
+    fn answer(&self, done: &[Done]) -> EditResult {
+        let columns = self.settings.read.max_columns;
+        let (result, shown) = reply(done, self.change.dry_run, columns);
+        let sessions = self.means.sessions;
+        for (file, mut shown) in done.iter().zip(shown) {
+            if let Outcome::Written { now, changed, .. } = &file.outcome {
+                // What a session wrote itself counts as shown.
+                changed
+                    .iter()
+                    .for_each(|span| shown.insert(span.start, span.end));
+                let live = &file.planned.live;
+                sessions.show(
+                    &self.change.session,
+                    &live.document,
+                    now,
+                    &shown,
+                    &live.name,
+                );
+            }
+        }
+        result
+    }
+
+    fn record(&self, planned: &Planned, seen: Option<Seen>) -> Recorded {
+        let session = &self.change.session;
+        match seen {
+            None => record_disk(planned, session, self.means),
+            Some(seen) => {
+                let latest = self.means.overlays.get(&seen.overlay.key);
+                record_seen(planned, session, self.means, &seen.overlay, latest)
+            }
+        }
+    }
+
+    /// Writes the files that are on disk, all or none, and finds meanwhile whether they parse.
+    fn write_disk(&self, parts: &mut [Part]) -> Result<(), Refusal> {
+        let files: Vec<usize> = (0..parts.len())
+            .filter(|at| parts[*at].0.bytes.is_some() && !parts[*at].0.is_no_change())
+            .collect();
+        let mut writes = Vec::new();
+        for at in &files {
+            writes.extend(file_write(&parts[*at].0, self.means)?);
+        }
+        let (parts_seen, means) = (&*parts, self.means);
+        let (written, warnings) = std::thread::scope(|threads| {
+            let parsing = threads.spawn(move || -> Vec<Option<Warning>> {
+                let changed = |file: &Planned| match file.is_no_change() {
+                    true => None,
+                    false => parse_warning(file, means),
+                };
+                parts_seen.iter().map(|(file, _)| changed(file)).collect()
+            });
+            let written = match writes.is_empty() {
+                true => Ok(Vec::new()),
+                false => self.writer.write(means.scope, writes, means.work),
+            };
+            (written, parsing.join().unwrap_or_default())
+        });
+        for ((file, _), warning) in parts.iter_mut().zip(warnings) {
+            file.warnings.extend(warning);
+        }
+        match written {
+            Ok(_) => Ok(()),
+            Err(error) => Err(self.refuse_write(&error, &files, parts)),
+        }
+    }
+
+    fn refuse_write(&self, error: &WriteError, files: &[usize], parts: &[Part]) -> Refusal {
+        let name = |index: &usize| parts[files[*index]].0.live.name.clone();
+        let editors: Vec<String> = parts
+            .iter()
+            .filter(|(_, seen)| seen.is_some())
+            .map(|(file, _)| file.live.name.clone())
+            .collect();
+        if let WriteError::Partly {
+            cause,
+            written,
+            not_written,
+            half_written,
+        } = error
+        {
+            let written = editors.into_iter().chain(written.iter().map(name));
+            let unwritten = not_written.iter().chain(half_written).map(name);
+            return partly(&cause.to_string(), written.collect(), unwritten.collect());
+        }
+        if !editors.is_empty() {
+            let unwritten = files.iter().map(|at| parts[*at].0.live.name.clone());
+            return partly(&error.to_string(), editors, unwritten.collect());
+        }
+        let index = error.index().unwrap_or(0);
+        let path = name(&index);
+        match error {
+            WriteError::Refused { refusal, .. } => refusal.clone(),
+            WriteError::Stopped(stopped) => (*stopped).into(),
+            WriteError::Busy { .. } => Refusal::Busy {
+                message: format!("Another process is writing '{path}'."),
+            },
+            WriteError::Exists { .. } => EditRefusal::Exists {
+                message: format!(
+                    "'{path}' has come to exist meanwhile; nothing was written. Read it first."
+                ),
+                path,
+                tag: None,
+            }
+            .into(),
+            WriteError::Changed { .. } | WriteError::Gone { .. } => Refusal::Busy {
+                message: format!(
+                    "'{path}' was changed by somebody else just now; nothing was written."
+                ),
+            },
+            WriteError::Io { step, source, .. } => Refusal::Write {
+                message: format!("could not {step} it: {}", plain_words(source)),
+                state: "Nothing was written.".to_owned(),
+                path,
+            },
+            // Taken care of above.
+            WriteError::Partly { .. } => Refusal::Internal,
+        }
+    }
+}
+
+fn plain_words(error: &std::io::Error) -> String {
+    let text = error.to_string();
+    text.split(" (os error").next().unwrap_or(&text).to_owned()
+}
+
+fn file_write(planned: &Planned, means: Means) -> Result<Option<FileWrite>, Refusal> {
+    let Some(bytes) = &planned.bytes else {
+        return Ok(None);
+    };
+    let target = match &planned.live.home {
+        Home::Disk { handle, bytes, .. } => Target::Existing {
+            handle: means.scope.open(handle.real().as_path())?,
+            planned: disk::Planned::of(bytes),
+        },
+        Home::Absent { real } => Target::New { path: real.clone() },
+        Home::Editor { .. } => return Ok(None),
+    };
+    Ok(Some(FileWrite {
+        target,
+        bytes: bytes.as_slice().into(),
+    }))
+}
+
+fn no_change(planned: &Planned) -> Warning {
+    Warning {
+        code: "noChange",
+        message: format!(
+            "'{}' already reads so; it was not written.",
+            planned.live.name
+        ),
+    }
+}
+
+/// Some files are written and others are not.
+pub fn partly(cause: &str, written: Vec<String>, not_written: Vec<String>) -> Refusal {
+    let list = |names: &[String]| names.join(", ");
+    EditRefusal::Partly {
+        message: format!(
+            "The edit was carried out in part: {cause}. Written: {}. Not written: {}.",
+            list(&written),
+            list(&not_written)
+        ),
+        path: not_written.first().cloned().unwrap_or_default(),
+        written,
+        not_written,
+    }
+    .into()
+}

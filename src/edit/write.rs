@@ -1,0 +1,318 @@
+//! `agent/write`: a whole file, new or in the place of one whose every line was shown; nothing that is there is ever replaced unseen.
+
+use serde_json::Value;
+use xxhash_rust::xxh3::xxh3_128;
+
+use crate::buffer::{Detour, Lane};
+use crate::hashline::changed;
+use crate::hashline::replace_text::Spot;
+use crate::hashline::splice::{Change, Region, Splices};
+use crate::hashline::{Tag, diff};
+use crate::protocol::edit_refusal::Outdated;
+use crate::protocol::params::Fields;
+use crate::protocol::read::LineSpan;
+use crate::protocol::{EditRefusal, Refusal};
+use crate::read::session_name;
+use crate::session::{Document, Form, Meaning, Notice, Site, Version};
+use crate::text::{LineEnding, Text};
+use crate::view::LineSet;
+
+use super::live::refuse_read_only;
+use super::plan::{Planned, Planner, bytes_after};
+use super::request::flag;
+use super::{Home, Live, find};
+
+/// One call of `agent/write`.
+#[derive(Debug, Clone)]
+pub struct WriteRequest {
+    pub session: String,
+    pub path: String,
+    pub text: String,
+    /// The version that is replaced; `None` where a file is to be made.
+    pub replaces: Option<Tag>,
+    pub dry_run: bool,
+}
+
+impl WriteRequest {
+    pub fn parse(params: &Value, session: &str) -> Result<WriteRequest, Refusal> {
+        let fields = Fields::of(params, "")?;
+        let replaces = match fields.string("expect")?.map(str::trim) {
+            None | Some("absent") => None,
+            Some(written) => {
+                let tag = written.rsplit_once('#').map_or(written, |(_, tag)| tag);
+                Some(tag.parse().map_err(|_| {
+                    let message = "'expect' must be \"absent\", or the tag of the file that is replaced: the four hex digits after # in the header of a read.";
+                    Refusal::bad_params("expect", message)
+                })?)
+            }
+        };
+        Ok(WriteRequest {
+            session: session_name(fields, session)?,
+            path: fields.required_string("path")?.to_owned(),
+            text: fields.required_string("text")?.to_owned(),
+            replaces,
+            dry_run: flag(fields, "dryRun")?,
+        })
+    }
+
+    /// Equal for calls that write the same text to the same path.
+    pub fn identity(&self) -> u128 {
+        xxh3_128(format!("{}\0{}", self.path, self.text).as_bytes())
+    }
+}
+
+impl Planner<'_> {
+    /// Plans a whole file.
+    pub fn plan_write(
+        &self,
+        request: &WriteRequest,
+    ) -> Result<(Vec<Planned>, Vec<Notice>), Detour> {
+        let is_there = self.find_exact(&request.path)?;
+        refuse_prefixes(&request.text, &request.path)?;
+        let (planned, notices) = match (is_there, request.replaces) {
+            (true, None) => return Err(self.exists(&request.path)?.into()),
+            (false, Some(_)) => {
+                return Err(Refusal::NotFound {
+                    path: request.path.clone(),
+                    suggestions: Vec::new(),
+                }
+                .into());
+            }
+            (false, None) => (self.made(request)?, Vec::new()),
+            (true, Some(tag)) => self.replaced(request, tag)?,
+        };
+        Ok((vec![planned], notices))
+    }
+
+    /// Whether there is something of exactly this name, on disk or in the editor.
+    fn find_exact(&self, path: &str) -> Result<bool, Detour> {
+        let means = self.means;
+        if means.scope.find_exact(path)?.is_some() {
+            return Ok(true);
+        }
+        // Only what is open under this very name is found in the short lane.
+        match find(path, means.scope, means.overlays, Lane::Short, means.work) {
+            Ok(_) => Ok(true),
+            Err(Detour::TakesLong | Detour::Refused(Refusal::NotFound { .. })) => Ok(false),
+            Err(detour) => Err(detour),
+        }
+    }
+
+    fn open_exact(&self, path: &str) -> Result<(Live, Vec<Notice>), Detour> {
+        let means = self.means;
+        let located = find(path, means.scope, means.overlays, Lane::Long, means.work)?;
+        if !self.places.contains(&located.place(means.scope)) {
+            let message = format!("'{path}' leads to another file than a moment ago.");
+            return Err(Refusal::Busy { message }.into());
+        }
+        Live::open(located, path, means)
+    }
+
+    /// What is there instead, with its tag where it has one.
+    fn exists(&self, path: &str) -> Result<Refusal, Detour> {
+        let tag = match self.open_exact(path) {
+            Ok((live, _)) => Some(live.version.tag.to_string()),
+            Err(Detour::Refused(Refusal::Binary { .. } | Refusal::TooLarge { .. })) => None,
+            Err(detour) => return Err(detour),
+        };
+        let message = match &tag {
+            Some(tag) => format!(
+                "'{path}' exists (#{tag}); nothing was written. Read all of it and write again with expect set to its tag, or edit only what is to change."
+            ),
+            None => format!(
+                "'{path}' exists and is not a text file that can be replaced; nothing was written. Choose another path."
+            ),
+        };
+        let path = path.to_owned();
+        Ok(EditRefusal::Exists { message, path, tag }.into())
+    }
+
+    fn made(&self, request: &WriteRequest) -> Result<Planned, Detour> {
+        let scope = self.means.scope;
+        let path = decoded(&request.path)?;
+        let real = scope.destination(&path)?;
+        refuse_read_only(&real, &request.path, scope)?;
+        let live = Live {
+            name: scope.display(&real),
+            document: Document {
+                site: Site::File(real.clone()),
+                form: Form::Text,
+            },
+            version: Version::nothing(),
+            home: Home::Absent { real },
+            linked_to: None,
+        };
+        let splices = whole(live.text(), request.text.clone());
+        let bytes = request.text.clone().into_bytes();
+        Ok(planned(live, None, splices, Some(bytes)))
+    }
+
+    fn replaced(&self, request: &WriteRequest, tag: Tag) -> Result<(Planned, Vec<Notice>), Detour> {
+        let (live, notices) = self.open_exact(&request.path)?;
+        let total = live.text().len_lines() as u64;
+        let all = || {
+            std::iter::once(LineSpan {
+                start: 1,
+                end: total,
+            })
+            .filter(|_| total > 0)
+        };
+        let revealer = self.revealer(&live);
+        match self.means.sessions.meaning(&live.document, tag) {
+            Meaning::Held(versions) => {
+                let is_live = versions
+                    .first()
+                    .is_some_and(|version| version.content == live.version.content);
+                if !is_live {
+                    return Err(revealer.written_over(tag, all()).into());
+                }
+            }
+            Meaning::Expired => {
+                return Err(revealer.no_version(Outdated::ExpiredTag, tag, all()).into());
+            }
+            Meaning::Unknown => {
+                return Err(revealer.no_version(Outdated::UnknownTag, tag, all()).into());
+            }
+        }
+        if self.require_seen {
+            let sessions = self.means.sessions;
+            let shown = sessions.shown(self.session, &live.document, &live.version);
+            let unseen = (1..=total).filter(|line| !shown.contains(*line));
+            let unseen: LineSet = unseen
+                .map(|line| LineSpan {
+                    start: line,
+                    end: line,
+                })
+                .collect();
+            if !unseen.is_empty() {
+                return Err(revealer.not_shown(&unseen).into());
+            }
+        }
+        let text = with_ends(&request.text, live.text());
+        let splices = whole(live.text(), text);
+        let bytes = bytes_after(&live, &splices)?;
+        Ok((planned(live, Some(tag), splices, bytes), notices))
+    }
+}
+
+fn planned(live: Live, tag: Option<Tag>, splices: Splices, bytes: Option<Vec<u8>>) -> Planned {
+    let outcome = changed::outcome(live.text(), &splices);
+    Planned {
+        diff: diff::unified(&live.name, live.text(), &outcome),
+        live,
+        tag_before: tag,
+        splices,
+        outcome,
+        bytes,
+        blocks: Vec::new(),
+        remapped: Vec::new(),
+        warnings: Vec::new(),
+    }
+}
+
+/// The path of a `file:` URI, else the path as it is.
+fn decoded(path: &str) -> Result<String, Refusal> {
+    match crate::workspace::decode_file_uri(path)? {
+        None => Ok(path.to_owned()),
+        Some(decoded) => decoded.into_os_string().into_string().map_err(|_| {
+            Refusal::bad_params("path", "A path that is not UTF-8 cannot be written to.")
+        }),
+    }
+}
+
+/// The new text with the line ends of the file that it replaces: those of its first line.
+fn with_ends(new: &str, old: &Text) -> String {
+    let plain = || new.replace("\r\n", "\n");
+    match old.line_ending() {
+        LineEnding::None => new.to_owned(),
+        LineEnding::Lf => plain(),
+        LineEnding::Crlf => plain().replace('\n', "\r\n"),
+        LineEnding::Cr => plain().replace('\n', "\r"),
+        LineEnding::Mixed => match old.raw_lines(0, 1).ends_with("\r\n") {
+            true => plain().replace('\n', "\r\n"),
+            false => plain(),
+        },
+    }
+}
+
+/// The change from one text to a whole other one, without the lines that both begin and end with.
+fn whole(old: &Text, new: String) -> Splices {
+    let made = Text::new(&new);
+    let (old_total, new_total) = (old.len_lines(), made.len_lines());
+    let same =
+        |one: usize, other: usize| old.raw_lines(one, one + 1) == made.raw_lines(other, other + 1);
+    let comparable = old.line_ending() == made.line_ending();
+    let shorter = if comparable {
+        old_total.min(new_total)
+    } else {
+        0
+    };
+    let head = (0..shorter).take_while(|line| same(*line, *line)).count();
+    let tail = (0..shorter - head)
+        .take_while(|back| same(old_total - 1 - back, new_total - 1 - back))
+        .count();
+    let (removed, added) = (old_total - head - tail, new_total - head - tail);
+    let spot = |line: usize| match line < old_total || old.ends_with_newline() || line == 0 {
+        true => Spot { line, column: 0 },
+        false => Spot {
+            line: line - 1,
+            column: old.line_bytes(line - 1),
+        },
+    };
+    let text = match comparable {
+        true => made.raw_lines(head, head + added),
+        false => new,
+    };
+    let holds_cr = text.contains('\r');
+    Splices {
+        changes: vec![Change {
+            start: spot(head),
+            end: spot(head + removed),
+            text,
+        }],
+        regions: vec![Region {
+            start: head as u64 + 1,
+            removed: removed as u64,
+            added: added as u64,
+        }],
+        holds_cr,
+    }
+}
+
+/// A text that was copied from a read with its line numbers is not what anybody wants in a file.
+fn refuse_prefixes(text: &str, path: &str) -> Result<(), Refusal> {
+    let Some(cleaned) = without_prefixes(text) else {
+        return Ok(());
+    };
+    Err(EditRefusal::ReaderPrefixes {
+        message: format!(
+            "Every line of the text for '{path}' begins with a line number as reads show them; nothing was written. Send it without them: the cleaned text is in suggestions."
+        ),
+        path: path.to_owned(),
+        cleaned,
+    }
+    .into())
+}
+
+/// The text without the prefixes of a reader, where every line has one and they are consecutive.
+fn without_prefixes(text: &str) -> Option<String> {
+    let text = match text.split_once('\n') {
+        Some((header, rest)) if header.starts_with('¶') => rest,
+        _ => text,
+    };
+    let mut cleaned = String::with_capacity(text.len());
+    let mut next: Option<u64> = None;
+    let mut count = 0;
+    for line in text.split_inclusive('\n') {
+        let (number, rest) = line.split_once(':')?;
+        let number: u64 = number.parse().ok()?;
+        if next.is_some_and(|next| next != number) {
+            return None;
+        }
+        next = number.checked_add(1);
+        cleaned.push_str(rest);
+        count += 1;
+    }
+    // One line of that kind can be meant.
+    (count > 1).then_some(cleaned)
+}

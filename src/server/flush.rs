@@ -1,0 +1,158 @@
+//! `agent/flush`: the editor saves what our edits left unsaved in documents that were clean before; what the user has typed is never saved for them.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use tokio::time::timeout;
+use tower_lsp::jsonrpc;
+use tower_lsp::ls_types::request::Request;
+
+use crate::buffer::{DocumentKey, Lane, Words};
+use crate::protocol::Refusal;
+use crate::protocol::edit::{Flushed, Left};
+use crate::protocol::params::Fields;
+use crate::text::differs_beyond_normalisation;
+
+use super::Server;
+use super::handler::answer;
+use super::state::State;
+
+/// How long the editor has to save one document.
+const SAVED_WITHIN: Duration = Duration::from_secs(5);
+
+#[derive(Debug, Serialize, Deserialize)]
+pub struct SaveDocumentParams {
+    uri: String,
+}
+
+enum SaveDocument {}
+
+impl Request for SaveDocument {
+    type Params = SaveDocumentParams;
+    type Result = Value;
+    const METHOD: &'static str = "agent/saveDocument";
+}
+
+impl Server {
+    pub async fn flush(&self, params: Value) -> jsonrpc::Result<Flushed> {
+        let state = self.state.clone();
+        let wanted = wanted(&params);
+        answer("agent/flush", None, async move {
+            let wanted = wanted?;
+            let mut flushed = Flushed::default();
+            for (key, path) in state.unsaved(wanted.as_deref()) {
+                match state.save(&key).await {
+                    Ok(()) => flushed.saved.push(path),
+                    Err(reason) => flushed.left.push(Left { path, reason }),
+                }
+            }
+            Ok(flushed)
+        })
+        .await
+    }
+}
+
+/// The paths that are to be saved; all where none are named.
+fn wanted(params: &Value) -> Result<Option<Vec<String>>, Refusal> {
+    // No parameters at all is the same as none of them.
+    if params.is_null() {
+        return Ok(None);
+    }
+    let Some(paths) = Fields::of(params, "")?.list("paths")? else {
+        return Ok(None);
+    };
+    let path = |path: &Value| {
+        let path = path.as_str().map(str::to_owned);
+        path.ok_or_else(|| Refusal::bad_params("paths", "'paths' holds strings."))
+    };
+    paths.iter().map(path).collect::<Result<_, _>>().map(Some)
+}
+
+impl State {
+    /// What we left unsaved, each with its path as headers name it, in the order of those paths.
+    fn unsaved(&self, wanted: Option<&[String]>) -> Vec<(DocumentKey, String)> {
+        let moment = self.engine.moment();
+        let scope = &moment.world.scope;
+        let name = |key: &DocumentKey| match key {
+            DocumentKey::File(path) => scope.display_of(path),
+            DocumentKey::Other(uri) => uri.clone(),
+        };
+        let keys = self.unsaved_by_us.lock().clone();
+        let named = keys.into_iter().map(|key| {
+            let name = name(&key);
+            (key, name)
+        });
+        let is_wanted = |(key, name): &(DocumentKey, String)| {
+            wanted.is_none_or(|wanted| {
+                let same = |path: &String| path == name || DocumentKey::of(path) == *key;
+                let absolute = |path: &String| match key {
+                    DocumentKey::File(file) => file.as_os_str() == path.as_str(),
+                    DocumentKey::Other(_) => false,
+                };
+                wanted.iter().any(|path| same(path) || absolute(path))
+            })
+        };
+        let mut unsaved: Vec<_> = named.filter(is_wanted).collect();
+        unsaved.sort_by(|(_, one), (_, other)| one.cmp(other));
+        unsaved
+    }
+
+    /// Has the editor save a document; the error says why it is not saved.
+    async fn save(&self, key: &DocumentKey) -> Result<(), String> {
+        let offered = self.client_facts.get().is_some_and(|facts| facts.save);
+        if !offered {
+            return Err("the editor does not save on request; ask the user to save it".to_owned());
+        }
+        let overlay = self.engine.moment().overlays.get(key).cloned();
+        let Some(overlay) = overlay else {
+            self.unsaved_by_us.lock().remove(key);
+            return Err("it is not open any more".to_owned());
+        };
+        let params = SaveDocumentParams {
+            uri: overlay.uri.clone(),
+        };
+        let asked = self.client.send_request::<SaveDocument>(params);
+        match timeout(SAVED_WITHIN, asked).await {
+            Err(_) => return Err("the editor did not answer within 5 seconds".to_owned()),
+            Ok(Err(error)) => return Err(format!("the editor refused: {}", error.message)),
+            Ok(Ok(said)) if said == false || said["saved"] == false => {
+                return Err("the editor did not save it".to_owned());
+            }
+            Ok(Ok(_)) => {}
+        }
+        match self.is_on_disk(key).await {
+            true => {
+                self.unsaved_by_us.lock().remove(key);
+                Ok(())
+            }
+            false => {
+                Err("the editor said that it saved it, but the file does not show it".to_owned())
+            }
+        }
+    }
+
+    /// Whether the file of an open document holds its text.
+    async fn is_on_disk(&self, key: &DocumentKey) -> bool {
+        let DocumentKey::File(path) = key.clone() else {
+            return false;
+        };
+        let moment = self.engine.moment();
+        let Some(overlay) = moment.overlays.get(key).cloned() else {
+            return false;
+        };
+        let buffers = self.engine.reader.buffers.clone();
+        let looked = self.in_lanes(move |_, work| {
+            let handle = moment.world.scope.open(&path)?;
+            let words = Words {
+                declared: None,
+                editor: overlay.encoding,
+            };
+            let spelled = path.to_string_lossy();
+            let disk = buffers.load(&handle, &spelled, words, Lane::Long, work)?;
+            let disk = &disk.buffer.text;
+            Ok(!differs_beyond_normalisation(overlay.text(), disk))
+        });
+        looked.await.unwrap_or(false)
+    }
+}

@@ -1,0 +1,85 @@
+//! An edit without a client, for the command line; there is no editor, and nobody else in the process.
+
+use parking_lot::Mutex;
+
+use crate::buffer::{Detour, Lane, Overlays};
+use crate::edit::{
+    Begun, Change, EditRequest, EditorCan, Job, Live, Means, NoOps, Planner, find, name_places,
+};
+use crate::protocol::Refusal;
+use crate::protocol::edit::EditResult;
+use crate::protocol::read::LineSpan;
+use crate::task::{CancelToken, Work};
+use crate::view::LineSet;
+
+use super::edit::refuse_where_off;
+use super::state::{Engine, WORK_LIMIT, World};
+
+impl Engine {
+    /// Carries out one edit. What it names is read first, and so counts as shown.
+    pub fn edit(&self, request: &EditRequest, world: &World) -> Result<EditResult, Refusal> {
+        refuse_where_off(world)?;
+        let work = Work::new(CancelToken::new(), WORK_LIMIT);
+        let overlays = Overlays::default();
+        let sessions = &self.reader.sessions;
+        let means = Means {
+            scope: &world.scope,
+            overlays: &overlays,
+            buffers: &self.reader.buffers,
+            sessions,
+            editor: EditorCan::default(),
+            work: &work,
+        };
+        let lane = (Lane::Long, &work);
+        let sections = request.patch.sections()?;
+        let named = name_places(
+            sections,
+            &request.session,
+            sessions,
+            &world.scope,
+            &overlays,
+            lane,
+        );
+        let named = named.map_err(refused)?;
+        let places: Vec<_> = named.iter().map(|named| named.place.clone()).collect();
+        for named in &named {
+            // What cannot be opened is refused below, in the words of the edit.
+            let found = find(named.path(), &world.scope, &overlays, Lane::Long, &work);
+            let opened = found.and_then(|found| Live::open(found, named.path(), means));
+            if let Ok((live, _)) = opened {
+                let all: LineSet = std::iter::once(LineSpan {
+                    start: 1,
+                    end: live.text().len_lines() as u64,
+                })
+                .collect();
+                let (document, version) = (&live.document, &live.version);
+                sessions.show(&request.session, document, version, &all, &live.name);
+            }
+        }
+        let job = Job {
+            change: &Change {
+                session: request.session.clone(),
+                identity: request.patch.identity(),
+                dry_run: request.dry_run,
+            },
+            means,
+            settings: &world.settings,
+            writer: &self.writer,
+            no_ops: &Mutex::new(NoOps::default()),
+            places: &places,
+        };
+        match job.begin(&|job| Planner::of(job).plan(named.clone()))? {
+            Begun::Done(answer) => Ok(answer.0),
+            // There is no editor.
+            Begun::AsksEditor(..) => Err(Refusal::Internal),
+        }
+    }
+}
+
+fn refused(detour: Detour) -> Refusal {
+    match detour {
+        Detour::Refused(refusal) => refusal,
+        // Nothing is too long where nobody else waits.
+        Detour::TakesLong => Refusal::Internal,
+    }
+}
