@@ -7,6 +7,8 @@ mod command_line;
 mod conflicts;
 #[cfg(unix)]
 mod directory;
+mod editor;
+mod editor_writes;
 mod encodings;
 mod frames;
 mod fresh;

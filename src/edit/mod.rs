@@ -17,6 +17,7 @@ mod write;
 pub use job::{Begun, Change, Job, Part, Seen, partly};
 pub use live::{EditorCan, Home, Live, Means};
 pub use no_ops::NoOps;
+pub use outdated::declined;
 pub use plan::{Planned, Planner};
 pub use request::{EditRequest, Patch};
 pub use target::{Named, find, name_places};

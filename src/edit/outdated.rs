@@ -7,7 +7,7 @@ use crate::protocol::{EditRefusal, Refusal};
 use crate::session::Sessions;
 use crate::view::LineSet;
 
-use super::Live;
+use super::{Live, Planned};
 
 /// Lines of a file that an error gives.
 const MAX_LINES: usize = 40;
@@ -154,4 +154,23 @@ pub fn joined(refusals: Vec<Refusal>) -> Option<Refusal> {
         }
     }
     Some(first)
+}
+
+/// The editor did not take a planned edit though its text is what was planned on.
+pub fn declined(session: &str, sessions: &Sessions, planned: &Planned) -> Refusal {
+    let live = &planned.live;
+    let revealer = Revealer {
+        session,
+        sessions,
+        live,
+    };
+    let message = format!(
+        "The editor did not take the edit of '{}', whose text is as it was. Nothing was changed; the lines are given here to send it again.",
+        live.name
+    );
+    let regions = planned.splices.regions.iter().map(|region| LineSpan {
+        start: region.start,
+        end: region.start + region.removed.saturating_sub(1),
+    });
+    revealer.refuse(Outdated::Stale, message, around(regions))
 }

@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use crate::buffer::Detour;
-use crate::edit::{Begun, Change, EditorCan, Home, Job, Means, Part, Planned, partly};
+use crate::buffer::{Detour, DocumentKey};
+use crate::edit::{Begun, Change, EditorCan, Home, Job, Means, Part, Planned, declined, partly};
 use crate::protocol::Refusal;
 use crate::protocol::edit::EditResult;
-use crate::session::Notice;
+use crate::session::{Actor, Notice};
 use crate::task::Work;
 
+use super::documents::look_again;
 use super::intake::Commit;
 use super::state::{State, World};
 
@@ -47,10 +48,11 @@ impl State {
                     planned
                 }
             };
-            let parts = match self.ask_editor(planned).await {
+            let _asking = Asking::of(self, &planned);
+            let parts = match self.ask_editor(&change.session, planned).await {
                 Ok(parts) => parts,
                 Err(Asked::MovedOn) if attempt < PLANS => continue,
-                Err(Asked::MovedOn) => {
+                Err(Asked::MovedOn | Asked::Declined) => {
                     let message = "The document is being typed in.".to_owned();
                     return Err(Refusal::Busy { message });
                 }
@@ -98,7 +100,11 @@ impl State {
     }
 
     /// Has the editor change its documents, one after the other.
-    async fn ask_editor(self: &Arc<State>, planned: Vec<Planned>) -> Result<Vec<Part>, Asked> {
+    async fn ask_editor(
+        self: &Arc<State>,
+        session: &str,
+        planned: Vec<Planned>,
+    ) -> Result<Vec<Part>, Asked> {
         let mut parts: Vec<Part> = Vec::new();
         let mut planned = planned.into_iter();
         while let Some(file) = planned.next() {
@@ -117,6 +123,10 @@ impl State {
                     let written: Vec<String> =
                         done.map(|(file, _)| file.live.name.clone()).collect();
                     return Err(match (written.is_empty(), refused) {
+                        (true, Asked::Declined) => {
+                            let sessions = &self.engine.reader.sessions;
+                            Asked::Refused(declined(session, sessions, &file))
+                        }
                         (true, refused) => refused,
                         (false, refused) => {
                             let unwritten = parts.iter().filter(|(_, seen)| seen.is_none());
@@ -134,11 +144,44 @@ impl State {
     }
 }
 
+/// Documents that the editor is being asked to change. What others did to them is looked at when
+/// this is dropped.
+struct Asking {
+    state: Arc<State>,
+    keys: Vec<DocumentKey>,
+}
+
+impl Asking {
+    fn of(state: &Arc<State>, planned: &[Planned]) -> Asking {
+        let key = |file: &Planned| match &file.live.home {
+            Home::Editor { overlay, .. } => Some(overlay.key.clone()),
+            Home::Disk { .. } | Home::Absent { .. } => None,
+        };
+        let keys: Vec<DocumentKey> = planned.iter().filter_map(key).collect();
+        state.asked.lock().extend(keys.iter().cloned());
+        Asking {
+            state: state.clone(),
+            keys,
+        }
+    }
+}
+
+impl Drop for Asking {
+    fn drop(&mut self) {
+        for key in self.keys.drain(..) {
+            self.state.asked.lock().remove(&key);
+            look_again(&self.state, key, Actor::Editor);
+        }
+    }
+}
+
 /// Why the editor did not do it.
 #[derive(Debug)]
 pub enum Asked {
     /// Its text is another than was planned on.
     MovedOn,
+    /// It did not take the edit, though its text is what was planned on.
+    Declined,
     Refused(Refusal),
 }
 
@@ -146,6 +189,7 @@ impl Asked {
     fn in_words(&self) -> String {
         match self {
             Asked::MovedOn => "the document is being typed in".to_owned(),
+            Asked::Declined => "the editor did not take the edit".to_owned(),
             Asked::Refused(refusal) => refusal.to_string(),
         }
     }

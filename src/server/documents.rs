@@ -134,6 +134,10 @@ pub fn look_again(state: &Arc<State>, key: DocumentKey, actor: Actor) {
     let state = state.clone();
     tokio::spawn(async move {
         state.to_look_at.lock().remove(&errand);
+        if state.asked.lock().contains(&errand.0) {
+            // Who asked looks again when that is on record.
+            return;
+        }
         let moment = state.engine.moment();
         let jobs_state = state.clone();
         let looked = state

@@ -92,7 +92,8 @@ impl State {
                 biased;
                 found = &mut shown => return match found {
                     Ok(Some(overlay)) => seen(overlay),
-                    Ok(None) | Err(_) => Err(Asked::Refused(closed(name))),
+                    // It was closed: what is to be edited is the file's text now.
+                    Ok(None) | Err(_) => Err(Asked::MovedOn),
                 },
                 response = &mut answer, if !answered => {
                     answered = true;
@@ -106,7 +107,7 @@ impl State {
                     }
                     return Err(match self.is_at(overlay) {
                         false => Asked::MovedOn,
-                        true => Asked::Refused(refused(name)),
+                        true => Asked::Declined,
                     });
                 }
                 () = &mut limit => return Err(Asked::Refused(unconfirmed(name))),
@@ -170,30 +171,6 @@ impl State {
             ..lsp::WorkspaceEdit::default()
         })
     }
-}
-
-fn refused(name: &str) -> Refusal {
-    EditRefusal::Outdated {
-        why: crate::protocol::edit_refusal::Outdated::Stale,
-        message: format!(
-            "The editor did not take the edit of '{name}', whose text is as it was. Nothing was changed; read it again and retry."
-        ),
-        path: name.to_owned(),
-        files: Vec::new(),
-    }
-    .into()
-}
-
-fn closed(name: &str) -> Refusal {
-    EditRefusal::Outdated {
-        why: crate::protocol::edit_refusal::Outdated::Stale,
-        message: format!(
-            "'{name}' was closed in the editor before the edit showed. Read it again to see what is there."
-        ),
-        path: name.to_owned(),
-        files: Vec::new(),
-    }
-    .into()
 }
 
 fn unconfirmed(name: &str) -> Refusal {

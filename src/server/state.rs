@@ -168,6 +168,9 @@ pub struct State {
     pub no_ops: Mutex<NoOps>,
     /// Texts that open documents are to show.
     pub expected: Mutex<Vec<Expectation>>,
+    /// Open documents that the editor is being asked to change: what becomes of them is recorded by
+    /// who asked.
+    pub asked: Mutex<HashSet<DocumentKey>>,
     /// Open documents that were clean until an edit of ours, which is not saved.
     pub unsaved_by_us: Mutex<HashSet<DocumentKey>>,
     short: Lane,
@@ -225,6 +228,7 @@ impl State {
             intake: Intake::new(Limits::PROTOCOL),
             no_ops: Mutex::default(),
             expected: Mutex::default(),
+            asked: Mutex::default(),
             unsaved_by_us: Mutex::default(),
             short: Lane::new(SHORT_PLACES, threads(rpc::run_soon)),
             long: Lane::new(LONG_PLACES, threads(run_elsewhere)),
