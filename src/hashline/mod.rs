@@ -16,6 +16,9 @@ pub mod diff;
 pub mod diffed;
 pub mod echo;
 pub mod error;
+pub mod grammar_blocks;
+#[cfg(test)]
+mod grammar_blocks_tests;
 mod header;
 pub mod line_map;
 mod op_line;
@@ -24,6 +27,7 @@ pub mod patch;
 #[cfg(test)]
 mod patch_tests;
 pub mod replace_text;
+mod sections;
 pub mod splice;
 pub mod structured;
 pub mod tag;
@@ -32,6 +36,7 @@ pub use block::{Action, BlockSpan, NoBlock, NoBlockReason, Place, PlainBatch, Pl
 pub use carry::{Anchor, Moved, Remap, Stale, StaleReason, Step, carry};
 pub use diffed::DiffedMap;
 pub use error::{Overlap, PatchError, Syntax};
+pub use grammar_blocks::{Blocks, first_error};
 pub use line_map::LineMap;
 pub use ops::{Batch, Hunk, Op, Origin, Section, Warning, WarningCode};
 pub use patch::Patch;
