@@ -25,6 +25,8 @@ pub enum NoBlockReason {
     OneLine,
     /// The block that begins there holds a syntax error.
     Broken,
+    /// Its last line holds more than the block, which an op on whole lines would take along.
+    SharesLine,
     /// No grammar for this language, or parsing took too long.
     NoGrammar,
 }
@@ -39,6 +41,9 @@ impl fmt::Display for NoBlock {
                 "what begins there is one line. Use the plain form, with the line number alone."
             }
             NoBlockReason::Broken => "what begins there has a syntax error. Use a range of lines.",
+            NoBlockReason::SharesLine => {
+                "what begins there ends in the midst of a line. Use a range of lines."
+            }
             NoBlockReason::NoGrammar => "blocks are not known for this file. Use a range of lines.",
         })?;
         match self.enclosing {
