@@ -68,7 +68,8 @@ pub struct Stamp {
 }
 
 impl Stamp {
-    pub(super) fn of(metadata: &Metadata) -> Stamp {
+    /// Of an opened file's metadata.
+    pub fn of(metadata: &Metadata) -> Stamp {
         let nanoseconds = |s: i64, ns: i64| i128::from(s) * 1_000_000_000 + i128::from(ns);
         Stamp {
             dev: metadata.dev(),
@@ -140,7 +141,44 @@ impl Handle {
             let message = format!("{what} is not opened for reading");
             return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
         }
-        platform::reopen(&self.file, &self.real.0, &self.metadata).map(File::from)
+        self.reopen(OFlags::RDONLY)
+    }
+
+    /// Opens the judged inode for being overwritten, as long as it is; nothing is cut off yet.
+    ///
+    /// Errors as [`Handle::open_read`] does, for directories too, and with `ETXTBSY` for a program
+    /// that runs.
+    pub fn open_write(&self) -> io::Result<File> {
+        match self.file_type() {
+            FileType::Regular => self.reopen(OFlags::WRONLY),
+            _ => Err(io::ErrorKind::InvalidInput.into()),
+        }
+    }
+
+    /// Whether this process may write the inode: `EACCES` where the mode or an ACL forbids it,
+    /// `EPERM` for an immutable one, `EROFS`. Opening it would say the same, but watchers of the
+    /// file take the closing for a change.
+    pub fn may_write(&self) -> io::Result<()> {
+        Ok(platform::may_write(&self.file, &self.real.0)?)
+    }
+
+    fn reopen(&self, access: OFlags) -> io::Result<File> {
+        platform::reopen(&self.file, &self.real.0, &self.metadata, access).map(File::from)
+    }
+
+    /// What a folder found under a name that access has judged.
+    pub(super) fn in_folder(file: File, real: RealPath) -> io::Result<Handle> {
+        Ok(Handle {
+            metadata: Box::new(file.metadata()?),
+            opened_at: Instant::now(),
+            file,
+            real,
+        })
+    }
+
+    /// The opened file itself; on Linux it can only be used as a place.
+    pub(super) fn into_file(self) -> File {
+        self.file
     }
 
     /// The names in this directory, at most `limit`, in no order, without `.` and `..`; asks
@@ -257,16 +295,19 @@ fn same_inode(path: &Path, metadata: &Metadata) -> bool {
 }
 
 #[cfg(target_os = "linux")]
-mod platform {
+pub(super) mod platform {
     use super::*;
+    use std::ffi::OsStr;
     use std::os::fd::AsRawFd;
     use std::os::unix::ffi::OsStrExt;
+
+    use rustix::fs::{Access, AtFlags, CWD};
 
     pub(super) fn open(path: &Path) -> rustix::io::Result<OwnedFd> {
         rustix::fs::open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())
     }
 
-    pub(super) fn real_path(file: &File) -> io::Result<PathBuf> {
+    pub(in super::super) fn real_path(file: &File) -> io::Result<PathBuf> {
         std::fs::read_link(link_of(file))
     }
 
@@ -275,9 +316,24 @@ mod platform {
         real.as_os_str().as_bytes().ends_with(b" (deleted)")
     }
 
-    pub(super) fn reopen(file: &File, _: &Path, _: &Metadata) -> io::Result<OwnedFd> {
-        let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
+    pub(in super::super) fn open_in(folder: &File, name: &OsStr) -> rustix::io::Result<OwnedFd> {
+        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        rustix::fs::openat(folder, name, flags, Mode::empty())
+    }
+
+    pub(super) fn reopen(
+        file: &File,
+        _: &Path,
+        _: &Metadata,
+        access: OFlags,
+    ) -> io::Result<OwnedFd> {
+        let flags = access | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
         Ok(rustix::fs::open(link_of(file), flags, Mode::empty())?)
+    }
+
+    pub(super) fn may_write(file: &File, _: &Path) -> rustix::io::Result<()> {
+        let flags = AtFlags::EACCESS;
+        rustix::fs::accessat(CWD, link_of(file), Access::WRITE_OK, flags)
     }
 
     fn link_of(file: &File) -> String {
@@ -287,13 +343,14 @@ mod platform {
 
 /// Without `O_PATH` a file must be opened for reading to be known; devices are looked at first.
 #[cfg(not(target_os = "linux"))]
-mod platform {
+pub(super) mod platform {
     use super::*;
     use std::ffi::OsStr;
     use std::os::unix::ffi::OsStrExt;
 
-    const QUIET: OFlags = OFlags::RDONLY
-        .union(OFlags::NONBLOCK)
+    use rustix::fs::{Access, AtFlags, CWD};
+
+    const QUIET: OFlags = OFlags::NONBLOCK
         .union(OFlags::CLOEXEC)
         .union(OFlags::NOCTTY);
 
@@ -303,10 +360,15 @@ mod platform {
         {
             return Err(rustix::io::Errno::ACCESS);
         }
-        rustix::fs::open(path, QUIET, Mode::empty())
+        rustix::fs::open(path, QUIET | OFlags::RDONLY, Mode::empty())
     }
 
-    pub(super) fn real_path(file: &File) -> io::Result<PathBuf> {
+    pub(in super::super) fn open_in(folder: &File, name: &OsStr) -> rustix::io::Result<OwnedFd> {
+        let flags = QUIET | OFlags::RDONLY | OFlags::NOFOLLOW;
+        rustix::fs::openat(folder, name, flags, Mode::empty())
+    }
+
+    pub(in super::super) fn real_path(file: &File) -> io::Result<PathBuf> {
         let path = rustix::fs::getpath(file)?;
         Ok(PathBuf::from(OsStr::from_bytes(path.to_bytes())))
     }
@@ -316,16 +378,22 @@ mod platform {
         true
     }
 
-    pub(super) fn reopen(_: &File, real: &Path, judged: &Metadata) -> io::Result<OwnedFd> {
-        let file = File::from(rustix::fs::open(
-            real,
-            QUIET | OFlags::NOFOLLOW,
-            Mode::empty(),
-        )?);
+    pub(super) fn reopen(
+        _: &File,
+        real: &Path,
+        judged: &Metadata,
+        access: OFlags,
+    ) -> io::Result<OwnedFd> {
+        let flags = QUIET | access | OFlags::NOFOLLOW;
+        let file = File::from(rustix::fs::open(real, flags, Mode::empty())?);
         let now = file.metadata()?;
         if now.dev() != judged.dev() || now.ino() != judged.ino() {
             return Err(io::ErrorKind::NotFound.into());
         }
         Ok(file.into())
+    }
+
+    pub(super) fn may_write(_: &File, real: &Path) -> rustix::io::Result<()> {
+        rustix::fs::accessat(CWD, real, Access::WRITE_OK, AtFlags::EACCESS)
     }
 }

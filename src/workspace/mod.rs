@@ -8,6 +8,7 @@
 
 mod access;
 mod entries;
+mod folder;
 mod handle;
 mod ignore_files;
 mod noise;
@@ -24,6 +25,7 @@ mod variants;
 mod tests;
 
 pub use entries::{Directory, Entries, Entry, EntryKind, ListError};
+pub use folder::Folder;
 pub use handle::{FileType, Handle, RealPath, Stamp};
 pub use resolve::{Found, Scope, Via};
 pub use roots::{Root, Roots};

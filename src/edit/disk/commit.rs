@@ -1,0 +1,291 @@
+//! The half of a write that changes the user's files, and takes it back; nothing is put in a place that was not looked at again under its lock.
+//!
+//! Old and new swap their names in one step where the file system can do that. What comes out is
+//! looked at: if it is not what was planned on, somebody wrote it after the last look, and it goes
+//! back. Taking a file back is the same step once more.
+
+use std::ffi::{OsStr, OsString};
+use std::io;
+
+use rustix::fs::{AtFlags, RenameFlags};
+use rustix::io::Errno;
+
+use super::content::{Planned, read_all};
+use super::error::{Fault, Step, attempt, errno_of, is_unsupported, step};
+use super::litter::Litter;
+use super::metadata::{Inode, Kept, Look, keep};
+use super::stage::{For, Old, Staged, Temporary, Way, like, noted_name};
+
+/// What was done to a file.
+#[derive(Debug)]
+pub(super) enum Done {
+    /// The temporary's name now is the old file's.
+    Exchanged,
+    /// The old file has, or a copy of it is, another name.
+    Renamed {
+        backup: OsString,
+    },
+    Created,
+    Overwritten,
+}
+
+/// In what state a file was left.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Left {
+    AsItWas,
+    Written,
+    Half,
+}
+
+/// A file that could not be written.
+#[derive(Debug)]
+pub(super) struct Failed {
+    pub(super) fault: Fault,
+    pub(super) left: Left,
+}
+
+impl From<Fault> for Failed {
+    fn from(fault: Fault) -> Failed {
+        Failed {
+            fault,
+            left: Left::AsItWas,
+        }
+    }
+}
+
+impl Staged {
+    /// Whether the target is still what was planned on. Under its lock.
+    pub(super) fn recheck(&mut self) -> Result<(), Fault> {
+        if !self.folder.still_there() {
+            return Err(Fault::Changed);
+        }
+        let (temporary, old) = match &mut self.way {
+            // Its last step looks by itself.
+            Way::Create { .. } => return Ok(()),
+            Way::Replace { temporary, old } => (Some(temporary), old),
+            Way::InPlace { old, .. } => (None, old),
+        };
+        let look = || rustix::fs::statat(&self.folder, &self.name, AtFlags::SYMLINK_NOFOLLOW);
+        let now = match attempt(Step::Recheck, look) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(Fault::Gone),
+            looked => Look::of(&looked.map_err(|error| Fault::Io(Step::Recheck, error))?),
+        };
+        if now.inode != old.look.inode {
+            return Err(Fault::Changed);
+        }
+        if !old.look.was_touched(&now) {
+            return Ok(());
+        }
+        if !step(Step::Recheck, || old.planned.is_in(&old.file))? {
+            return Err(Fault::Changed);
+        }
+        old.look = now;
+        match temporary {
+            Some(temporary) => keep_again(temporary, old),
+            None => Ok(()),
+        }
+    }
+
+    /// Puts the new bytes where they belong. What it errors with also says how the file was left.
+    pub(super) fn put(&mut self, litter: &mut Litter) -> Result<Done, Failed> {
+        match &self.way {
+            Way::Create { temporary } => Ok(self.create(temporary)?),
+            Way::Replace { temporary, old } => self.replace(temporary, old, litter),
+            Way::InPlace { writer, .. } => match writer.overwrite() {
+                Ok(()) => Ok(Done::Overwritten),
+                Err(fault) => {
+                    let left = self.take_back(&Done::Overwritten, litter);
+                    Err(Failed { fault, left })
+                }
+            },
+        }
+    }
+
+    /// Undoes what [`Staged::put`] did.
+    pub(super) fn take_back(&self, done: &Done, litter: &mut Litter) -> Left {
+        match (&self.way, done) {
+            (Way::Replace { temporary, old }, Done::Exchanged) => {
+                self.exchange_back(temporary, old, litter)
+            }
+            (Way::Replace { temporary, .. }, Done::Renamed { backup }) => self
+                .if_ours(temporary.inode, || {
+                    rustix::fs::renameat(&self.folder, backup, &self.folder, &self.name)
+                }),
+            (Way::Create { temporary }, _) => self.if_ours(temporary.inode, || {
+                rustix::fs::unlinkat(&self.folder, &self.name, AtFlags::empty())
+            }),
+            (Way::InPlace { writer, .. }, _) => match writer.restore() {
+                Ok(()) => Left::AsItWas,
+                Err(_) => {
+                    litter.leave_for_next_start();
+                    Left::Half
+                }
+            },
+            (Way::Replace { .. }, Done::Created | Done::Overwritten) => Left::AsItWas,
+        }
+    }
+
+    fn create(&self, temporary: &Temporary) -> Result<Done, Fault> {
+        let (folder, from, to) = (&self.folder, &temporary.name, &self.name);
+        step(Step::Rename, || Ok::<_, io::Error>(()))?;
+        let renamed = attempt(Step::Exchange, || {
+            rustix::fs::renameat_with(folder, from, folder, to, RenameFlags::NOREPLACE)
+        });
+        let linked = match renamed {
+            // A link never replaces anything; the temporary's name goes with the rest.
+            Err(error) if is_unsupported(&error) => attempt(Step::Link, || {
+                rustix::fs::linkat(folder, from, folder, to, AtFlags::empty())
+            }),
+            renamed => renamed,
+        };
+        match linked {
+            Ok(()) => Ok(Done::Created),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(Fault::Exists),
+            Err(error) => Err(Fault::Io(Step::Rename, error)),
+        }
+    }
+
+    fn replace(
+        &self,
+        temporary: &Temporary,
+        old: &Old,
+        litter: &mut Litter,
+    ) -> Result<Done, Failed> {
+        step(Step::Rename, || Ok::<_, io::Error>(()))?;
+        match attempt(Step::Exchange, || self.exchange(&temporary.name)) {
+            Ok(()) => {}
+            Err(error) if is_unsupported(&error) => {
+                return Ok(self.replace_by_link(temporary, old, litter)?);
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                return Err(Fault::Gone.into());
+            }
+            Err(error) => return Err(Fault::Io(Step::Rename, error).into()),
+        }
+        let fault = match self.is_what_was_planned(&temporary.name, old) {
+            Ok(true) => return Ok(Done::Exchanged),
+            Ok(false) => Fault::Changed,
+            Err(fault) => fault,
+        };
+        let left = self.exchange_back(temporary, old, litter);
+        Err(Failed { fault, left })
+    }
+
+    /// Where names cannot be exchanged: the old file gets a second name first.
+    fn replace_by_link(
+        &self,
+        temporary: &Temporary,
+        old: &Old,
+        litter: &mut Litter,
+    ) -> Result<Done, Fault> {
+        let target = For {
+            folder: &self.folder,
+            name: &self.name,
+            old: Some(old.planned),
+            new: self.new,
+        };
+        let name = noted_name(litter, target, temporary.name.len())?;
+        let linked = attempt(Step::Link, || {
+            let (folder, flags) = (&self.folder, AtFlags::empty());
+            rustix::fs::linkat(folder, &self.name, folder, &name, flags)
+        });
+        let backup = match linked {
+            Ok(()) => {
+                litter.made_temporary(self.folder.clone(), name.clone());
+                if !self.is_what_was_planned(&name, old)? {
+                    return Err(Fault::Changed);
+                }
+                name
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(Fault::Gone),
+            Err(error) if has_no_links(&error) => {
+                let backup = copy(target, old, litter)?;
+                // Copying takes long enough for somebody to write.
+                if !self.is_what_was_planned(&self.name, old)? {
+                    return Err(Fault::Changed);
+                }
+                backup
+            }
+            Err(error) => return Err(Fault::Io(Step::Link, error)),
+        };
+        rustix::fs::renameat(&self.folder, &temporary.name, &self.folder, &self.name)
+            .map_err(|error| Fault::Io(Step::Rename, error.into()))?;
+        Ok(Done::Renamed { backup })
+    }
+
+    fn exchange(&self, name: &OsStr) -> rustix::io::Result<()> {
+        let (folder, flags) = (&self.folder, RenameFlags::EXCHANGE);
+        rustix::fs::renameat_with(folder, name, folder, &self.name, flags)
+    }
+
+    /// Exchanges the names again. Whoever put another file in the place meanwhile keeps it there.
+    fn exchange_back(&self, temporary: &Temporary, old: &Old, litter: &mut Litter) -> Left {
+        let left = match step(Step::Rollback, || self.exchange(&temporary.name)) {
+            Ok(()) if self.inode_of(&temporary.name) == Some(temporary.inode) => Left::AsItWas,
+            Ok(()) => {
+                // It was written over. What came out goes in again; if that fails, see below.
+                let _ = self.exchange(&temporary.name);
+                Left::Written
+            }
+            Err(_) => Left::Written,
+        };
+        // What nobody has seen yet is not thrown away.
+        let is_known = self.is_what_was_planned(&temporary.name, old);
+        if left == Left::Written && !is_known.unwrap_or(false) {
+            litter.leave_temporary(&temporary.name);
+        }
+        left
+    }
+
+    /// Undoes a rename or a link, unless the file is not the one that we put there.
+    fn if_ours(&self, ours: Inode, undo: impl FnMut() -> rustix::io::Result<()>) -> Left {
+        if self.inode_of(&self.name) != Some(ours) {
+            return Left::Written;
+        }
+        match step(Step::Rollback, undo) {
+            Ok(()) => Left::AsItWas,
+            Err(_) => Left::Written,
+        }
+    }
+
+    fn inode_of(&self, name: &OsStr) -> Option<Inode> {
+        let stat = rustix::fs::statat(&self.folder, name, AtFlags::SYMLINK_NOFOLLOW);
+        stat.ok().map(|stat| Look::of(&stat).inode)
+    }
+
+    /// Whether the old file has this name now, and still holds what was planned on.
+    fn is_what_was_planned(&self, name: &OsStr, old: &Old) -> Result<bool, Fault> {
+        let is_same = self.inode_of(name) == Some(old.look.inode);
+        Ok(is_same && step(Step::Recheck, || old.planned.is_in(&old.file))?)
+    }
+}
+
+/// Somebody changed the old file's mode, owner or attributes since it was staged.
+fn keep_again(temporary: &Temporary, old: &Old) -> Result<(), Fault> {
+    // A second name that came meanwhile would be torn off.
+    if old.look.names != 1 || keep(&old.file, &old.look, &temporary.file)? == Kept::NotAll {
+        return Err(Fault::Changed);
+    }
+    step(Step::Sync, || temporary.file.sync_all())
+}
+
+/// A copy of the old file, where it cannot have a second name.
+fn copy(target: For<'_>, old: &Old, litter: &mut Litter) -> Result<OsString, Fault> {
+    let bytes = step(Step::Copy, || read_all(&old.file))?;
+    if Planned::of(&bytes) != old.planned {
+        return Err(Fault::Changed);
+    }
+    match like(litter, target, old, &bytes)? {
+        Some(temporary) => Ok(temporary.name),
+        None => Err(Fault::Io(Step::Link, Errno::PERM.into())),
+    }
+}
+
+/// Whether the file system has no hard links, or no more for this file or this user.
+fn has_no_links(error: &io::Error) -> bool {
+    is_unsupported(error)
+        || matches!(
+            errno_of(error),
+            Some(Errno::PERM | Errno::ACCESS | Errno::MLINK)
+        )
+}

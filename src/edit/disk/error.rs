@@ -1,0 +1,220 @@
+//! Why a write did not happen, or how far it came; nothing here says that a file was written which was not.
+
+use std::io;
+
+use rustix::io::Errno;
+
+use crate::protocol::Refusal;
+use crate::task::Stopped;
+
+/// A step of a write that can fail. Each is a failpoint too.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Step {
+    Note,
+    Open,
+    MakeDirectory,
+    Create,
+    Write,
+    Owner,
+    Mode,
+    Attributes,
+    Sync,
+    Copy,
+    Lock,
+    Recheck,
+    Exchange,
+    Link,
+    Rename,
+    Overwrite,
+    SyncDirectory,
+    Rollback,
+    Remove,
+}
+
+impl Step {
+    /// How `PILCROW_FAIL` calls it.
+    pub fn point(self) -> &'static str {
+        match self {
+            Step::Note => "note",
+            Step::Open => "open",
+            Step::MakeDirectory => "mkdir",
+            Step::Create => "create",
+            Step::Write => "write",
+            Step::Owner => "chown",
+            Step::Mode => "chmod",
+            Step::Attributes => "xattr",
+            Step::Sync => "fsync",
+            Step::Copy => "copy",
+            Step::Lock => "lock",
+            Step::Recheck => "recheck",
+            Step::Exchange => "exchange",
+            Step::Link => "link",
+            Step::Rename => "rename",
+            Step::Overwrite => "overwrite",
+            Step::SyncDirectory => "fsyncdir",
+            Step::Rollback => "rollback",
+            Step::Remove => "remove",
+        }
+    }
+}
+
+/// What was being done, as in "could not … 'FILE'".
+impl std::fmt::Display for Step {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str(match self {
+            Step::Note => "note what is about to be done to",
+            Step::Open => "open for writing",
+            Step::MakeDirectory => "make the directory for",
+            Step::Create => "make a temporary file beside",
+            Step::Write => "write the new text of",
+            Step::Owner => "keep the owner of",
+            Step::Mode => "keep the mode of",
+            Step::Attributes => "keep the attributes of",
+            Step::Sync => "flush to the disk",
+            Step::Copy => "keep a recovery copy of",
+            Step::Lock => "lock",
+            Step::Recheck => "look again at",
+            Step::Exchange | Step::Rename => "put the new text in the place of",
+            Step::Link => "keep the old text of",
+            Step::Overwrite => "overwrite",
+            Step::SyncDirectory => "flush to the disk the directory of",
+            Step::Rollback => "put back the old text of",
+            Step::Remove => "remove the temporary file beside",
+        })
+    }
+}
+
+/// Why a write failed. `index` is that of the file in the request; where nothing else is said,
+/// every file is as it was.
+#[derive(Debug, thiserror::Error)]
+pub enum WriteError {
+    /// The file is no longer what was planned on.
+    #[error("the file has changed since the edit was planned")]
+    Changed { index: usize },
+    /// There is something where a new file was to be made.
+    #[error("the file exists by now")]
+    Exists { index: usize },
+    /// There is nothing any more where a file was to be changed.
+    #[error("the file is gone")]
+    Gone { index: usize },
+    /// Another process held the file's lock for too long.
+    #[error("another process is writing the file")]
+    Busy { index: usize },
+    /// The system refused a step.
+    #[error("could not {step} the file: {source}")]
+    Io {
+        index: usize,
+        step: Step,
+        source: io::Error,
+    },
+    /// Taking back what was done failed in its turn, so some files have the new text.
+    #[error("{cause}; and not every file could be put back")]
+    Partly {
+        cause: Box<WriteError>,
+        /// These have the new text, wholly.
+        written: Vec<usize>,
+        /// These are as they were.
+        not_written: Vec<usize>,
+        /// These files of several names are neither: they are put right at the next start, from a
+        /// copy in the state directory.
+        half_written: Vec<usize>,
+    },
+    /// Access says no to the place.
+    #[error("{refusal}")]
+    Refused { index: usize, refusal: Refusal },
+    /// Nobody waits for it any more, or it took too long; only before the first file was touched.
+    #[error(transparent)]
+    Stopped(#[from] Stopped),
+}
+
+impl WriteError {
+    /// The file at fault, if it is one.
+    pub fn index(&self) -> Option<usize> {
+        match self {
+            WriteError::Changed { index }
+            | WriteError::Exists { index }
+            | WriteError::Gone { index }
+            | WriteError::Busy { index }
+            | WriteError::Io { index, .. }
+            | WriteError::Refused { index, .. } => Some(*index),
+            WriteError::Partly { cause, .. } => cause.index(),
+            WriteError::Stopped(_) => None,
+        }
+    }
+}
+
+/// What went wrong with one file, before it is known which of the request's it is.
+#[derive(Debug)]
+pub(super) enum Fault {
+    Changed,
+    Exists,
+    Gone,
+    Busy,
+    Io(Step, io::Error),
+    Refused(Refusal),
+    Stopped(Stopped),
+}
+
+impl Fault {
+    pub(super) fn of(self, index: usize) -> WriteError {
+        match self {
+            Fault::Changed => WriteError::Changed { index },
+            Fault::Exists => WriteError::Exists { index },
+            Fault::Gone => WriteError::Gone { index },
+            Fault::Busy => WriteError::Busy { index },
+            Fault::Io(step, source) => WriteError::Io {
+                index,
+                step,
+                source,
+            },
+            Fault::Refused(refusal) => WriteError::Refused { index, refusal },
+            Fault::Stopped(stopped) => WriteError::Stopped(stopped),
+        }
+    }
+}
+
+impl From<Refusal> for Fault {
+    fn from(refusal: Refusal) -> Fault {
+        Fault::Refused(refusal)
+    }
+}
+
+impl From<Stopped> for Fault {
+    fn from(stopped: Stopped) -> Fault {
+        Fault::Stopped(stopped)
+    }
+}
+
+/// Does a step, unless a failpoint is set on it; repeats it when a signal interrupts it.
+pub(super) fn step<T, E: Into<io::Error>>(
+    step: Step,
+    mut act: impl FnMut() -> Result<T, E>,
+) -> Result<T, Fault> {
+    attempt(step, &mut act).map_err(|error| Fault::Io(step, error))
+}
+
+/// Like [`step`], for where the error itself decides what is next.
+pub(super) fn attempt<T, E: Into<io::Error>>(
+    step: Step,
+    mut act: impl FnMut() -> Result<T, E>,
+) -> io::Result<T> {
+    super::fail::at(step)?;
+    loop {
+        match act().map_err(Into::into) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            outcome => return outcome,
+        }
+    }
+}
+
+/// Whether the system says that it, or this file system, has no such operation at all.
+pub(super) fn is_unsupported(error: &io::Error) -> bool {
+    // The last two are one on Linux and not elsewhere.
+    let errors = [Errno::INVAL, Errno::NOSYS, Errno::NOTSUP, Errno::OPNOTSUPP];
+    errno_of(error).is_some_and(|errno| errors.contains(&errno))
+}
+
+/// The system's number for an error; `None` for one that is not the system's.
+pub(super) fn errno_of(error: &io::Error) -> Option<Errno> {
+    Errno::from_io_error(error)
+}

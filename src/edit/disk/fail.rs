@@ -1,0 +1,179 @@
+//! Failpoints: steps that fail, stop or kill the process when told to; nothing here is in a release.
+//!
+//! `PILCROW_FAIL=rename:2:EIO,fsync:*:ENOSPC` lets the second rename and every fsync fail. In the
+//! place of an errno, `KILL` and `STOP` are the signals, raised before the step is done.
+
+#[cfg(not(any(feature = "failpoints", debug_assertions)))]
+mod off {
+    use super::super::error::Step;
+
+    /// Whether a step can be made to fail at all.
+    pub(in super::super) const ARE_ON: bool = false;
+
+    #[inline(always)]
+    pub(in super::super) fn at(_: Step) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+#[cfg(any(feature = "failpoints", debug_assertions))]
+mod on {
+    use std::io;
+    use std::sync::OnceLock;
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    use rustix::io::Errno;
+    use rustix::process::{Signal, getpid, kill_process};
+
+    use super::super::error::Step;
+
+    /// Whether a step can be made to fail at all.
+    pub(in super::super) const ARE_ON: bool = true;
+
+    /// Fails, stops or dies as the environment wants it at this step.
+    pub(in super::super) fn at(step: Step) -> io::Result<()> {
+        #[cfg(test)]
+        if let Some(outcome) = super::scripted::at(step) {
+            return outcome;
+        }
+        static SCRIPT: OnceLock<Result<Vec<Rule>, String>> = OnceLock::new();
+        let script = SCRIPT.get_or_init(|| {
+            let text = std::env::var("PILCROW_FAIL").unwrap_or_default();
+            let rules = text.split(',').filter(|rule| !rule.trim().is_empty());
+            rules.map(Rule::parse).collect()
+        });
+        match script {
+            Ok(rules) => rules.iter().try_for_each(|rule| rule.at(step)),
+            // A test that means a failure must not pass for want of one.
+            Err(rule) => Err(io::Error::other(format!("PILCROW_FAIL: '{rule}'"))),
+        }
+    }
+
+    /// One entry of the list.
+    #[derive(Debug)]
+    pub(super) struct Rule {
+        point: String,
+        /// From 1; `None` for every call.
+        call: Option<u32>,
+        action: Action,
+        seen: AtomicU32,
+    }
+
+    #[derive(Debug, Clone, Copy)]
+    enum Action {
+        Fail(Errno),
+        Raise(Signal),
+    }
+
+    impl Rule {
+        pub(super) fn parse(text: &str) -> Result<Rule, String> {
+            let wrong = || text.to_owned();
+            let mut parts = text.trim().split(':');
+            let mut part = || parts.next().ok_or_else(wrong);
+            let point = part()?.to_owned();
+            let call = match part()? {
+                "*" => None,
+                count => Some(count.parse().map_err(|_| wrong())?),
+            };
+            Ok(Rule {
+                point,
+                call,
+                action: Action::parse(part()?).ok_or_else(wrong)?,
+                seen: AtomicU32::new(0),
+            })
+        }
+
+        pub(super) fn at(&self, step: Step) -> io::Result<()> {
+            if self.point != step.point() {
+                return Ok(());
+            }
+            let number = self.seen.fetch_add(1, Ordering::Relaxed) + 1;
+            if self.call.is_some_and(|call| call != number) {
+                return Ok(());
+            }
+            match self.action {
+                Action::Fail(errno) => Err(errno.into()),
+                Action::Raise(signal) => Ok(kill_process(getpid(), signal)?),
+            }
+        }
+    }
+
+    impl Action {
+        fn parse(name: &str) -> Option<Action> {
+            let errno = match name {
+                "KILL" => return Some(Action::Raise(Signal::KILL)),
+                "STOP" => return Some(Action::Raise(Signal::STOP)),
+                "EACCES" => Errno::ACCESS,
+                "EDQUOT" => Errno::DQUOT,
+                "EINVAL" => Errno::INVAL,
+                "EIO" => Errno::IO,
+                "EMFILE" => Errno::MFILE,
+                "ENOSPC" => Errno::NOSPC,
+                "ENOSYS" => Errno::NOSYS,
+                "EPERM" => Errno::PERM,
+                "EROFS" => Errno::ROFS,
+                _ => return None,
+            };
+            Some(Action::Fail(errno))
+        }
+    }
+}
+
+#[cfg(any(feature = "failpoints", debug_assertions))]
+pub(super) use on::{ARE_ON, at};
+
+#[cfg(not(any(feature = "failpoints", debug_assertions)))]
+pub(super) use off::{ARE_ON, at};
+
+/// Failpoints of one thread, so that tests beside each other do not meet.
+#[cfg(test)]
+pub(super) mod scripted {
+    use std::cell::RefCell;
+    use std::io;
+
+    use super::super::error::Step;
+    use super::on::Rule;
+
+    /// Called before every step.
+    type Watch = Box<dyn FnMut(Step) -> io::Result<()>>;
+
+    thread_local! {
+        static WATCH: RefCell<Option<Watch>> = const { RefCell::new(None) };
+    }
+
+    pub(in super::super) fn at(step: Step) -> Option<io::Result<()>> {
+        // Taken out meanwhile: what it does may come by here again.
+        let mut watch = WATCH.take()?;
+        let outcome = watch(step);
+        WATCH.set(Some(watch));
+        Some(outcome)
+    }
+
+    /// Runs `act` with `watch` called before every step of this thread.
+    pub(in super::super) fn watching<T>(
+        watch: impl FnMut(Step) -> io::Result<()> + 'static,
+        act: impl FnOnce() -> T,
+    ) -> T {
+        struct Unset;
+        impl Drop for Unset {
+            fn drop(&mut self) {
+                WATCH.take();
+            }
+        }
+        WATCH.set(Some(Box::new(watch)));
+        let _unset = Unset;
+        act()
+    }
+
+    /// Runs `act` as if `PILCROW_FAIL` were `script`.
+    pub(in super::super) fn failing<T>(script: &str, act: impl FnOnce() -> T) -> T {
+        let rules: Vec<Rule> = script
+            .split(',')
+            .map(|rule| Rule::parse(rule).expect("a rule"))
+            .collect();
+        watching(
+            move |step| rules.iter().try_for_each(|rule| rule.at(step)),
+            act,
+        )
+    }
+}

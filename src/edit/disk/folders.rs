@@ -1,0 +1,102 @@
+//! The directories of one write, each judged and opened once; none is made that was not noted before.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+
+use crate::workspace::{Folder, Scope};
+
+use super::error::{Fault, Step, step};
+use super::litter::Litter;
+use super::note::Record;
+
+/// The opened directories, by their real paths.
+#[derive(Debug)]
+pub(super) struct Folders<'a> {
+    scope: &'a Scope,
+    open: BTreeMap<PathBuf, Arc<Folder>>,
+}
+
+impl<'a> Folders<'a> {
+    pub(super) fn new(scope: &'a Scope) -> Folders<'a> {
+        Folders {
+            scope,
+            open: BTreeMap::new(),
+        }
+    }
+
+    /// The directory at `real`; errors with [`Fault::Gone`] where it is none any more.
+    pub(super) fn existing(&mut self, real: &Path) -> Result<Arc<Folder>, Fault> {
+        self.look(real)?.ok_or(Fault::Gone)
+    }
+
+    /// The directory at `real`, made with all that is missing above it.
+    pub(super) fn made(&mut self, real: &Path, litter: &mut Litter) -> Result<Arc<Folder>, Fault> {
+        let mut missing: Vec<OsString> = Vec::new();
+        let mut at = real;
+        let mut folder = loop {
+            if let Some(folder) = self.look(at)? {
+                break folder;
+            }
+            let (Some(parent), Some(name)) = (at.parent(), at.file_name()) else {
+                return Err(Fault::Gone);
+            };
+            missing.push(name.to_owned());
+            at = parent;
+        };
+        for name in missing.iter().rev() {
+            let path = folder.real().join(name);
+            litter.note(&Record::Directory { path: path.clone() })?;
+            if step(Step::MakeDirectory, || folder.make(name))? {
+                litter.made_directory(folder.clone(), name.clone());
+            }
+            let child = Arc::new(step(Step::MakeDirectory, || folder.enter(name))?);
+            self.open.insert(path, child.clone());
+            folder = child;
+        }
+        Ok(folder)
+    }
+
+    fn look(&mut self, real: &Path) -> Result<Option<Arc<Folder>>, Fault> {
+        if let Some(folder) = self.open.get(real) {
+            return Ok(Some(folder.clone()));
+        }
+        let found = self.scope.folder(real)?.map(Arc::new);
+        if let Some(folder) = &found {
+            self.open.insert(real.to_path_buf(), folder.clone());
+        }
+        Ok(found)
+    }
+}
+
+/// Flushes the names in a directory to the disk; `file` is one on the same file system.
+pub(super) fn sync(folder: &Folder, file: &File) -> Result<(), Fault> {
+    step(Step::SyncDirectory, || {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let synced = rustix::fs::openat(folder, ".", flags, Mode::empty())
+            .and_then(|directory| rustix::fs::fsync(&directory));
+        match synced {
+            // Some file systems know no such thing for a directory.
+            Ok(()) | Err(Errno::INVAL) => Ok(()),
+            // One that may be written and not listed cannot be opened.
+            Err(Errno::ACCESS) => sync_all_of(file),
+            Err(error) => Err(error.into()),
+        }
+    })
+}
+
+#[cfg(target_os = "linux")]
+fn sync_all_of(file: &File) -> io::Result<()> {
+    Ok(rustix::fs::syncfs(file)?)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn sync_all_of(file: &File) -> io::Result<()> {
+    file.sync_all()
+}

@@ -1,0 +1,305 @@
+//! What killed processes left behind; nothing is removed that was not noted, and nothing that somebody else wrote since.
+
+use std::collections::HashSet;
+use std::fs::File;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{AtFlags, FlockOperation, OFlags};
+
+use crate::protocol::Refusal;
+use crate::task::{CancelToken, Work};
+use crate::workspace::{FileType, Folder, Handle, Scope};
+
+use super::LOCK_WAIT;
+use super::content::{Planned, read_all};
+use super::error::{Fault, Step};
+use super::in_place::overwrite;
+use super::litter::is_failure;
+use super::lock::Locks;
+use super::note::{Record, Writer, read_records};
+use super::stage::mark_of;
+use super::state::{Room, State};
+
+/// The unit in which a disk writes, at the least: after a power cut each is the old one or the new.
+const SECTOR: usize = 512;
+
+/// Works through the notes of dead processes; gives back what could not be done.
+pub(super) fn clean(state: &State, scope: &Scope) -> Vec<String> {
+    let mut problems = Vec::new();
+    for path in state.list(Room::Notes) {
+        let Some(writer) = Writer::of_note(&path).filter(|writer| !writer.is_alive()) else {
+            continue;
+        };
+        let mut cleaning = Cleaning {
+            state,
+            scope,
+            writer,
+            is_left: false,
+            problems: Vec::new(),
+        };
+        if let Err(error) = cleaning.note(&path) {
+            let path = path.display();
+            problems.push(format!(
+                "The note {path} could not be worked through: {error}"
+            ));
+        }
+        problems.append(&mut cleaning.problems);
+    }
+    problems
+}
+
+struct Cleaning<'a> {
+    state: &'a State,
+    scope: &'a Scope,
+    writer: Writer,
+    /// Something is in none of these roots, or could not be removed: the note stays.
+    is_left: bool,
+    problems: Vec<String>,
+}
+
+/// What became of a place since it was noted.
+enum Place<T> {
+    Here(T),
+    Gone,
+    /// It cannot be reached, or not in these roots.
+    Closed,
+}
+
+impl Cleaning<'_> {
+    fn note(&mut self, path: &Path) -> io::Result<()> {
+        let file = File::open(path)?;
+        // A living process in another container cannot be seen, but it holds its lock.
+        if rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
+            return Ok(());
+        }
+        let Some(records) = read_records(&read_all(&file)?) else {
+            return Ok(());
+        };
+        let not_made: HashSet<&PathBuf> = records
+            .iter()
+            .filter_map(|record| match record {
+                Record::NotMade { path } => Some(path),
+                _ => None,
+            })
+            .collect();
+        for record in &records {
+            match record {
+                Record::Temporary { path, .. } if !not_made.contains(path) => {
+                    self.temporary(record, path);
+                }
+                Record::Overwritten {
+                    path,
+                    copy,
+                    old,
+                    new,
+                } => self.overwritten(path, copy, (old, new)),
+                _ => {}
+            }
+        }
+        for record in records.iter().rev() {
+            if let Record::Directory { path } = record {
+                self.remove(path, AtFlags::REMOVEDIR);
+            }
+        }
+        match self.is_left {
+            true => Ok(()),
+            false => std::fs::remove_file(path),
+        }
+    }
+
+    fn temporary(&mut self, record: &Record, path: &Path) {
+        let name = path.file_name().unwrap_or_default().as_bytes();
+        let mark = mark_of(self.writer.process);
+        let is_marked = memchr::memmem::find(name, mark.as_bytes()).is_some();
+        if !is_marked || name.first() != Some(&b'.') {
+            return;
+        }
+        if self.is_somebody_elses(record) {
+            self.problems.push(format!(
+                "{} holds what another program wrote while its file was being edited; it was kept.",
+                path.display()
+            ));
+            return;
+        }
+        self.remove(path, AtFlags::empty());
+    }
+
+    /// Whether the process died between exchanging a file that had just been changed by somebody
+    /// else and exchanging it back: the temporary is neither the old text nor a part of the new.
+    fn is_somebody_elses(&self, record: &Record) -> bool {
+        let Record::Temporary {
+            path,
+            target,
+            old: Some(old),
+            new,
+        } = record
+        else {
+            return false;
+        };
+        let bytes = |path: &Path| match self.open(path) {
+            Place::Here(handle) => read_all(&handle.open_read().ok()?).ok(),
+            Place::Gone | Place::Closed => None,
+        };
+        let (Some(target), Some(temporary)) = (bytes(target), bytes(path)) else {
+            return false;
+        };
+        Planned::of(&target) == *new
+            && Planned::of(&temporary) != *old
+            && !target.starts_with(&temporary)
+    }
+
+    fn remove(&mut self, path: &Path, flags: AtFlags) {
+        let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
+            return;
+        };
+        match self.folder(parent) {
+            Place::Gone => {}
+            Place::Closed => self.is_left = true,
+            Place::Here(folder) => {
+                let removed = rustix::fs::unlinkat(&folder, name, flags);
+                let removed = removed.map_err(io::Error::from);
+                let text = removed.as_ref().map_err(ToString::to_string).err();
+                if is_failure(removed) {
+                    self.is_left = true;
+                    let text = text.unwrap_or_default();
+                    let path = path.display();
+                    self.problems
+                        .push(format!("{path} could not be removed: {text}"));
+                }
+            }
+        }
+    }
+
+    /// Puts a file right that is neither wholly old nor wholly new.
+    fn overwritten(&mut self, path: &Path, copy: &str, planned: (&Planned, &Planned)) {
+        // A copy that is not whole was never relied on.
+        let Some((copy, old, new)) = self.copy_of(copy, planned) else {
+            return;
+        };
+        let handle = match self.open(path) {
+            Place::Here(handle) if handle.file_type() == FileType::Regular => Some(handle),
+            Place::Here(_) | Place::Gone => None,
+            Place::Closed => {
+                self.is_left = true;
+                return;
+            }
+        };
+        let restored = match &handle {
+            Some(handle) => self.restore(handle, planned, (&old, &new)),
+            None => Ok(true),
+        };
+        match restored {
+            Ok(true) => drop(std::fs::remove_file(&copy)),
+            Ok(false) => {
+                self.is_left = true;
+                self.problems.push(format!(
+                    "{} was changed after a write to it was cut short; what it held before is at the beginning of {}",
+                    path.display(),
+                    copy.display()
+                ));
+            }
+            Err(fault) => {
+                self.is_left = true;
+                let error = fault.of(0);
+                let path = path.display();
+                self.problems
+                    .push(format!("{path} could not be put right: {error}"));
+            }
+        }
+    }
+
+    /// `false` for a file that holds something else altogether.
+    fn restore(
+        &self,
+        handle: &Handle,
+        (old, new): (&Planned, &Planned),
+        (old_bytes, new_bytes): (&[u8], &[u8]),
+    ) -> Result<bool, Fault> {
+        let work = Work::new(CancelToken::new(), LOCK_WAIT * 2);
+        let path = std::iter::once((0, handle.real().as_path()));
+        let _lock = Locks::take(self.state, path, LOCK_WAIT, &work).map_err(|_| Fault::Busy)?;
+        let io = |error| Fault::Io(Step::Open, error);
+        let file = handle.open_read().map_err(io)?;
+        if old.is_in(&file).map_err(io)? || new.is_in(&file).map_err(io)? {
+            return Ok(true);
+        }
+        if !is_half_written(&read_all(&file).map_err(io)?, old_bytes, new_bytes) {
+            return Ok(false);
+        }
+        let target = handle.open_write().map_err(io)?;
+        overwrite(&target, old_bytes, Step::Rollback)?;
+        Ok(true)
+    }
+
+    /// The recovery copy's path and both its texts, if it is whole.
+    fn copy_of(
+        &self,
+        name: &str,
+        (old, new): (&Planned, &Planned),
+    ) -> Option<(PathBuf, Vec<u8>, Vec<u8>)> {
+        let (file, path) = self.state.open(Room::Copies, name, OFlags::RDONLY).ok()?;
+        let mut bytes = read_all(&file).ok()?;
+        let is_whole = bytes.len() as u64 == old.len() + new.len();
+        let at = match is_whole {
+            true => old.len() as usize,
+            false => bytes.len(),
+        };
+        let new_bytes = bytes.split_off(at);
+        if Planned::of(&bytes) == *old && Planned::of(&new_bytes) == *new {
+            return Some((path, bytes, new_bytes));
+        }
+        let _ = std::fs::remove_file(&path);
+        None
+    }
+
+    fn folder(&mut self, real: &Path) -> Place<Folder> {
+        match self.scope.folder(real) {
+            Ok(Some(folder)) => Place::Here(folder),
+            Ok(None) => Place::Gone,
+            Err(_) => Place::Closed,
+        }
+    }
+
+    fn open(&self, real: &Path) -> Place<Handle> {
+        match self.scope.open(real) {
+            Ok(handle) if handle.real().as_path() == real => Place::Here(handle),
+            Ok(_) | Err(Refusal::NotFound { .. }) => Place::Gone,
+            Err(_) => Place::Closed,
+        }
+    }
+}
+
+/// Whether `bytes` can be what overwriting `old` with `new` leaves when it is cut short: the
+/// beginning of the new text and the rest of the old one, or, after a power cut, any sectors of
+/// both, and of the growing end such as were never written.
+fn is_half_written(bytes: &[u8], old: &[u8], new: &[u8]) -> bool {
+    let same_until = common(bytes.iter().zip(new));
+    let rest = |text: &'_ [u8]| -> bool {
+        let same_from = common(bytes.iter().rev().zip(text.iter().rev()));
+        bytes.len() == text.len() && same_until + same_from >= bytes.len()
+    };
+    let is_cut = rest(old) || bytes.len() >= old.len() && same_until == bytes.len();
+    is_cut || {
+        let lengths = [old.len(), new.len(), old.len().max(new.len())];
+        let is_possible = |(number, sector): (usize, &[u8])| {
+            let from = number * SECTOR;
+            let of = |text: &[u8]| {
+                let text = text.get(from..).unwrap_or_default();
+                let text = &text[..text.len().min(sector.len())];
+                sector.starts_with(text) && sector[text.len()..].iter().all(|byte| *byte == 0)
+            };
+            of(old) || of(new) || sector.iter().all(|byte| *byte == 0)
+        };
+        lengths.contains(&bytes.len()) && bytes.chunks(SECTOR).enumerate().all(is_possible)
+    }
+}
+
+fn common<'a>(pairs: impl Iterator<Item = (&'a u8, &'a u8)>) -> usize {
+    pairs.take_while(|(one, other)| one == other).count()
+}
+
+#[cfg(test)]
+#[path = "tests/half_written.rs"]
+mod half_written;

@@ -1,0 +1,73 @@
+//! The advisory locks that daemons and the command line respect; never two held in another order, never waited for without a limit.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use rustix::fs::{FlockOperation, OFlags};
+use rustix::io::Errno;
+use xxhash_rust::xxh3::xxh3_64;
+
+use crate::task::Work;
+
+use super::error::{Fault, Step, WriteError, step};
+use super::state::{Room, State};
+
+/// Files that a lock may be on; two paths with one number only wait for each other.
+const NUMBERS: u64 = 1024;
+
+/// The pause between two attempts: it doubles from the first to the second.
+const PAUSES: (Duration, Duration) = (Duration::from_micros(250), Duration::from_millis(10));
+
+/// Locks that are held until they are dropped, or the process ends.
+#[derive(Debug)]
+pub(super) struct Locks(#[expect(dead_code, reason = "held, not used")] Vec<File>);
+
+impl Locks {
+    /// Locks the files of a write, each with its index, in one order for all processes.
+    ///
+    /// Errors with [`WriteError::Busy`] when that takes longer than `wait` in all.
+    pub(super) fn take<'a>(
+        state: &State,
+        files: impl Iterator<Item = (usize, &'a Path)>,
+        wait: Duration,
+        work: &Work,
+    ) -> Result<Locks, WriteError> {
+        let deadline = Instant::now() + wait;
+        let numbered = files.map(|(index, real)| (number_of(real), index));
+        let ordered: BTreeMap<u64, usize> = numbered.collect();
+        let mut held = Vec::with_capacity(ordered.len());
+        for (number, index) in ordered {
+            let lock = lock(state, number, deadline, work).map_err(|fault| fault.of(index))?;
+            held.push(lock);
+        }
+        Ok(Locks(held))
+    }
+}
+
+fn lock(state: &State, number: u64, deadline: Instant, work: &Work) -> Result<File, Fault> {
+    let file = step(Step::Lock, || {
+        let flags = OFlags::RDWR | OFlags::CREATE;
+        Ok::<_, std::io::Error>(state.open(Room::Locks, &format!("{number:03x}"), flags)?.0)
+    })?;
+    let mut pause = PAUSES.0;
+    loop {
+        match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => return Ok(file),
+            Err(Errno::WOULDBLOCK) if Instant::now() >= deadline => return Err(Fault::Busy),
+            Err(Errno::WOULDBLOCK | Errno::INTR) => {}
+            Err(error) => return Err(Fault::Io(Step::Lock, error.into())),
+        }
+        work.check()?;
+        // flock(2) waits without a limit or not at all.
+        std::thread::sleep(pause);
+        pause = (pause * 2).min(PAUSES.1);
+    }
+}
+
+/// Which lock a path has. All daemons of a user must agree on it.
+pub(super) fn number_of(real: &Path) -> u64 {
+    xxh3_64(real.as_os_str().as_bytes()) % NUMBERS
+}

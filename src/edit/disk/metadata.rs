@@ -1,0 +1,176 @@
+//! Mode, owner and extended attributes, kept from the old file to the new; what cannot be kept is said, never dropped.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::AsFd;
+
+use rustix::fs::{Gid, Mode, Stat, Uid, XattrFlags};
+use rustix::io::Errno;
+
+use super::error::{Fault, Step, attempt, errno_of, is_unsupported, step};
+
+/// What a file is but for its bytes, at one moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Look {
+    pub(super) inode: Inode,
+    pub(super) kind: rustix::fs::FileType,
+    pub(super) mode: Mode,
+    pub(super) user: u32,
+    pub(super) group: u32,
+    pub(super) names: u64,
+    size: i128,
+    changed_ns: (i128, i128),
+}
+
+/// Which file it is, whatever its name.
+pub(super) type Inode = (i128, i128);
+
+impl Look {
+    pub(super) fn at(file: impl AsFd) -> io::Result<Look> {
+        Ok(Look::of(&rustix::fs::fstat(file)?))
+    }
+
+    pub(super) fn of(stat: &Stat) -> Look {
+        // The fields' widths and signs differ between systems.
+        let time = |s: i128, ns: i128| s * 1_000_000_000 + ns;
+        Look {
+            inode: (i128::from(stat.st_dev), i128::from(stat.st_ino)),
+            kind: rustix::fs::FileType::from_raw_mode(stat.st_mode),
+            mode: Mode::from_raw_mode(stat.st_mode),
+            user: stat.st_uid,
+            group: stat.st_gid,
+            names: u64::try_from(i128::from(stat.st_nlink)).unwrap_or(u64::MAX),
+            size: i128::from(stat.st_size),
+            changed_ns: (
+                time(i128::from(stat.st_mtime), i128::from(stat.st_mtime_nsec)),
+                time(i128::from(stat.st_ctime), i128::from(stat.st_ctime_nsec)),
+            ),
+        }
+    }
+
+    /// Whether the inode was touched between the two looks, as far as times can tell.
+    pub(super) fn was_touched(&self, later: &Look) -> bool {
+        (self.size, self.changed_ns) != (later.size, later.changed_ns) || self.differs(later)
+    }
+
+    /// Whether owner or mode differ.
+    fn differs(&self, other: &Look) -> bool {
+        (self.user, self.group, self.mode) != (other.user, other.group, other.mode)
+    }
+}
+
+/// Whether the new file is now like the old one.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Kept {
+    All,
+    /// This user, or this file system, may not: only the old inode itself still has all of it.
+    NotAll,
+}
+
+/// Gives `new` the owner, mode and attributes of `old`. To be done after its bytes are written,
+/// since the system takes privileges from a file that is written to.
+pub(super) fn keep(old: &File, look: &Look, new: &File) -> Result<Kept, Fault> {
+    let mut now = step(Step::Owner, || Look::at(new))?;
+    if (now.user, now.group) != (look.user, look.group) {
+        let (user, group) = (Uid::from_raw(look.user), Gid::from_raw(look.group));
+        let chown = || rustix::fs::fchown(new, Some(user), Some(group));
+        if refused(attempt(Step::Owner, chown), Step::Owner)? == Kept::NotAll {
+            return Ok(Kept::NotAll);
+        }
+        now = step(Step::Owner, || Look::at(new))?;
+    }
+    if now.mode != look.mode {
+        let chmod = || rustix::fs::fchmod(new, look.mode);
+        if refused(attempt(Step::Mode, chmod), Step::Mode)? == Kept::NotAll {
+            return Ok(Kept::NotAll);
+        }
+        // A set-group-ID bit for a group that one is not in is dropped without a word.
+        if step(Step::Mode, || Look::at(new))?.differs(look) {
+            return Ok(Kept::NotAll);
+        }
+    }
+    match keep_attributes(old, new) {
+        Err(Fault::Io(step, error)) => refused(Err(error), step),
+        kept => kept,
+    }
+}
+
+/// What the system does not let us do is another answer than that it failed.
+fn refused(outcome: io::Result<()>, step: Step) -> Result<Kept, Fault> {
+    let Err(error) = outcome else {
+        return Ok(Kept::All);
+    };
+    match errno_of(&error) {
+        Some(Errno::PERM | Errno::ACCESS) => Ok(Kept::NotAll),
+        _ if is_unsupported(&error) => Ok(Kept::NotAll),
+        _ => Err(Fault::Io(step, error)),
+    }
+}
+
+/// Copies extended attributes, of which POSIX ACLs are some, and removes an ACL that the new file
+/// took over from its directory.
+fn keep_attributes(old: &File, new: &File) -> Result<Kept, Fault> {
+    let wanted = step(Step::Attributes, || names_of(old))?;
+    let present = step(Step::Attributes, || names_of(new))?;
+    for name in &present {
+        if name.starts_with(b"system.") && !wanted.contains(name) {
+            step(Step::Attributes, || {
+                rustix::fs::fremovexattr(new, &name[..])
+            })?;
+        }
+    }
+    for name in wanted.iter().filter(|name| is_copied(name)) {
+        let value = step(Step::Attributes, || value_of(old, name))?;
+        if present.contains(name) && value_of(new, name).is_ok_and(|now| now == value) {
+            continue;
+        }
+        let flags = XattrFlags::empty();
+        let set = attempt(Step::Attributes, || {
+            rustix::fs::fsetxattr(new, &name[..], &value, flags)
+        });
+        // Any write to a file takes its capabilities, so writing in place would not keep them.
+        if name != b"security.capability" && refused(set, Step::Attributes)? == Kept::NotAll {
+            return Ok(Kept::NotAll);
+        }
+    }
+    Ok(Kept::All)
+}
+
+/// These sign the bytes, and the bytes are others.
+fn is_copied(name: &[u8]) -> bool {
+    name != b"security.ima" && name != b"security.evm"
+}
+
+/// The names of a file's attributes; none where the file system has none.
+fn names_of(file: &File) -> io::Result<Vec<Vec<u8>>> {
+    let mut list = vec![0; 1024];
+    let count = loop {
+        match rustix::fs::flistxattr(file, &mut list[..]) {
+            Ok(count) => break count,
+            Err(Errno::RANGE) => {
+                let wanted = rustix::fs::flistxattr(file, &mut [0u8; 0][..])?;
+                list = vec![0; wanted.max(list.len() * 2)];
+            }
+            Err(error) if is_unsupported(&error.into()) => break 0,
+            Err(error) => return Err(error.into()),
+        }
+    };
+    let names = list[..count].split(|byte| *byte == 0);
+    let names = names.filter(|name| !name.is_empty());
+    Ok(names.map(<[u8]>::to_vec).collect())
+}
+
+/// An attribute's value; xattr(7): on Linux at most 64 KiB.
+fn value_of(file: &File, name: &[u8]) -> io::Result<Vec<u8>> {
+    let mut value = vec![0; 64 * 1024];
+    loop {
+        match rustix::fs::fgetxattr(file, name, &mut value[..]) {
+            Ok(count) => {
+                value.truncate(count);
+                return Ok(value);
+            }
+            Err(Errno::RANGE) if value.len() < 64 * 1024 * 1024 => value = vec![0; value.len() * 4],
+            Err(error) => return Err(error.into()),
+        }
+    }
+}

@@ -1,0 +1,271 @@
+//! Files written to disk, all of a request or none; no file is ever seen half written, and none is changed that is not what was planned on.
+//!
+//! Each new text is staged beside its file and flushed. Then the files are locked and looked at
+//! again, and only then does one take the other's name. What is made on the way is noted in the
+//! state directory first, so that the next start finds what a killed process left.
+
+mod commit;
+mod content;
+mod error;
+mod fail;
+mod folders;
+mod in_place;
+mod leftovers;
+mod litter;
+mod lock;
+mod metadata;
+mod note;
+mod stage;
+mod state;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::protocol::Refusal;
+use crate::task::Work;
+use crate::workspace::{Folder, Handle, RealPath, Scope, Stamp};
+
+use commit::{Done, Failed, Left};
+use error::Fault;
+use folders::Folders;
+use litter::Litter;
+use lock::Locks;
+use note::Note;
+use stage::{Stage, Staged, Way};
+use state::State;
+
+pub use content::Planned;
+pub use error::{Step, WriteError};
+
+/// How long all locks of a write may take together.
+const LOCK_WAIT: Duration = Duration::from_secs(2);
+
+/// Writes files. Clones share the state directory; nothing is held between two writes.
+#[derive(Debug, Clone)]
+pub struct DiskWriter {
+    state: Arc<State>,
+    lock_wait: Duration,
+}
+
+/// A file and all that it is to hold.
+#[derive(Debug)]
+pub struct FileWrite {
+    pub target: Target,
+    pub bytes: Arc<[u8]>,
+}
+
+/// Where a file is, or is to be.
+#[derive(Debug)]
+pub enum Target {
+    /// A regular file that is there, as it was opened and judged, and what it held.
+    Existing { handle: Handle, planned: Planned },
+    /// A file that must not be there; directories above it are made as the umask has it.
+    New { path: RealPath },
+}
+
+impl Target {
+    /// The judged path that is written.
+    pub fn real(&self) -> &RealPath {
+        match self {
+            Target::Existing { handle, .. } => handle.real(),
+            Target::New { path } => path,
+        }
+    }
+}
+
+/// A file that was written, flushed, and is what it was to be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Written {
+    pub real: RealPath,
+    /// As it was after the write; a later one means that somebody else changed it.
+    pub stamp: Stamp,
+    /// It is the same inode as before: it has other names, or an owner or attributes that no new
+    /// file could be given.
+    pub in_place: bool,
+}
+
+impl DiskWriter {
+    /// Does no I/O. `state` is [`state_directory`](crate::workspace::state_directory); without it,
+    /// or where it cannot be written to, a private directory among the temporary files does.
+    pub fn new(state: Option<PathBuf>) -> DiskWriter {
+        DiskWriter {
+            state: Arc::new(State::new(state)),
+            lock_wait: LOCK_WAIT,
+        }
+    }
+
+    /// Removes what dead processes left in the roots of `scope`, and puts right the files that they
+    /// were overwriting. Nothing is touched that was not noted, or that a living process noted.
+    ///
+    /// Gives back what could not be done, for the log and `agent/status`.
+    pub fn clean_leftovers(&self, scope: &Scope) -> Vec<String> {
+        leftovers::clean(&self.state, scope)
+    }
+
+    /// Writes all files, or none; they come back in the same order. Blocks: for the disk, and at
+    /// most two seconds for the locks of other processes.
+    ///
+    /// Errors as [`WriteError`] says; but for [`WriteError::Partly`], every file then is as it was.
+    /// No two of `files` may have one path.
+    pub fn write(
+        &self,
+        scope: &Scope,
+        files: Vec<FileWrite>,
+        work: &Work,
+    ) -> Result<Vec<Written>, WriteError> {
+        for (index, file) in files.iter().enumerate() {
+            let real = file.target.real();
+            if !scope.may_edit(real) {
+                let refusal = outside(real);
+                return Err(WriteError::Refused { index, refusal });
+            }
+        }
+        if files.is_empty() {
+            return Ok(Vec::new());
+        }
+        let note = Note::begin(&self.state).map_err(|fault| fault.of(0))?;
+        let transaction = Transaction {
+            writer: self,
+            litter: Litter::new(note),
+            staged: Vec::with_capacity(files.len()),
+        };
+        transaction.run(scope, files, work)
+    }
+}
+
+/// One write that is under way. Whatever it made on its way goes when it is dropped.
+struct Transaction<'a> {
+    writer: &'a DiskWriter,
+    litter: Litter,
+    staged: Vec<Staged>,
+}
+
+impl Transaction<'_> {
+    fn run(
+        mut self,
+        scope: &Scope,
+        files: Vec<FileWrite>,
+        work: &Work,
+    ) -> Result<Vec<Written>, WriteError> {
+        let mut folders = Folders::new(scope);
+        for (index, file) in files.into_iter().enumerate() {
+            work.check()?;
+            let mut stage = Stage {
+                state: &self.writer.state,
+                folders: &mut folders,
+                litter: &mut self.litter,
+            };
+            let staged = stage.file(index, file).map_err(|fault| fault.of(index))?;
+            self.staged.push(staged);
+        }
+        let paths = self.staged.iter();
+        let paths = paths.map(|staged| (staged.index, staged.real.as_path()));
+        let locks = Locks::take(&self.writer.state, paths, self.writer.lock_wait, work)?;
+        for staged in &mut self.staged {
+            staged.recheck().map_err(|fault| fault.of(staged.index))?;
+        }
+        // From here on it is not stopped any more.
+        self.commit()?;
+        drop(locks);
+        self.litter.keep_directories();
+        self.litter.clear();
+        self.written()
+    }
+
+    fn commit(&mut self) -> Result<(), WriteError> {
+        let mut done = Vec::with_capacity(self.staged.len());
+        for index in 0..self.staged.len() {
+            match self.staged[index].put(&mut self.litter) {
+                Ok(put) => done.push(put),
+                Err(Failed { fault, left }) => {
+                    return Err(self.roll_back(&done, fault.of(index), Some((index, left))));
+                }
+            }
+        }
+        match self.sync_folders() {
+            Ok(()) => Ok(()),
+            Err(error) => Err(self.roll_back(&done, error, None)),
+        }
+    }
+
+    /// Flushes every directory in which a name has changed.
+    fn sync_folders(&self) -> Result<(), WriteError> {
+        let mut changed: BTreeMap<&Path, (usize, &Folder)> = BTreeMap::new();
+        let made_in = self.litter.parents_of_directories();
+        for parent in &made_in {
+            changed.insert(parent.real(), (0, parent));
+        }
+        for staged in &self.staged {
+            if !matches!(staged.way, Way::InPlace { .. }) {
+                changed.insert(staged.folder.real(), (staged.index, &staged.folder));
+            }
+        }
+        for (index, folder) in changed.into_values() {
+            folders::sync(folder, self.staged[index].file()).map_err(|fault| fault.of(index))?;
+        }
+        Ok(())
+    }
+
+    /// Takes back what was done, the last first. `failed` is the file at fault, if it is one.
+    fn roll_back(
+        &mut self,
+        done: &[Done],
+        cause: WriteError,
+        failed: Option<(usize, Left)>,
+    ) -> WriteError {
+        let mut left = vec![Left::AsItWas; self.staged.len()];
+        if let Some((index, state)) = failed {
+            left[index] = state;
+        }
+        for (index, done) in done.iter().enumerate().rev() {
+            left[index] = self.staged[index].take_back(done, &mut self.litter);
+        }
+        if !done.is_empty() {
+            // It failed once in this write; that it was tried is all that can be done.
+            let _ = self.sync_folders();
+        }
+        let all = |state: Left| {
+            let left = left.iter().enumerate();
+            left.filter(move |(_, now)| **now == state)
+                .map(|(index, _)| index)
+                .collect::<Vec<_>>()
+        };
+        let (written, half_written) = (all(Left::Written), all(Left::Half));
+        if written.is_empty() && half_written.is_empty() {
+            return cause;
+        }
+        WriteError::Partly {
+            cause: Box::new(cause),
+            written,
+            not_written: all(Left::AsItWas),
+            half_written,
+        }
+    }
+
+    fn written(&self) -> Result<Vec<Written>, WriteError> {
+        let written = self.staged.iter().map(|staged| {
+            let metadata = staged.file().metadata();
+            let metadata =
+                metadata.map_err(|error| Fault::Io(Step::Recheck, error).of(staged.index))?;
+            Ok(Written {
+                real: staged.real.clone(),
+                stamp: Stamp::of(&metadata),
+                in_place: matches!(staged.way, Way::InPlace { .. }),
+            })
+        });
+        written.collect()
+    }
+}
+
+fn outside(real: &RealPath) -> Refusal {
+    let path = real.as_path().to_string_lossy().into_owned();
+    Refusal::OutsideWorkspace {
+        real_path: path.clone(),
+        path,
+    }
+}

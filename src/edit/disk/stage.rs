@@ -1,0 +1,303 @@
+//! The half of a write that touches no file of the user's: new texts beside the old ones, flushed; nothing is renamed here.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::sync::Arc;
+
+use rustix::fs::{AtFlags, Mode, OFlags};
+use rustix::io::Errno;
+
+use crate::workspace::{FileType, Folder, RealPath};
+
+use super::content::Planned;
+use super::error::{Fault, Step, attempt, step};
+use super::folders::Folders;
+use super::in_place::InPlace;
+use super::litter::Litter;
+use super::metadata::{Inode, Kept, Look, keep};
+use super::note::{Record, next_number};
+use super::state::State;
+use super::{FileWrite, Target};
+
+/// Bytes of a name: what most file systems allow, and what eCryptfs does.
+const NAME_LIMITS: [usize; 2] = [255, 143];
+
+/// Names that are tried before we give up: each was somebody else's.
+const NAMES: usize = 16;
+
+/// A file of which everything is ready but the last step.
+#[derive(Debug)]
+pub(super) struct Staged {
+    pub(super) index: usize,
+    pub(super) real: RealPath,
+    pub(super) folder: Arc<Folder>,
+    pub(super) name: OsString,
+    pub(super) new: Planned,
+    pub(super) way: Way,
+}
+
+/// How the new bytes get to where they belong.
+#[derive(Debug)]
+pub(super) enum Way {
+    /// A name that is not there yet.
+    Create { temporary: Temporary },
+    /// Another inode takes the name.
+    Replace { temporary: Temporary, old: Old },
+    /// The inode stays: it has other names, or what only it can have.
+    InPlace { old: Old, writer: InPlace },
+}
+
+/// A new file beside the one that it is for.
+#[derive(Debug)]
+pub(super) struct Temporary {
+    pub(super) name: OsString,
+    pub(super) file: File,
+    pub(super) inode: Inode,
+}
+
+/// The file that is to be changed, open for reading.
+#[derive(Debug)]
+pub(super) struct Old {
+    pub(super) file: File,
+    pub(super) look: Look,
+    pub(super) planned: Planned,
+}
+
+/// What staging needs besides the file.
+#[derive(Debug)]
+pub(super) struct Stage<'a, 'b> {
+    pub(super) state: &'a State,
+    pub(super) folders: &'a mut Folders<'b>,
+    pub(super) litter: &'a mut Litter,
+}
+
+/// The file that a temporary is for.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct For<'a> {
+    pub(super) folder: &'a Arc<Folder>,
+    pub(super) name: &'a OsStr,
+    /// What it holds; `None` for a file that is not there.
+    pub(super) old: Option<Planned>,
+    /// What it is to hold.
+    pub(super) new: Planned,
+}
+
+impl Stage<'_, '_> {
+    /// Makes everything ready to write one file; `index` is its place in the request.
+    pub(super) fn file(&mut self, index: usize, write: FileWrite) -> Result<Staged, Fault> {
+        let real = write.target.real().clone();
+        let path = real.as_path();
+        let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
+            return Err(Fault::Gone);
+        };
+        let new = Planned::of(&write.bytes);
+        let name = name.to_owned();
+        let (folder, way) = match write.target {
+            Target::New { .. } => {
+                let folder = self.folders.made(parent, self.litter)?;
+                let way = self.creation(&folder, &name, new, &write.bytes)?;
+                (folder, way)
+            }
+            Target::Existing { planned, .. } => {
+                let folder = self.folders.existing(parent)?;
+                let way = self.change(&folder, &real, (planned, new), write.bytes)?;
+                (folder, way)
+            }
+        };
+        Ok(Staged {
+            index,
+            real,
+            folder,
+            name,
+            new,
+            way,
+        })
+    }
+
+    fn creation(
+        &mut self,
+        folder: &Arc<Folder>,
+        name: &OsStr,
+        new: Planned,
+        bytes: &[u8],
+    ) -> Result<Way, Fault> {
+        let there = attempt(Step::Open, || {
+            rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)
+        });
+        match there {
+            Ok(_) => return Err(Fault::Exists),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(Fault::Io(Step::Open, error)),
+        }
+        let target = For {
+            folder,
+            name,
+            old: None,
+            new,
+        };
+        // The umask and the directory's default ACL have their say, as with any new file.
+        let mut temporary = create(self.litter, target, Mode::from_raw_mode(0o666))?;
+        write_all(&mut temporary.file, bytes)?;
+        step(Step::Sync, || temporary.file.sync_all())?;
+        Ok(Way::Create { temporary })
+    }
+
+    fn change(
+        &mut self,
+        folder: &Arc<Folder>,
+        real: &RealPath,
+        (planned, new): (Planned, Planned),
+        bytes: Arc<[u8]>,
+    ) -> Result<Way, Fault> {
+        let handle = match attempt(Step::Open, || folder.open(real)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(Fault::Gone),
+            opened => opened.map_err(|error| Fault::Io(Step::Open, error))?,
+        };
+        if handle.file_type() != FileType::Regular {
+            return Err(Fault::Changed);
+        }
+        // Replacing a file takes no permission on the file itself, and changing it does.
+        step(Step::Open, || handle.may_write())?;
+        let file = step(Step::Open, || handle.open_read())?;
+        let look = step(Step::Open, || Look::at(&file))?;
+        if !step(Step::Open, || planned.is_in(&file))? {
+            return Err(Fault::Changed);
+        }
+        let old = Old {
+            file,
+            look,
+            planned,
+        };
+        if look.names == 1 {
+            let target = For {
+                folder,
+                name: real.as_path().file_name().unwrap_or_default(),
+                old: Some(planned),
+                new,
+            };
+            if let Some(temporary) = like(self.litter, target, &old, &bytes)? {
+                return Ok(Way::Replace { temporary, old });
+            }
+        }
+        let target = step(Step::Open, || handle.open_write())?;
+        let path = real.as_path().to_path_buf();
+        let kept = (&old.file, &old.planned);
+        let writer = InPlace::prepare(self.state, self.litter, path, kept, target, bytes)?;
+        Ok(Way::InPlace { old, writer })
+    }
+}
+
+impl Staged {
+    /// The inode that has the new bytes, or will have.
+    pub(super) fn file(&self) -> &File {
+        match &self.way {
+            Way::Create { temporary } | Way::Replace { temporary, .. } => &temporary.file,
+            Way::InPlace { writer, .. } => writer.target(),
+        }
+    }
+}
+
+/// A flushed temporary with these bytes and all else that `old` has; `None` where it cannot have
+/// all of that.
+pub(super) fn like(
+    litter: &mut Litter,
+    target: For<'_>,
+    old: &Old,
+    bytes: &[u8],
+) -> Result<Option<Temporary>, Fault> {
+    // Nobody may read it who may not read the old one.
+    let mut temporary = create(litter, target, Mode::from_raw_mode(0o600))?;
+    write_all(&mut temporary.file, bytes)?;
+    if keep(&old.file, &old.look, &temporary.file)? == Kept::NotAll {
+        return Ok(None);
+    }
+    step(Step::Sync, || temporary.file.sync_all())?;
+    Ok(Some(temporary))
+}
+
+/// Makes an empty temporary beside a file, noted before.
+fn create(litter: &mut Litter, target: For<'_>, mode: Mode) -> Result<Temporary, Fault> {
+    let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let mut limits = NAME_LIMITS.into_iter();
+    let mut limit = limits.next().unwrap_or(NAME_LIMITS[0]);
+    for _ in 0..NAMES {
+        let name = noted_name(litter, target, limit)?;
+        let made = attempt(Step::Create, || {
+            rustix::fs::openat(target.folder, &name, flags, mode)
+        });
+        let error = match made {
+            Ok(file) => {
+                litter.made_temporary(target.folder.clone(), name.clone());
+                let file = File::from(file);
+                let inode = step(Step::Create, || Look::at(&file))?.inode;
+                return Ok(Temporary { name, file, inode });
+            }
+            Err(error) => error,
+        };
+        let next = limits.clone().next();
+        match (error.kind(), next) {
+            // Of a process with our number in another container, perhaps alive.
+            (io::ErrorKind::AlreadyExists, _) => litter.note(&Record::NotMade {
+                path: target.folder.real().join(&name),
+            })?,
+            (io::ErrorKind::InvalidFilename, Some(shorter)) => {
+                limits.next();
+                limit = shorter;
+            }
+            _ => return Err(Fault::Io(Step::Create, error)),
+        }
+    }
+    Err(Fault::Io(Step::Create, Errno::EXIST.into()))
+}
+
+/// A name for a temporary, noted as about to be made.
+pub(super) fn noted_name(
+    litter: &mut Litter,
+    target: For<'_>,
+    limit: usize,
+) -> Result<OsString, Fault> {
+    let name = temporary_name(target.name, next_number(), limit);
+    litter.note(&Record::Temporary {
+        path: target.folder.real().join(&name),
+        target: target.folder.real().join(target.name),
+        old: target.old,
+        new: target.new,
+    })?;
+    Ok(name)
+}
+
+/// `.NAME.pilcrow-PID-N` in at most `limit` bytes; a NAME that is too long loses its end.
+pub(super) fn temporary_name(name: &OsStr, number: u64, limit: usize) -> OsString {
+    let tail = format!("{}{number}", mark_of(std::process::id()));
+    let name = name.as_bytes();
+    let mut room = name.len().min(limit.saturating_sub(tail.len() + 1));
+    // Not in the middle of a character: some file systems take only whole ones.
+    while room > 0 && name.get(room).is_some_and(|byte| byte & 0xc0 == 0x80) {
+        room -= 1;
+    }
+    OsString::from_vec([b".", &name[..room], tail.as_bytes()].concat())
+}
+
+/// What the names of a process's temporaries hold.
+pub(super) fn mark_of(process: u32) -> String {
+    format!(".pilcrow-{process}-")
+}
+
+fn write_all(file: &mut File, bytes: &[u8]) -> Result<(), Fault> {
+    for part in halves(bytes) {
+        step(Step::Write, || file.write_all(part))?;
+    }
+    Ok(())
+}
+
+/// The bytes in the parts that they are written in: one, or two with a failpoint between.
+pub(super) fn halves(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let middle = match super::fail::ARE_ON {
+        true => bytes.len() / 2,
+        false => 0,
+    };
+    let (first, second) = bytes.split_at(middle);
+    [first, second].into_iter().filter(|part| !part.is_empty())
+}

@@ -1,0 +1,145 @@
+//! The daemon's own directory: where writes are noted and locked; nothing of the user's is ever put beside its own files.
+
+use std::fs::{DirBuilder, File};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+
+use super::error::errno_of;
+
+/// What is kept apart in the state directory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Room {
+    /// One file for each write that is under way.
+    Notes,
+    /// The files that are locked, by a number.
+    Locks,
+    /// Texts of files that are being overwritten.
+    Copies,
+}
+
+impl Room {
+    fn name(self) -> &'static str {
+        match self {
+            Room::Notes => "writes",
+            Room::Locks => "locks",
+            Room::Copies => "copies",
+        }
+    }
+}
+
+/// The state directory, made when it is first needed.
+#[derive(Debug)]
+pub(super) struct State {
+    wanted: Option<PathBuf>,
+}
+
+impl State {
+    pub(super) fn new(wanted: Option<PathBuf>) -> State {
+        State { wanted }
+    }
+
+    /// Where state may be: the place that was asked for and, for a home that cannot be written
+    /// to, a private one among the temporary files.
+    pub(super) fn places(&self) -> impl Iterator<Item = PathBuf> {
+        let user = rustix::process::geteuid().as_raw();
+        let spare = std::env::temp_dir().join(format!("pilcrow-{user}"));
+        self.wanted.clone().into_iter().chain([spare])
+    }
+
+    /// Opens or makes a file of a room, for this user alone; also gives its path.
+    ///
+    /// Errors with those of the place that was asked for.
+    pub(super) fn open(
+        &self,
+        room: Room,
+        name: &str,
+        flags: OFlags,
+    ) -> io::Result<(File, PathBuf)> {
+        let mut first = None;
+        for (number, place) in self.places().enumerate() {
+            let is_spare = number > 0 || self.wanted.is_none();
+            match open_at(&place, is_spare, room, name, flags) {
+                Ok(opened) => return Ok(opened),
+                Err(error) if is_closed(&error) => first = first.or(Some(error)),
+                Err(error) => return Err(error),
+            }
+        }
+        Err(first.unwrap_or_else(|| io::ErrorKind::NotFound.into()))
+    }
+
+    /// The files of a room in every place, none where there is none.
+    pub(super) fn list(&self, room: Room) -> Vec<PathBuf> {
+        let in_place = |place: PathBuf| {
+            let entries = std::fs::read_dir(place.join(room.name())).ok();
+            entries.into_iter().flatten().flatten()
+        };
+        let mut files: Vec<PathBuf> = self
+            .places()
+            .filter(|place| is_ours(place))
+            .flat_map(in_place)
+            .map(|entry| entry.path())
+            .collect();
+        files.sort();
+        files
+    }
+}
+
+fn open_at(
+    place: &Path,
+    is_spare: bool,
+    room: Room,
+    name: &str,
+    flags: OFlags,
+) -> io::Result<(File, PathBuf)> {
+    // Anybody may make a directory of that name among the temporary files.
+    if is_spare && !is_ours(place) {
+        make(place)?;
+        if !is_ours(place) {
+            return Err(Errno::ACCESS.into());
+        }
+    }
+    let folder = place.join(room.name());
+    let path = folder.join(name);
+    let flags = flags | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+    let open = || rustix::fs::open(&path, flags, Mode::from_raw_mode(0o600));
+    let file = match open() {
+        Err(Errno::NOENT) if flags.contains(OFlags::CREATE) => {
+            make(&folder)?;
+            open()
+        }
+        outcome => outcome,
+    }?;
+    Ok((file.into(), path))
+}
+
+fn make(folder: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(folder)
+}
+
+/// Whether it is a directory of this user's that nobody else can change.
+fn is_ours(place: &Path) -> bool {
+    let user = rustix::process::geteuid().as_raw();
+    std::fs::symlink_metadata(place).is_ok_and(|metadata| {
+        metadata.is_dir() && metadata.uid() == user && metadata.mode() & 0o022 == 0
+    })
+}
+
+/// Whether nothing can be made there at all, as in a home that is only for reading.
+fn is_closed(error: &io::Error) -> bool {
+    matches!(
+        errno_of(error),
+        Some(Errno::ACCESS | Errno::PERM | Errno::ROFS | Errno::NOTDIR | Errno::NOENT)
+    )
+}
+
+/// Flushes the directory that holds `path`, so that a power cut does not take the name along.
+pub(super) fn sync_parent(path: &Path) -> io::Result<()> {
+    match path.parent() {
+        Some(parent) => File::open(parent)?.sync_all(),
+        None => Ok(()),
+    }
+}
