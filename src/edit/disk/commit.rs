@@ -128,7 +128,7 @@ impl Staged {
     fn create(&self, temporary: &Temporary) -> Result<Done, Fault> {
         let (folder, from, to) = (&self.folder, &temporary.name, &self.name);
         step(Step::Rename, || Ok::<_, io::Error>(()))?;
-        let renamed = attempt(Step::Exchange, || {
+        let renamed = attempt(Step::Claim, || {
             rustix::fs::renameat_with(folder, from, folder, to, RenameFlags::NOREPLACE)
         });
         let linked = match renamed {

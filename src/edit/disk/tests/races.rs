@@ -36,8 +36,12 @@ fn write_beside(
     watching(watch, || place.write(files))
 }
 
-/// A file system with everything, one without exchange, and one without links either.
-const SYSTEMS: [&[Step]; 3] = [&[], &[Step::Exchange], &[Step::Exchange, Step::Link]];
+/// A file system with everything, one as over a network, and one as of a memory card.
+const SYSTEMS: [&[Step]; 3] = [
+    &[],
+    &[Step::Exchange, Step::Claim],
+    &[Step::Exchange, Step::Link],
+];
 
 #[test]
 fn a_write_of_somebody_else_at_any_moment_is_kept() {
@@ -115,7 +119,7 @@ fn a_file_removed_meanwhile_is_not_made_again() {
 #[test]
 fn a_file_made_meanwhile_is_not_overwritten() {
     for forbidden in &SYSTEMS[..2] {
-        for step in [Step::Create, Step::Lock, Step::Rename, Step::Exchange] {
+        for step in [Step::Create, Step::Lock, Step::Rename, Step::Claim] {
             let place = Place::new();
             place.put("a", "old");
             let files = vec![place.change("a", "new"), place.creation("d/b", "new")];
