@@ -101,8 +101,10 @@ mod on {
                     kill_process(getpid(), signal)?;
                     // It goes to the process, and another thread may be the first to take it: this
                     // one must not go on meanwhile.
-                    while signal == Signal::KILL {
-                        std::thread::park();
+                    if signal == Signal::KILL {
+                        loop {
+                            std::thread::park();
+                        }
                     }
                     std::thread::sleep(STOPS_WITHIN);
                     Ok(())

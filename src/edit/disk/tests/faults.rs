@@ -114,7 +114,11 @@ fn a_fault_at_any_step_leaves_every_file_old_and_nothing_else() {
         let steps = steps(forbidden);
         let steps = steps.iter().enumerate();
         for (number, step) in steps.filter(|(_, step)| **step != Step::Remove) {
-            for errno in [Errno::IO, Errno::NOSPC, Errno::ACCESS, Errno::PERM] {
+            // Elsewhere the last two go the ways of the first two.
+            let errnos = [Errno::IO, Errno::PERM, Errno::NOSPC, Errno::ACCESS];
+            let count = if forbidden.is_empty() { 4 } else { 2 };
+            for errno in &errnos[..count] {
+                let errno = *errno;
                 let place = prepare();
                 let what = format!("{step:?} (number {number}) fails with {errno}");
                 let before = place.metadata("overwritten").nlink();
