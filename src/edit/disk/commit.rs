@@ -128,7 +128,7 @@ impl Staged {
     fn create(&self, temporary: &Temporary) -> Result<Done, Fault> {
         let (folder, from, to) = (&self.folder, &temporary.name, &self.name);
         step(Step::Rename, || Ok::<_, io::Error>(()))?;
-        let renamed = attempt(Step::Exchange, || {
+        let renamed = attempt(Step::Claim, || {
             rustix::fs::renameat_with(folder, from, folder, to, RenameFlags::NOREPLACE)
         });
         let linked = match renamed {
@@ -198,7 +198,14 @@ impl Staged {
                 name
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(Fault::Gone),
-            Err(error) if has_no_links(&error) => copy(target, old, litter)?,
+            Err(error) if has_no_links(&error) => {
+                let backup = copy(target, old, litter)?;
+                // Copying takes long enough for somebody to write.
+                if !self.is_what_was_planned(&self.name, old)? {
+                    return Err(Fault::Changed);
+                }
+                backup
+            }
             Err(error) => return Err(Fault::Io(Step::Link, error)),
         };
         rustix::fs::renameat(&self.folder, &temporary.name, &self.folder, &self.name)

@@ -21,6 +21,7 @@ mod on {
     use std::io;
     use std::sync::OnceLock;
     use std::sync::atomic::{AtomicU32, Ordering};
+    use std::time::Duration;
 
     use rustix::io::Errno;
     use rustix::process::{Signal, getpid, kill_process};
@@ -29,6 +30,9 @@ mod on {
 
     /// Whether a step can be made to fail at all.
     pub(in super::super) const ARE_ON: bool = true;
+
+    /// Within this time all threads of a process have stopped.
+    const STOPS_WITHIN: Duration = Duration::from_millis(50);
 
     /// Fails, stops or dies as the environment wants it at this step.
     pub(in super::super) fn at(step: Step) -> io::Result<()> {
@@ -93,7 +97,18 @@ mod on {
             }
             match self.action {
                 Action::Fail(errno) => Err(errno.into()),
-                Action::Raise(signal) => Ok(kill_process(getpid(), signal)?),
+                Action::Raise(signal) => {
+                    kill_process(getpid(), signal)?;
+                    // It goes to the process, and another thread may be the first to take it: this
+                    // one must not go on meanwhile.
+                    if signal == Signal::KILL {
+                        loop {
+                            std::thread::park();
+                        }
+                    }
+                    std::thread::sleep(STOPS_WITHIN);
+                    Ok(())
+                }
             }
         }
     }

@@ -1,0 +1,217 @@
+//! Processes that die between two steps, and two that write at once; each is this test binary again.
+
+use std::collections::BTreeMap;
+use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
+
+use super::super::{Step, WriteError};
+use super::faults::{job, prepare, steps, which_are_new};
+use super::{Place, inode};
+
+/// Tells a child of a test what to do, and where.
+const ORDERS: &str = "PILCROW_DISK_TEST";
+
+/// What two processes count up to, each.
+const COUNTS: usize = 40;
+
+fn child(orders: &str, top: &Path, fail: &str) -> Child {
+    Command::new(std::env::current_exe().expect("this binary"))
+        .args([
+            "--exact",
+            "edit::disk::tests::kills::a_child_does_as_it_is_told",
+        ])
+        .env(ORDERS, format!("{orders} {}", top.display()))
+        .env("PILCROW_FAIL", fail)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("a child")
+}
+
+#[test]
+fn a_child_does_as_it_is_told() {
+    match std::env::var(ORDERS) {
+        Ok(orders) => obey(&orders),
+        // Without a parent it does the work in a place of its own.
+        Err(_) => {
+            let place = prepare();
+            obey(&format!("write {}", place.top.display()));
+            obey(&format!("count {}", place.top.display()));
+            assert_eq!(which_are_new(&place, "no fault"), [0, 1, 2]);
+            assert_eq!(place.text("counter"), COUNTS.to_string());
+            place.assert_clean();
+        }
+    }
+}
+
+fn obey(orders: &str) {
+    let (what, top) = orders.split_once(' ').expect("orders");
+    let place = Place::at(top.into());
+    match what {
+        "write" => drop(place.write(job(&place)).expect("written")),
+        "count" => count(&place),
+        other => panic!("{other}"),
+    }
+}
+
+/// Reads a number and writes the next, until that went well often enough.
+fn count(place: &Place) {
+    if !place.is_there("counter") {
+        // Whoever comes second finds it there.
+        match place.write(vec![place.creation("counter", "0")]) {
+            Ok(_) | Err(WriteError::Exists { .. }) => {}
+            Err(error) => panic!("{error:?}"),
+        }
+    }
+    let mut done = 0;
+    while done < COUNTS {
+        let handle = place.scope.open(&place.path("counter")).expect("there");
+        let mut file = handle.open_read().expect("opened");
+        let mut now = String::new();
+        std::io::Read::read_to_string(&mut file, &mut now).expect("a text");
+        let next = now.parse::<usize>().expect("a number") + 1;
+        let write = super::FileWrite {
+            target: super::Target::Existing {
+                handle,
+                planned: super::Planned::of(now.as_bytes()),
+            },
+            bytes: next.to_string().as_bytes().into(),
+        };
+        match place.write(vec![write]) {
+            Ok(_) => done += 1,
+            Err(WriteError::Changed { index: 0 }) => {}
+            Err(error) => panic!("{error:?}"),
+        }
+    }
+}
+
+#[test]
+fn two_processes_lose_no_update() {
+    let place = Place::new();
+    place.put("counter", "0");
+    let children = [(); 2].map(|()| child("count", &place.top, ""));
+    for mut child in children {
+        assert!(child.wait().expect("it ends").success());
+    }
+    assert_eq!(place.text("counter"), (2 * COUNTS).to_string());
+    place.assert_clean();
+}
+
+/// Kills a child before each of its steps, on a file system that cannot do `without`.
+fn kill_at_every_step(forbidden: &'static [Step]) {
+    let without: String = forbidden
+        .iter()
+        .map(|step| format!(",{}:*:EINVAL", step.point()))
+        .collect();
+    let mut calls: BTreeMap<&str, usize> = BTreeMap::new();
+    let (mut old, mut new) = (0, 0);
+    for step in steps(forbidden) {
+        let call = calls.entry(step.point()).or_default();
+        *call += 1;
+        let kill = format!("{}:{call}:KILL", step.point());
+        let place = prepare();
+        let fail = format!("{kill}{without}");
+        let status = child("write", &place.top, &fail).wait();
+        let status = status.expect("it ends");
+        assert_eq!(status.signal(), Some(Signal::KILL.as_raw()), "{kill}");
+        // Replaced and made files are whole before anybody looks after them.
+        assert_eq!(inode(&place, "overwritten"), inode(&place, "other name"));
+        let problems = place.writer.clean_leftovers(&place.scope);
+        assert_eq!(problems, Vec::<String>::new(), "{kill}");
+        match which_are_new(&place, &kill).len() {
+            0 => {
+                assert!(!place.is_there("made"), "{kill}");
+                old += 1;
+            }
+            3 => new += 1,
+            _ => {}
+        }
+        assert_eq!(place.litter(), Vec::<std::path::PathBuf>::new(), "{kill}");
+        let mut names: Vec<_> = std::fs::read_dir(place.path("."))
+            .expect("listed")
+            .collect();
+        names.retain(|entry| entry.as_ref().is_ok_and(|entry| entry.path().is_file()));
+        assert_eq!(names.len(), 3, "{kill}");
+    }
+    assert!(old > 10 && new > 1, "{old} {new}");
+}
+
+#[test]
+fn a_process_killed_at_any_step_leaves_whole_files() {
+    kill_at_every_step(&[]);
+}
+
+#[test]
+fn a_process_killed_at_any_step_leaves_whole_files_without_exchange() {
+    kill_at_every_step(&[Step::Exchange, Step::Claim]);
+}
+
+#[test]
+fn what_a_living_process_does_is_left_to_it() {
+    let mut place = prepare();
+    place.writer.lock_wait = Duration::from_millis(20);
+    let mut child = child("write", &place.top, "rename:2:STOP");
+    let process = Pid::from_child(&child);
+    let stopped = waitpid(Some(process), WaitOptions::UNTRACED).expect("it stops");
+    let (_, status) = stopped.expect("it was waited for");
+    assert!(status.stopped(), "{status:?}");
+    let litter = place.litter();
+    assert!(litter.len() > 3, "{litter:?}");
+    assert_eq!(
+        place.writer.clean_leftovers(&place.scope),
+        Vec::<String>::new()
+    );
+    assert_eq!(place.litter(), litter);
+    // It holds the locks.
+    let error = place.write(vec![place.change("replaced", "ours")]);
+    let error = error.expect_err("busy");
+    assert!(matches!(error, WriteError::Busy { index: 0 }), "{error:?}");
+    kill_process(process, Signal::CONT).expect("it goes on");
+    assert!(child.wait().expect("it ends").success());
+    assert_eq!(which_are_new(&place, "stopped"), [0, 1, 2]);
+    place.assert_clean();
+}
+
+#[test]
+fn what_somebody_wrote_since_is_not_removed() {
+    let place = prepare();
+    // Both halves of the old text are written over; then it dies.
+    let killed = |fail: &str| {
+        let status = child("write", &place.top, fail).wait().expect("it ends");
+        assert_eq!(status.signal(), Some(Signal::KILL.as_raw()));
+    };
+    killed("overwrite:4:KILL");
+    let half = place.text("overwritten");
+    let theirs = format!("{half} and more");
+    place.put("overwritten", &theirs);
+    let problems = place.writer.clean_leftovers(&place.scope);
+    assert_eq!(problems.len(), 1, "{problems:?}");
+    assert_eq!(place.text("overwritten"), theirs);
+    // The old text is still to be had, and when the file is right again, so is everything.
+    assert_eq!(place.writer.clean_leftovers(&place.scope).len(), 1);
+    place.put("overwritten", &half);
+    assert_eq!(
+        place.writer.clean_leftovers(&place.scope),
+        Vec::<String>::new()
+    );
+    assert_eq!(Some(&*place.text("overwritten")), super::faults::OLD[1]);
+    place.assert_clean();
+}
+
+#[test]
+fn what_is_in_no_root_is_left_for_the_start_that_has_it() {
+    let place = prepare();
+    let other = Place::new();
+    let status = child("write", &place.top, "rename:1:KILL").wait();
+    assert!(status.expect("it ends").signal().is_some());
+    let litter = place.litter();
+    let writer = &place.writer;
+    assert_eq!(writer.clean_leftovers(&other.scope), Vec::<String>::new());
+    assert_eq!(place.litter(), litter);
+    assert_eq!(writer.clean_leftovers(&place.scope), Vec::<String>::new());
+    place.assert_clean();
+}
