@@ -31,8 +31,6 @@ pub mod buffer;
 /// Versions and what was shown to whom. Never gives one tag to two texts.
 pub mod session;
 
-/// Changes to files: on disk, all of them or none. Never leaves a file half written.
-pub mod edit;
 /// The pipeline of a read and its sources. Nothing later goes back to an earlier stage.
 pub mod read;
 

@@ -1,3 +1,24 @@
-//! Edits: what becomes of files when an agent changes them; no file is ever left half changed.
+//! Edits: planned against a version, then committed by the one writer of each file; nothing is written before everything is planned.
 
+mod commit;
 pub mod disk;
+mod job;
+mod live;
+mod no_ops;
+mod outdated;
+mod plan;
+mod record;
+mod refuse;
+mod reply;
+mod request;
+mod target;
+mod write;
+
+pub use job::{Begun, Change, Job, Part, Seen, partly};
+pub use live::{EditorCan, Home, Live, Means};
+pub use no_ops::NoOps;
+pub use outdated::declined;
+pub use plan::{Planned, Planner};
+pub use request::{EditRequest, Patch};
+pub use target::{Named, find, name_places};
+pub use write::WriteRequest;
