@@ -1,4 +1,4 @@
-//! One write of 20 KB beside the least that keeps a file whole, taken in turns in one run; nothing here judges a time.
+//! Writes and edits of 20 KB beside the least that keeps a file whole, taken in turns in one run, and plans of long patches; nothing here judges a time.
 //!
 //! The least: a temporary in the same directory, fsync, rename, fsync of the directory.
 
@@ -16,11 +16,13 @@ use pilcrow::edit::disk::{DiskWriter, FileWrite, Planned, Target};
 use pilcrow::protocol::Settings;
 use pilcrow::task::{CancelToken, Work};
 use pilcrow::workspace::Scope;
+use serde_json::{Value, json};
 use support::table::{self, row, timed};
-use support::{Answer, serve_if_asked};
+use support::{Answer, Peer, request, serve_if_asked};
 
 const ROUNDS: usize = 400;
 const WARM_UP: usize = 20;
+const PLANS: usize = 50;
 const BYTES: usize = 20 * 1000;
 const LIMIT: Duration = Duration::from_secs(60);
 
@@ -38,7 +40,104 @@ fn main() -> Answer<()> {
             in_turns(what, &parent)?;
         }
     }
+    edits()?;
+    plans()
+}
+
+/// One-line edits of a file of 20 KB, over pipes.
+fn edits() -> Answer<()> {
+    let directory = tempfile::tempdir()?;
+    let lines: Vec<String> = (1..=500)
+        .map(|line| format!("{line:4} 34567890123456789012345678901234\n"))
+        .collect();
+    let mut text = lines.concat();
+    let (ours, plain) = (
+        directory.path().join("ours.txt"),
+        directory.path().join("plain"),
+    );
+    fs::write(&ours, &text)?;
+    fs::write(&plain, &text)?;
+    let mut daemon = Peer::daemon(directory.path())?;
+    let mut tag = read_tag(&mut daemon, "ours.txt")?;
+    let (mut edits, mut plains) = (Vec::new(), Vec::new());
+    for round in 0..ROUNDS + WARM_UP {
+        let line = round % 500 + 1;
+        let row = format!("{round:4} edited");
+        let patch = format!("¶ours.txt#{tag}\nreplace {line}:\n+{row}\n");
+        let frame = request("agent/edit", json!({ "patch": patch }));
+        let (took, result) = timed(|| daemon.result(&frame))?;
+        tag = tag_in(&result["details"]["files"][0]["tag"])?;
+        text = {
+            let mut lines: Vec<&str> = text.split_inclusive('\n').collect();
+            let edited = row + "\n";
+            lines[line - 1] = &edited;
+            lines.concat()
+        };
+        let least = timed(|| replace(&plain, text.as_bytes()))?.0;
+        if round >= WARM_UP {
+            edits.push(took);
+            plains.push(least);
+        }
+    }
+    if fs::read_to_string(&ours)? != text {
+        return Err("the edited file is not what was written beside it".into());
+    }
+    row(
+        "edit of one line of 20 KB, over pipes, on disk",
+        "temporary, fsync, rename, fsync",
+        (edits, plains),
+    );
     Ok(())
+}
+
+/// Plans of 100 hunks on 10,000 lines: by the live tag, and by one that 1,000 edits came after.
+fn plans() -> Answer<()> {
+    let directory = tempfile::tempdir()?;
+    let text: String = (1..=10_000).map(|line| format!("line {line}\n")).collect();
+    fs::write(directory.path().join("long.txt"), text)?;
+    let mut daemon = Peer::daemon(directory.path())?;
+    let whole =
+        json!({ "path": "long.txt:1-10000", "budget": { "lines": 20000, "bytes": 1048576 } });
+    let read = daemon.result(&request("agent/read", whole))?;
+    let first = tag_in(&read["details"]["hashline"]["tag"])?;
+    let fresh = dry_run(&mut daemon, &first)?;
+    let mut tag = first.clone();
+    for edit in 1..=1000 {
+        // Lines that the dry runs leave alone.
+        let line = (edit % 99) * 100 + 7;
+        let patch = format!("¶long.txt#{tag}\nreplace {line}:\n+edit {edit}\n");
+        let result = daemon.result(&request("agent/edit", json!({ "patch": patch })))?;
+        tag = tag_in(&result["details"]["files"][0]["tag"])?;
+    }
+    let carried = dry_run(&mut daemon, &first)?;
+    row(
+        "plan of 100 hunks on 10,000 lines, numbered 1,000 edits ago, over pipes",
+        "the same by the live tag",
+        (carried, fresh),
+    );
+    Ok(())
+}
+
+fn dry_run(daemon: &mut Peer, tag: &str) -> Answer<Vec<Duration>> {
+    let hunks: String = (0..100)
+        .map(|hunk| format!("replace {}:\n+planned\n", hunk * 100 + 50))
+        .collect();
+    let patch = format!("¶long.txt#{tag}\n{hunks}");
+    let frame = request("agent/edit", json!({ "patch": patch, "dryRun": true }));
+    let mut times = Vec::new();
+    for _ in 0..PLANS {
+        times.push(timed(|| daemon.result(&frame))?.0);
+    }
+    Ok(times)
+}
+
+fn read_tag(daemon: &mut Peer, path: &str) -> Answer<String> {
+    let read = daemon.result(&request("agent/read", json!({ "path": path })))?;
+    tag_in(&read["details"]["hashline"]["tag"])
+}
+
+fn tag_in(value: &Value) -> Answer<String> {
+    Ok(value.as_str().ok_or("no tag")?.to_owned())
 }
 
 fn in_turns(what: &str, parent: &Path) -> Answer<()> {
