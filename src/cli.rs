@@ -58,6 +58,8 @@ pub enum Command {
     Read(ReadOptions),
     /// Apply a patch in hashline form and print what came of it
     Edit(EditOptions),
+    /// Print the tools for a model's tool list, as JSON
+    Tools(ToolsOptions),
     /// Print what the engine reports of itself, as JSON
     Status(StatusOptions),
 }
@@ -86,6 +88,15 @@ pub struct ReadOptions {
     /// Print the whole result of `agent/read`
     #[arg(long)]
     pub json: bool,
+    #[command(flatten)]
+    pub common: Common,
+}
+
+#[derive(Debug, Args)]
+pub struct ToolsOptions {
+    /// In whose words: hashline, numbered or plain
+    #[arg(long)]
+    pub dialect: Option<String>,
     #[command(flatten)]
     pub common: Common,
 }
@@ -188,6 +199,13 @@ fn patch_text(file: Option<&Path>) -> anyhow::Result<String> {
         true => Err(anyhow!("The patch is longer than 64 MiB.")),
         false => Ok(text),
     }
+}
+
+/// `pilcrow tools`.
+pub fn tools(options: &ToolsOptions) -> anyhow::Result<String> {
+    let engine = engine(&options.common)?;
+    let tools = server::tools_of(options.dialect.as_deref(), &engine.world())?;
+    Ok(serde_json::to_string_pretty(&tools)? + "\n")
 }
 
 /// `pilcrow status`.

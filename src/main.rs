@@ -23,6 +23,7 @@ fn main() {
         Command::Serve { .. } => exit(serve()),
         Command::Read(options) => exit(print(cli::read(&options))),
         Command::Edit(options) => exit(print(cli::edit(&options))),
+        Command::Tools(options) => exit(print(cli::tools(&options))),
         Command::Status(options) => exit(print(cli::status(&options))),
     }
 }

@@ -29,6 +29,7 @@ mod selectors;
 mod settings;
 mod summaries;
 mod tidy;
+mod tools;
 mod tree;
 #[cfg(unix)]
 mod watches;

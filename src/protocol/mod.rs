@@ -7,6 +7,7 @@ pub mod read;
 pub mod refusal;
 pub mod settings;
 pub mod status;
+pub mod tools;
 
 pub use edit_refusal::EditRefusal;
 pub use refusal::{Kind, Refusal, Rule};

@@ -17,6 +17,7 @@ mod read;
 mod read_many;
 mod state;
 mod status;
+mod tools;
 mod watched_files;
 mod write;
 
@@ -34,6 +35,7 @@ use crate::rpc::{Lifeline, Limits};
 pub use face::{Commits, Face};
 pub use state::{Engine, World};
 pub use status::of_engine as status_of;
+pub use tools::tools_of;
 
 use state::State;
 
@@ -41,6 +43,7 @@ use state::State;
 pub const METHODS: &[&str] = &[
     "agent/read",
     "agent/readMany",
+    "agent/tools",
     "agent/status",
     "agent/edit",
     "agent/write",
@@ -71,6 +74,7 @@ pub fn build(options: Options) -> (Face, ClientSocket) {
     .custom_method("agent/edit", Server::edit)
     .custom_method("agent/write", Server::write)
     .custom_method("agent/flush", Server::flush)
+    .custom_method("agent/tools", Server::tools)
     .custom_method("agent/status", Server::status)
     .custom_method("agent/closeSession", Server::close_session)
     .custom_method("agent/documentState", Server::document_state);

@@ -7,6 +7,7 @@ use serde_json::Value;
 use crate::protocol::params::Fields;
 use crate::protocol::read::ContentBlock;
 use crate::protocol::settings::{Summarize, nearest};
+use crate::protocol::tools::{Edits, Tool};
 use crate::protocol::{Refusal, Settings};
 
 use super::conflicts::Sheet;
@@ -69,6 +70,12 @@ pub trait Dialect: Sync + Send + std::fmt::Debug {
     fn request(&self, fields: Fields, settings: &Settings) -> Result<Request, Refusal>;
 
     fn write(&self, view: &View) -> Written;
+
+    /// Its read as a model is told of it.
+    fn read_tool(&self) -> Tool;
+
+    /// How edits name what they change, after such reads.
+    fn edits(&self) -> Edits;
 }
 
 /// Every dialect, in the order `initialize` lists them.

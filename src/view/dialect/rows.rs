@@ -2,8 +2,11 @@
 
 use std::fmt::Write;
 
+use serde_json::json;
+
 use crate::protocol::params::Fields;
 use crate::protocol::read::{ContentBlock, CutLine, CutReason, LineSpan};
+use crate::protocol::tools::{Edits, Tool, object};
 use crate::protocol::{Refusal, Settings};
 use crate::view::conflicts::{Part, Sheet};
 use crate::view::excerpt::from_end;
@@ -109,7 +112,53 @@ impl Dialect for Rows {
             native: None,
         }
     }
+
+    fn read_tool(&self) -> Tool {
+        let properties = json!({
+            "path": { "type": "string", "description": "A path relative to the workspace, which may end in a selector such as :50-80" },
+            "selector": { "type": "string", "description": "The selector apart, for a path that could be misread: 50-80, 5-16,90-95, -20, raw" },
+        });
+        Tool {
+            name: "read",
+            description: match (self.header, self.numbers) {
+                (true, _) => READ_HASHLINE,
+                (false, true) => READ_NUMBERED,
+                (false, false) => READ_PLAIN,
+            },
+            input_schema: object(properties, &["selector"]),
+        }
+    }
+
+    fn edits(&self) -> Edits {
+        match self.header {
+            true => Edits::ByLine,
+            false => Edits::ByText,
+        }
+    }
 }
+
+const READ_HASHLINE: &str = r"Reads a file or lists a directory. A file comes as rows N:TEXT under a header ¶PATH#TAG, which names exactly this text: copy it when you edit. Unsaved changes in the editor are part of what you see.
+
+- path alone: the file, or of a source file of 100 lines or more its structure, where a row A-B:… stands for folded lines; path:full gives all of it.
+- path:50-80 and path:50+30 give those lines with a little context; path:50- goes on from line 50; path:-20 gives the last 20 lines; path:5-16,90-95 gives several ranges exactly.
+- path:raw gives the text without header and numbers; path:conflicts gives both sides of each merge conflict.
+
+An answer is cut at 3,000 lines or 50 KiB; its last line then says which selector goes on. Read ranges rather than whole files when you know where to look.";
+
+const READ_NUMBERED: &str = r"Reads a file or lists a directory. A file comes as rows N:TEXT; the number and the colon are not part of the text. Unsaved changes in the editor are part of what you see.
+
+- path alone: the file, or of a source file of 100 lines or more its structure, where a row A-B:… stands for folded lines; path:full gives all of it.
+- path:50-80 and path:50+30 give those lines with a little context; path:50- goes on from line 50; path:-20 gives the last 20 lines; path:5-16,90-95 gives several ranges exactly.
+- path:raw gives the text without numbers; path:conflicts gives both sides of each merge conflict.
+
+An answer is cut at 3,000 lines or 50 KiB; its last line then says which selector goes on.";
+
+const READ_PLAIN: &str = r"Reads a file, as its text alone, or lists a directory. Unsaved changes in the editor are part of what you see.
+
+- path:50-80 and path:50+30 give those lines with a little context; path:50- goes on from line 50; path:-20 gives the last 20 lines; path:5-16,90-95 gives several ranges exactly.
+- path:raw keeps the file's own line ends; path:conflicts gives both sides of each merge conflict.
+
+An answer is cut at 3,000 lines or 50 KiB; its last line then says which selector goes on.";
 
 impl Rows {
     fn write_rows(&self, view: &View, text: &mut String) {

@@ -1,0 +1,130 @@
+//! The tool list of `agent/tools`, ready for a model; what a schema allows is what the methods take, and nothing here runs one.
+
+use serde::Serialize;
+use serde_json::{Value, json};
+
+/// One tool, as the Model Context Protocol lists it.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Tool {
+    pub name: &'static str,
+    pub description: &'static str,
+    /// JSON Schema 2020-12.
+    pub input_schema: Value,
+}
+
+/// How the edits of a model name what they change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Edits {
+    /// By the headers and line numbers of its reads.
+    ByLine,
+    /// By the text itself: its reads show no headers.
+    ByText,
+}
+
+const SCHEMA: &str = "https://json-schema.org/draft/2020-12/schema";
+
+/// An object of these properties, all of which are wanted but for `optional`.
+pub fn object(properties: Value, optional: &[&str]) -> Value {
+    let names = properties
+        .as_object()
+        .into_iter()
+        .flat_map(|all| all.keys());
+    let required: Vec<&String> = names
+        .filter(|name| !optional.contains(&name.as_str()))
+        .collect();
+    json!({ "$schema": SCHEMA, "type": "object", "required": required, "properties": properties })
+}
+
+const READ_MANY: &str = "Reads several files at once; the results come in the same order, and one that fails spoils no other. Use it whenever you know more than one path: it is one call instead of many. All reads share one budget, so a long file may be cut; its footer says how to go on.";
+
+/// `agent/readMany`, of reads with this schema.
+pub fn read_many(read: &Tool) -> Tool {
+    let mut target = read.input_schema.clone();
+    if let Some(target) = target.as_object_mut() {
+        target.remove("$schema");
+    }
+    let targets = json!({ "type": "array", "minItems": 1, "maxItems": 64, "items": target, "description": "The reads, each with the parameters of a single one" });
+    Tool {
+        name: "read_many",
+        description: READ_MANY,
+        input_schema: object(json!({ "targets": targets }), &[]),
+    }
+}
+
+const EDIT_BY_LINE: &str = r#"Changes files by the line numbers of your reads. The patch is text:
+
+¶src/shapes.ts#C3DE
+replace 12..13:
++  area(): number {
++    return this.r * this.r * Math.PI;
+insert after 25:
++
++export const unit = new Circle(1);
+delete 3..9
+
+- Begin with the header ¶PATH#TAG exactly as a read or an edit showed it, then ops. More sections with headers of their own change several files at once: all of them, or none.
+- Ops: replace N..M:  delete N..M  insert before N:  insert after N:  insert head:  insert tail:  and, for a function, class, loop or section that begins at line N: replace block N:  delete block N  insert after block N:
+- Below an op that ends in a colon stand the new lines, each with one + in front, then the text exactly as it is to be, with its indentation. + alone is a blank line. Never repeat the old lines, and never write N: prefixes or - lines.
+- All numbers are those of the read. They do not shift while you edit: do not add up your own changes.
+- A range is replaced from its first to its last line, both included. Name only lines that are to change; lines just outside stay, so do not repeat them.
+- Only lines that you were shown can be edited. A folded row A-B:… shows none of its inside: read that range first.
+
+The answer has the new header and the rows around each change: use those for the next edit. If it is refused, nothing was written; the error says why and shows the lines as they are now with the tag to use, so you can go on from it without reading again."#;
+
+const EDIT_BY_TEXT: &str = "Changes files by replacing exact text. 'old' must be in the file once, to the last blank and line end (set 'all' to replace every occurrence); 'new' takes its place. Give enough lines of 'old' to make it unique. All edits of all files are made, or none; if it is refused nothing was written, and the error says where the text is or how it differs.";
+
+/// `agent/edit`.
+pub fn edit(edits: Edits) -> Tool {
+    let (description, properties) = match edits {
+        Edits::ByLine => (
+            EDIT_BY_LINE,
+            json!({ "patch": { "type": "string", "description": "A header ¶PATH#TAG, then ops with their rows" } }),
+        ),
+        Edits::ByText => {
+            let edit = json!({
+                "type": "object",
+                "required": ["op", "old", "new"],
+                "properties": {
+                    "op": { "const": "replace_text" },
+                    "old": { "type": "string", "minLength": 1, "description": "The text to replace, exactly as it stands in the file" },
+                    "new": { "type": "string", "description": "What is to stand there" },
+                    "all": { "type": "boolean", "description": "Replace every occurrence" },
+                },
+            });
+            let file = json!({
+                "type": "object",
+                "required": ["path", "edits"],
+                "properties": {
+                    "path": { "type": "string" },
+                    "edits": { "type": "array", "minItems": 1, "items": edit },
+                },
+            });
+            (
+                EDIT_BY_TEXT,
+                json!({ "files": { "type": "array", "minItems": 1, "items": file } }),
+            )
+        }
+    };
+    Tool {
+        name: "edit",
+        description,
+        input_schema: object(properties, &[]),
+    }
+}
+
+const WRITE: &str = "Makes a new file with the given text; directories above it are made. To replace a whole file that exists, set 'expect' to its tag after you have read all of it; for anything less use edit. The text is the file's own: no line numbers.";
+
+/// `agent/write`.
+pub fn write() -> Tool {
+    let properties = json!({
+        "path": { "type": "string", "description": "Where the file is to be, relative to the workspace" },
+        "text": { "type": "string", "description": "The whole text" },
+        "expect": { "type": "string", "description": "\"absent\" (the default) for a new file, or the tag of the file that is replaced" },
+    });
+    Tool {
+        name: "write",
+        description: WRITE,
+        input_schema: object(properties, &["expect"]),
+    }
+}

@@ -1,0 +1,54 @@
+//! `agent/tools`: what a model is told that it can call, in the words of one dialect; the list is made of what the methods take.
+
+use serde::Serialize;
+use serde_json::Value;
+use tower_lsp::jsonrpc;
+
+use crate::protocol::Refusal;
+use crate::protocol::params::Fields;
+use crate::protocol::tools::{Tool, edit, read_many, write};
+use crate::view::dialect::{self, Dialect};
+
+use super::Server;
+use super::handler::answer;
+use super::state::World;
+
+#[derive(Debug, Serialize)]
+pub struct Tools {
+    tools: Vec<Tool>,
+}
+
+impl Server {
+    pub async fn tools(&self, params: Value) -> jsonrpc::Result<Tools> {
+        let world = self.state.engine.world();
+        let tools = of_params(&params, &world);
+        answer("agent/tools", None, async move { tools }).await
+    }
+}
+
+fn of_params(params: &Value, world: &World) -> Result<Tools, Refusal> {
+    // No parameters at all is the same as none of them.
+    let named = match params.is_null() {
+        true => None,
+        false => Fields::of(params, "")?.string("dialect")?,
+    };
+    tools_of(named, world)
+}
+
+/// The tools in a dialect, or in the one of the settings.
+pub fn tools_of(named: Option<&str>, world: &World) -> Result<Tools, Refusal> {
+    let settings = &world.settings;
+    let dialect = dialect::by_name(named.unwrap_or(&settings.read.dialect))?;
+    Ok(list(dialect, settings.edit.enabled))
+}
+
+fn list(dialect: &dyn Dialect, edits: bool) -> Tools {
+    let read = dialect.read_tool();
+    let mut tools = vec![read_many(&read)];
+    tools.insert(0, read);
+    if edits {
+        tools.push(edit(dialect.edits()));
+        tools.push(write());
+    }
+    Tools { tools }
+}

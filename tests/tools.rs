@@ -1,0 +1,120 @@
+//! `agent/tools`: what a model is told it can call is what can be called.
+
+use serde_json::{Value, json};
+
+use crate::client::Daemon;
+use crate::tree::Tree;
+
+fn tools(daemon: &Daemon, dialect: &str) -> Vec<Value> {
+    let listed = daemon.call("agent/tools", json!({ "dialect": dialect }));
+    listed.expect("tools")["tools"]
+        .as_array()
+        .expect("a list")
+        .clone()
+}
+
+fn named<'a>(tools: &'a [Value], name: &str) -> &'a Value {
+    let found = tools.iter().find(|tool| tool["name"] == name);
+    found.unwrap_or_else(|| panic!("no tool {name}"))
+}
+
+#[test]
+fn every_dialect_lists_four_tools_with_schemas() {
+    let tree = Tree::new();
+    let daemon = Daemon::start(tree.path());
+    for dialect in ["hashline", "numbered", "plain"] {
+        let tools = tools(&daemon, dialect);
+        let names: Vec<&Value> = tools.iter().map(|tool| &tool["name"]).collect();
+        assert_eq!(json!(names), json!(["read", "read_many", "edit", "write"]));
+        for tool in &tools {
+            let schema = &tool["inputSchema"];
+            assert_eq!(
+                schema["$schema"],
+                "https://json-schema.org/draft/2020-12/schema"
+            );
+            assert_eq!(schema["type"], "object");
+            for required in schema["required"].as_array().expect("a list") {
+                let name = required.as_str().expect("a name");
+                assert!(schema["properties"][name].is_object(), "{dialect}: {name}");
+            }
+            assert!(tool["description"].as_str().expect("words").len() > 100);
+        }
+    }
+    // Without a name it is the dialect of the settings.
+    let listed = daemon.call("agent/tools", Value::Null).expect("tools");
+    assert_eq!(listed["tools"], json!(tools(&daemon, "hashline")));
+}
+
+#[test]
+fn the_example_that_teaches_edits_is_an_edit_and_short() {
+    let text: String = (1..=30).map(|line| format!("line {line}\n")).collect();
+    let tree = Tree::new().file("src/shapes.ts", &text);
+    let daemon = Daemon::start(tree.path());
+    let tools = tools(&daemon, "hashline");
+    let description = named(&tools, "edit")["description"]
+        .as_str()
+        .expect("words");
+    // Models have about four characters to a token.
+    assert!(description.len() / 4 < 1200, "{}", description.len());
+    let start = description.find('¶').expect("an example");
+    let end = description[start..].find("\n\n-").expect("its end") + start;
+    let read = daemon.read("src/shapes.ts").expect("a read");
+    let tag = read["details"]["hashline"]["tag"].as_str().expect("a tag");
+    let patch = description[start..end].replace("C3DE", tag);
+    let edited = daemon
+        .call("agent/edit", json!({ "patch": patch }))
+        .expect("an edit");
+    assert_eq!(edited["details"]["files"][0]["warnings"], json!([]));
+    let now = std::fs::read_to_string(tree.join("src/shapes.ts")).expect("the file");
+    let lines: Vec<&str> = now.lines().collect();
+    assert_eq!(lines[..3], ["line 1", "line 2", "line 10"]);
+    assert!(lines.contains(&"export const unit = new Circle(1);"));
+}
+
+#[test]
+fn what_a_schema_asks_for_is_taken() {
+    let tree = Tree::new().file("a.txt", "one\ntwo\n");
+    let daemon = Daemon::start(tree.path());
+    let many = json!({ "targets": [{ "path": "a.txt" }, { "path": "a.txt", "selector": "2" }] });
+    let read = daemon.call("agent/readMany", many).expect("reads");
+    assert!(read["results"][1]["ok"].is_object());
+    let tools = tools(&daemon, "plain");
+    let op = &named(&tools, "edit")["inputSchema"]["properties"]["files"]["items"]["properties"]["edits"]
+        ["items"]["properties"]["op"]["const"];
+    let edit = json!({ "op": op, "old": "two", "new": "2" });
+    let edit = json!({ "files": [{ "path": "a.txt", "edits": [edit] }] });
+    daemon.call("agent/edit", edit).expect("an edit");
+    let write = json!({ "path": "b.txt", "text": "new\n", "expect": "absent" });
+    daemon.call("agent/write", write).expect("a write");
+    assert_eq!(
+        std::fs::read_to_string(tree.join("a.txt")).expect("a file"),
+        "one\n2\n"
+    );
+    assert_eq!(
+        std::fs::read_to_string(tree.join("b.txt")).expect("a file"),
+        "new\n"
+    );
+}
+
+#[test]
+fn where_edits_are_off_none_are_offered() {
+    let tree = Tree::new().file("a.txt", "one\n");
+    let daemon = Daemon::builder()
+        .root(tree.path())
+        .settings(json!({ "edit": { "enabled": false } }))
+        .start();
+    let tools = tools(&daemon, "hashline");
+    assert_eq!(tools.len(), 2);
+    let refused = daemon.call("agent/write", json!({ "path": "b.txt", "text": "x" }));
+    assert_eq!(refused.expect_err("a refusal").kind(), "unsupported");
+}
+
+#[test]
+fn an_unknown_dialect_names_the_nearest() {
+    let tree = Tree::new();
+    let daemon = Daemon::start(tree.path());
+    let refused = daemon.call("agent/tools", json!({ "dialect": "hashlin" }));
+    let error = refused.expect_err("a refusal");
+    assert_eq!(error.kind(), "badParams");
+    assert!(error.message.contains("'hashline'"), "{}", error.message);
+}
