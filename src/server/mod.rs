@@ -43,11 +43,11 @@ use state::State;
 pub const METHODS: &[&str] = &[
     "agent/read",
     "agent/readMany",
-    "agent/tools",
-    "agent/status",
     "agent/edit",
     "agent/write",
     "agent/flush",
+    "agent/tools",
+    "agent/status",
     "agent/closeSession",
 ];
 
