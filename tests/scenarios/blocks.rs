@@ -1,0 +1,1 @@
+//! Scenarios 30, 52 to 58 and 65.
