@@ -100,7 +100,7 @@ pub enum Syntax {
     )]
     PerhapsRemoved { found: String },
     #[error(
-        "the range {start}..{end} ends before it begins. The second number is a line, not a count: 3 lines from {start} are {start}..{}; a whole block that begins there is 'replace block {start}:'.",
+        "the range {start}..{end} ends before it begins. The second number is a line, not a count: 3 lines from {start} are {start}..{}. If a block begins there, 'replace block {start}:' takes all of it.",
         start + 2
     )]
     Reversed { start: u64, end: u64 },

@@ -264,7 +264,7 @@ fn scenario_21_rows_and_deletions() {
 
 #[test]
 fn scenario_22_23_numbers() {
-    insta::assert_snapshot!(refused_body("replace 5..3:\n+x"), @"patch line 2: the range 5..3 ends before it begins. The second number is a line, not a count: 3 lines from 5 are 5..7; a whole block that begins there is 'replace block 5:'.");
+    insta::assert_snapshot!(refused_body("replace 5..3:\n+x"), @"patch line 2: the range 5..3 ends before it begins. The second number is a line, not a count: 3 lines from 5 are 5..7. If a block begins there, 'replace block 5:' takes all of it.");
     for text in [
         "replace 1..4000000000:\n+x",
         "replace 1..99999999999999999999:\n+x",
