@@ -246,10 +246,12 @@ impl Planner<'_> {
         if !self.require_seen {
             return Ok(moved);
         }
-        let shown = self
-            .means
-            .sessions
-            .shown(self.session, &live.document, tagged);
+        let shown_of = |version: &Version| {
+            self.means
+                .sessions
+                .shown(self.session, &live.document, version)
+        };
+        let (shown, shown_live) = (shown_of(tagged), shown_of(&live.version));
         let mut unseen = LineSet::new();
         let mut first = None;
         for (before, hunk) in must_be_shown.iter().zip(&moved.hunks) {
@@ -262,7 +264,8 @@ impl Planner<'_> {
                     Some(line) => line,
                     None => now.start + (line - touched.start),
                 };
-                if !shown.contains(line) {
+                // What was carried has the same text in both, so either will do.
+                if !shown.contains(line) && !shown_live.contains(now) {
                     unseen.insert(now, now);
                     first.get_or_insert(hunk.origin);
                 }

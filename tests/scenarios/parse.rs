@@ -137,11 +137,8 @@ fn s11_no_tag_and_no_file() {
             desk.refused(&patch, "patchSyntax", &words);
         }
     }
-    desk.refused(
-        "¶missing.ts#1A2B\ndelete 2",
-        "notFound",
-        &["missing.ts", "agent/write"],
-    );
+    let words = ["missing.ts", "to make a new file, write it"];
+    desk.refused("¶missing.ts#1A2B\ndelete 2", "notFound", &words);
 }
 
 #[test]

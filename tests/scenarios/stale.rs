@@ -44,6 +44,7 @@ fn s59_changes_from_outside_far_away_and_on_the_line() {
         let reply = desk.done(&format!("¶f.txt#{tag}\nreplace 5:\n+L5\n"));
         assert_eq!(desk.text("f.txt"), l_with(20, &[(5, "L5")]) + "appended\n");
         assert_eq!(reply.remapped(), &Value::Null);
+        reply.warns("movedOn", &["'f.txt'", &tag, "same lines"]);
         let tag = desk.tag("f.txt");
         write(l_with(20, &[(5, "theirs")]));
         let patch = format!("¶f.txt#{tag}\nreplace 5:\n+mine\n");
@@ -72,15 +73,6 @@ fn s59_changes_from_outside_far_away_and_on_the_line() {
         desk.done(&format!("¶f.txt#{fresh}\nreplace 5:\n+mine\n"));
         assert_eq!(desk.text("f.txt"), l_with(20, &[(5, "mine")]));
     }
-}
-
-#[test]
-fn s59_a_change_far_away_is_told() {
-    let desk = Desk::new();
-    let tag = desk.put("f.txt", l(20));
-    desk.tree.replace("f.txt", l(20) + "appended\n");
-    let reply = desk.done(&format!("¶f.txt#{tag}\nreplace 5:\n+L5\n"));
-    reply.warns("movedOn", &["'f.txt'", &tag]);
 }
 
 #[test]
@@ -281,6 +273,24 @@ fn s66_forty_lines_at_a_time_and_long_ones_whole() {
     let error = desk.refused(&patch, "notShown", &["line 4"]);
     assert_eq!(rows(&error.data), [format!("4:{long}")]);
     desk.done(&patch);
+}
+
+#[test]
+fn s66_shown_by_a_refusal_under_an_older_tag() {
+    let desk = Desk::new();
+    desk.tree.write("f.txt", l(9));
+    let tag = desk.tag("f.txt:1-2:raw");
+    desk.tree.replace("f.txt", format!("new\n{}", l(9)));
+    let patch = format!("¶f.txt#{tag}\nreplace 4:\n+L4\n");
+    let error = desk.refused(&patch, "notShown", &["line 5", "send the edit again"]);
+    assert_eq!(rows(&error.data), ["5:l4"]);
+    let fresh = format!("¶f.txt#{}", live_tag(&error.data));
+    assert!(error.message.contains(&fresh), "{}", error.message);
+    desk.done(&patch);
+    assert_eq!(
+        desk.text("f.txt"),
+        format!("new\n{}", l_with(9, &[(4, "L4")]))
+    );
 }
 
 #[test]
