@@ -160,6 +160,9 @@ impl Planner<'_> {
         if ends && tagged.content != live.version.content {
             let went = "rows for the head or the tail went to those of what is there now";
             warnings.push(moved_on(&live, tagged.tag, went));
+        } else if steps.iter().any(|step| matches!(step, Step::Diffed(_))) {
+            let went = "the edit went to the same lines of what is there now";
+            warnings.push(moved_on(&live, tagged.tag, went));
         }
         let found = found(&live, &texts)?;
         let splices = splices(live.text(), &hunks, found)
