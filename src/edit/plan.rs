@@ -132,7 +132,7 @@ impl Planner<'_> {
     }
 
     fn plan_file(&self, live: Live, group: Vec<Named>) -> Result<Planned, Detour> {
-        let mut warnings: Vec<Warning> = group.iter().filter_map(rebound_warning).collect();
+        let mut warnings: Vec<Warning> = group.iter().flat_map(rebound_warnings).collect();
         let tagged_at = group.iter().find(|named| named.section.tag.is_some());
         let tagged_at = tagged_at
             .or(group.first())
@@ -307,14 +307,18 @@ pub(super) fn language_of(name: &str, text: &Text) -> Option<&'static Language> 
     syntax::detect(name.rsplit('/').next().unwrap_or(name), text)
 }
 
-fn rebound_warning(named: &Named) -> Option<Warning> {
-    let path = named.rebound.as_ref()?;
-    Some(Warning {
-        code: "rebound",
-        message: format!(
+/// What an edit goes to that names no file there is.
+fn rebound_warnings(named: &Named) -> impl Iterator<Item = Warning> {
+    let rebound = named.rebound.iter().map(|path| {
+        format!(
             "There is no '{}'; its tag was shown to you for '{path}', which was edited.",
             named.section.path
-        ),
+        )
+    });
+    let understood = named.understood.iter().map(|how| format!("{how}."));
+    rebound.chain(understood).map(|message| Warning {
+        code: "rebound",
+        message,
     })
 }
 
