@@ -136,16 +136,18 @@ fn s62_tags_that_name_nothing_here() {
         assert_eq!(live_tag(&error.data), tag);
         assert_eq!(rows(&error.data), ["3:l3", "4:l4", "5:l5", "6:l6", "7:l7"]);
     }
-    // After a restart such an error is enough to go on.
-    let fresh = super::Desk::new();
-    fresh.tree.write("f.txt", l(9));
-    let patch = format!("¶f.txt#{tag}\nreplace 5:\n+L5\n");
-    let error = fresh.refused(&patch, "unknownTag", &["since the daemon started"]);
-    fresh.done(&format!(
-        "¶f.txt#{}\nreplace 5:\n+L5\n",
-        live_tag(&error.data)
-    ));
-    assert_eq!(fresh.text("f.txt"), l_with(9, &[(5, "L5")]));
+    // After a restart a refusal is enough to go on, whether the file is still the same or not.
+    for (text, kind) in [(l(9), "notShown"), (l(12), "unknownTag")] {
+        let fresh = Desk::new();
+        fresh.tree.write("f.txt", &text);
+        let patch = format!("¶f.txt#{tag}\nreplace 5:\n+L5\n");
+        let error = fresh.refused(&patch, kind, &["atch line "]);
+        fresh.done(&format!(
+            "¶f.txt#{}\nreplace 5:\n+L5\n",
+            live_tag(&error.data)
+        ));
+        assert_eq!(fresh.text("f.txt"), text.replace("l5\n", "L5\n"));
+    }
 }
 
 #[test]
