@@ -17,6 +17,8 @@ pub mod diffed;
 pub mod echo;
 pub mod error;
 mod grammar_blocks;
+#[cfg(test)]
+mod grammar_blocks_tests;
 mod header;
 pub mod line_map;
 mod op_line;
@@ -25,6 +27,7 @@ pub mod patch;
 #[cfg(test)]
 mod patch_tests;
 pub mod replace_text;
+mod sections;
 pub mod splice;
 pub mod structured;
 pub mod tag;
