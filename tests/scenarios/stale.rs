@@ -333,9 +333,14 @@ fn s68_a_path_that_is_missing() {
     let tag = desk.put("src/f.ts", l(5));
     for missing in ["f.ts", "lib/f.ts"] {
         let tag = desk.tag("src/f.ts");
-        let reply = desk.done(&format!("¶{missing}#{tag}\nreplace 2:\n+for {missing}\n"));
+        let reply = desk.done(&format!(
+            "¶{missing}#{tag}\nreplace 2:\n+l2; // {missing}\n"
+        ));
         reply.warns("rebound", &[&format!("'{missing}'"), "'src/f.ts'"]);
-        assert!(desk.text("src/f.ts").contains(&format!("for {missing}\n")));
+        assert!(
+            desk.text("src/f.ts")
+                .contains(&format!("l2; // {missing}\n"))
+        );
         assert!(reply.text.contains("¶src/f.ts#"), "{}", reply.text);
         assert!(!desk.tree.join(missing).exists());
     }
