@@ -137,7 +137,7 @@ fn s51_what_parsed_and_does_not_now() {
     let desk = Desk::new();
     let (after, reply) = desk.made_of("f.rs", "fn a() {\n    b();\n}\n", "delete 3");
     assert_eq!(after, "fn a() {\n    b();\n");
-    reply.warns("noLongerParses", &["rust", "before this edit", "line 2"]);
+    reply.warns("noLongerParses", &["rust", "before this edit", "line 1"]);
     // What did not parse before, and what has no grammar, is not talked about.
     let (_, reply) = desk.made_of("f.rs", "fn a() {\n    b();\n", "replace 2:\n+    c(;");
     assert_eq!(reply.codes(), [""; 0]);
