@@ -173,7 +173,7 @@ fn scenario_14_other_formats() {
 
 #[test]
 fn scenario_15_16_lines_without_a_verb_or_an_op() {
-    insta::assert_snapshot!(refused_body("2..3:\n+x"), @"patch line 2: '2..3' is a number without a verb. Write 'replace 2..3:', 'delete 2..3' or 'insert after 2..3:'.");
+    insta::assert_snapshot!(refused_body("2..3:\n+x"), @"patch line 2: '2..3' is a number without a verb. Write 'replace 2..3:', 'delete 2..3' or 'insert after 3:'.");
     refused_body("2\n+x");
     insta::assert_snapshot!(refused("+x\n¶f#1A2B\ndelete 1"), @"patch line 1: the row '+x' belongs to no op. Put the op that it is the text of, such as 'insert after 2:', above it.");
     refused_body("+x");

@@ -207,6 +207,9 @@ fn s15_numbers_without_a_verb() {
         ];
         desk.rejected(ABC, &format!("{number}\n+x"), "patchSyntax", &words);
     }
+    // What it offers can be sent.
+    let words = ["'replace 2..3:'", "'delete 2..3'", "'insert after 3:'"];
+    desk.rejected(ABC, "2..3:\n+x", "patchSyntax", &words);
 }
 
 #[test]
