@@ -69,16 +69,18 @@ impl Revealer<'_> {
             2..=MANY => "they are".to_owned(),
             _ => format!("the first {MAX_LINES} are"),
         };
-        let then = match (cut, total > MANY) {
-            (Some(line), _) => {
-                format!("line {line} is too long for that, so read '{name}:{line}-{line}:raw'")
-            }
-            (None, true) => "read the rest".to_owned(),
-            (None, false) => format!("check {them}"),
-        };
         let header = self.header();
+        let how = match cut {
+            Some(line) => format!(
+                "line {line} is too long to be given whole: read '{name}:{line}-{line}:raw'"
+            ),
+            None if total > MANY => {
+                format!("{given} given here, numbered as in {header}: read the rest")
+            }
+            None => format!("{given} given here, numbered as in {header}: check {them}"),
+        };
         let message = format!(
-            "{origin}: {which} never shown to you. Nothing was written; {given} given here, numbered as in {header}: {then} and send the edit again."
+            "{origin}: {which} never shown to you. Nothing was written; {how} and send the edit again."
         );
         self.refuse(Outdated::NotShown, &message, file)
     }

@@ -278,6 +278,22 @@ fn s66_forty_lines_at_a_time_and_long_ones_whole() {
 }
 
 #[test]
+fn s66_a_line_too_long_for_a_refusal() {
+    let desk = Desk::new();
+    desk.tree
+        .write("f.txt", l_with(9, &[(4, &"w".repeat(5000))]));
+    let tag = desk.tag("f.txt:1-2:raw");
+    let patch = format!("¶f.txt#{tag}\nreplace 4:\n+short\n");
+    for _ in 0..2 {
+        let words = ["line 4 is too long", "read 'f.txt:4-4:raw'"];
+        desk.refused(&patch, "notShown", &words);
+    }
+    desk.tag("f.txt:4-4:raw");
+    desk.done(&patch);
+    assert_eq!(desk.text("f.txt"), l_with(9, &[(4, "short")]));
+}
+
+#[test]
 fn s66_shown_by_a_refusal_under_an_older_tag() {
     let desk = Desk::new();
     desk.tree.write("f.txt", l(9));
