@@ -25,6 +25,8 @@ mod paging;
 mod read_forms;
 mod read_many;
 mod resolve;
+#[cfg(unix)]
+mod scenarios;
 mod selectors;
 mod settings;
 mod summaries;

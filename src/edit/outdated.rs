@@ -1,16 +1,19 @@
 //! Refusals that show the live lines, so that the next call can succeed from the error alone; a line that is not given whole never counts as shown.
 
-use crate::hashline::{Stale, Tag};
+use crate::hashline::patch::header_text;
+use crate::hashline::{Origin, Stale, Tag};
 use crate::protocol::edit_refusal::{LiveFile, LiveLine, Outdated};
 use crate::protocol::read::LineSpan;
 use crate::protocol::{EditRefusal, Refusal};
 use crate::session::Sessions;
 use crate::view::LineSet;
 
+use super::refuse::sentence;
 use super::{Live, Planned};
 
 /// Lines of a file that an error gives.
 const MAX_LINES: usize = 40;
+const MANY: u64 = MAX_LINES as u64;
 /// Bytes of a line that is given whole.
 const MAX_LINE_BYTES: usize = 4096;
 /// Lines around what was addressed.
@@ -28,7 +31,8 @@ impl Revealer<'_> {
     /// Some addressed lines are others now.
     pub fn stale(&self, stale: &Stale) -> Refusal {
         let anchors = stale.anchors.iter().map(|anchor| anchor.now);
-        self.refuse(Outdated::Stale, stale.to_string(), around(anchors))
+        let (file, _) = self.reveal(&around(anchors));
+        self.refuse(Outdated::Stale, &format!("{stale} {}", self.go_on()), file)
     }
 
     /// A version that is to be replaced as a whole is no longer what is there.
@@ -38,57 +42,83 @@ impl Revealer<'_> {
             "'{}' has changed since #{tag} and is #{} now. Nothing was written; look at what is there, then write again with its tag.",
             self.live.name, live.tag
         );
-        self.refuse(Outdated::Stale, message, all.collect())
+        let (file, _) = self.reveal(&all.collect());
+        self.refuse(Outdated::Stale, &message, file)
     }
 
     /// A tag that names nothing, or nothing any more. `named` are the lines addressed by it.
     pub fn no_version(
         &self,
         why: Outdated,
-        tag: Tag,
+        (tag, origin): (Tag, Option<Origin>),
         named: impl Iterator<Item = LineSpan>,
     ) -> Refusal {
         let name = &self.live.name;
-        let live = self.live.version.tag;
-        let message = match why {
-            Outdated::ExpiredTag => format!(
-                "The version #{tag} of '{name}' is too old and no longer held. Nothing was written; number the edit by #{live}, whose lines are given here."
-            ),
-            _ => format!(
-                "#{tag} is not a tag of '{name}' that was given out since the daemon started. Nothing was written; number the edit by #{live}, whose lines are given here."
-            ),
+        let what = match why {
+            Outdated::ExpiredTag => {
+                format!("the version #{tag} of '{name}' is too old and no longer held.")
+            }
+            _ => format!("#{tag} is no tag of '{name}' given out since the daemon started."),
         };
-        self.refuse(why, message, around(named))
+        let message = format!("{}{what} {}", written_at(origin), self.go_on());
+        let (file, _) = self.reveal(&around(named));
+        self.refuse(why, &message, file)
     }
 
-    /// Lines that this session was never shown, in live numbers.
-    pub fn not_shown(&self, unseen: &LineSet) -> Refusal {
+    /// Lines that this session was never shown, in live numbers; `origin` names the first.
+    pub fn not_shown(&self, unseen: &LineSet, origin: Option<Origin>) -> Refusal {
+        let name = &self.live.name;
         let total: u64 = unseen.spans().iter().map(length).sum();
         let first = unseen.spans().first().map_or(1, |span| span.start);
-        let which = match total {
-            1 => format!("line {first} of '{}' was", self.live.name),
-            _ => format!("{total} lines of '{}' were", self.live.name),
+        let (which, them) = match total {
+            1 => (format!("line {first} of '{name}' was"), "it"),
+            _ => (format!("{total} lines of '{name}' were"), "them"),
         };
-        let rest = match total > MAX_LINES as u64 {
-            true => format!(" These are the first {MAX_LINES}; read the rest before you edit it."),
-            false => " They are given here: check them and send the edit again.".to_owned(),
+        let (file, cut) = self.reveal(unseen);
+        let given = match total {
+            1 => "it is".to_owned(),
+            2..=MANY => "they are".to_owned(),
+            _ => format!("the first {MAX_LINES} are"),
         };
-        let message = format!("Nothing was written: {which} never shown to you.{rest}");
-        self.refuse(Outdated::NotShown, message, unseen.clone())
+        let header = self.header();
+        let how = match cut {
+            Some(line) => format!(
+                "line {line} is too long to be given whole: read '{name}:{line}-{line}:raw'"
+            ),
+            None if total > MANY => {
+                format!("{given} given here, numbered as in {header}: read the rest")
+            }
+            None => format!("{given} given here, numbered as in {header}: check {them}"),
+        };
+        let message = format!(
+            "{}{which} never shown to you. Nothing was written; {how} and send the edit again.",
+            written_at(origin)
+        );
+        self.refuse(Outdated::NotShown, &message, file)
     }
 
-    fn refuse(&self, why: Outdated, message: String, lines: LineSet) -> Refusal {
+    fn header(&self) -> String {
+        header_text(&self.live.name, Some(self.live.version.tag))
+    }
+
+    fn go_on(&self) -> String {
+        let header = self.header();
+        format!("Nothing was written; use the header {header} and the lines given here.")
+    }
+
+    fn refuse(&self, why: Outdated, message: &str, file: LiveFile) -> Refusal {
         EditRefusal::Outdated {
             why,
-            message,
+            message: sentence(message),
             path: self.live.name.clone(),
-            files: vec![self.reveal(&lines)],
+            files: vec![file],
         }
         .into()
     }
 
-    /// Gives the lines that there are of these, and records them as shown.
-    fn reveal(&self, lines: &LineSet) -> LiveFile {
+    /// Gives the lines that there are of these, and records them as shown; also tells the first
+    /// that is too long to be given whole.
+    fn reveal(&self, lines: &LineSet) -> (LiveFile, Option<u64>) {
         let Live {
             name,
             document,
@@ -99,6 +129,7 @@ impl Revealer<'_> {
         let numbers = lines.spans().iter().flat_map(|span| span.start..=span.end);
         let mut shown = LineSet::new();
         let mut given = Vec::new();
+        let mut cut = None;
         for line in numbers
             .filter(|line| (1..=total).contains(line))
             .take(MAX_LINES)
@@ -110,18 +141,27 @@ impl Revealer<'_> {
             }
             let text = match whole {
                 true => text.into_owned(),
-                false => format!("{}…", &text[..text.floor_char_boundary(MAX_LINE_BYTES)]),
+                false => {
+                    cut.get_or_insert(line);
+                    format!("{}…", &text[..text.floor_char_boundary(MAX_LINE_BYTES)])
+                }
             };
             given.push(LiveLine { line, text });
         }
         self.sessions
             .show(self.session, document, version, &shown, name);
-        LiveFile {
+        let file = LiveFile {
             path: name.clone(),
             tag: version.tag.to_string(),
             lines: given,
-        }
+        };
+        (file, cut)
     }
+}
+
+/// Where in a patch, for the beginning of a message; a whole file has no such place.
+fn written_at(origin: Option<Origin>) -> String {
+    origin.map_or_else(String::new, |origin| format!("{origin}: "))
 }
 
 /// Spans with some lines around each.
@@ -172,5 +212,6 @@ pub fn declined(session: &str, sessions: &Sessions, planned: &Planned) -> Refusa
         start: region.start,
         end: region.start + region.removed.saturating_sub(1),
     });
-    revealer.refuse(Outdated::Stale, message, around(regions))
+    let (file, _) = revealer.reveal(&around(regions));
+    revealer.refuse(Outdated::Stale, &message, file)
 }

@@ -2,13 +2,15 @@
 
 use crate::buffer::{Detour, Lane};
 use crate::hashline::apply::{FileBytes, new_bytes};
+use crate::hashline::block::TextHunk;
 use crate::hashline::changed::{self, Outcome};
 use crate::hashline::echo::echoes;
 use crate::hashline::ops::Op;
+use crate::hashline::replace_text::TextMatch;
 use crate::hashline::splice::{Splices, splices};
 use crate::hashline::{
-    Batch, BlockSpan, Blocks, Moved, PlainBatch, PlainHunk, Remap, Step, Tag, carry, diff,
-    replace_text,
+    self, Batch, BlockSpan, Blocks, Moved, Origin, PlainBatch, PlainHunk, Remap, Step, Tag, carry,
+    diff, replace_text,
 };
 use crate::protocol::Refusal;
 use crate::protocol::edit::Warning;
@@ -139,7 +141,11 @@ impl<'a> Planner<'a> {
     }
 
     fn plan_file(&self, live: Live, group: Vec<Named>) -> Result<Planned, Detour> {
-        let mut warnings: Vec<Warning> = group.iter().filter_map(rebound_warning).collect();
+        let mut warnings: Vec<Warning> = group.iter().flat_map(rebound_warnings).collect();
+        let tagged_at = group.iter().find(|named| named.section.tag.is_some());
+        let tagged_at = tagged_at
+            .or(group.first())
+            .map(|named| named.section.origin);
         let sections = group.into_iter().map(|named| named.section);
         let batch = Batch::join(sections).map_err(|error| refuse::two_tags(&error))?;
         let batch = batch.ok_or(Refusal::Internal)?;
@@ -148,42 +154,29 @@ impl<'a> Planner<'a> {
             .hunks
             .iter()
             .any(|hunk| matches!(hunk.op, Op::InsertHead { .. } | Op::InsertTail { .. }));
-        let versions = self.versions(&live, &batch)?;
+        let versions = self.versions(&live, &batch, tagged_at.ok_or(Refusal::Internal)?)?;
         let tagged = versions.first().unwrap_or(&live.version).clone();
         let plain = self.plain(batch, &tagged, &live)?;
-        warnings.extend(plain.warnings.iter().map(|warning| Warning {
-            code: warning.code.as_str(),
-            message: warning.message.clone(),
-        }));
+        warnings.extend(plain.warnings.iter().map(on_the_wire));
         let PlainBatch {
             hunks,
             texts,
             blocks,
             ..
         } = plain;
-        let Moved { hunks, remapped } = self.moved(&live, &tagged, hunks, &steps(&versions))?;
+        let steps = steps(&versions);
+        let Moved { hunks, remapped } = self.moved(&live, &tagged, hunks, &steps)?;
         if ends && tagged.content != live.version.content {
-            warnings.push(Warning {
-                code: "movedOn",
-                message: format!(
-                    "'{}' has changed since #{}; the rows for the head or the tail went to those of what is there now.",
-                    live.name, tagged.tag
-                ),
-            });
+            let went = "rows for the head or the tail went to those of what is there now";
+            warnings.push(moved_on(&live, tagged.tag, went));
+        } else if steps.iter().any(|step| matches!(step, Step::Diffed(_))) {
+            let went = "the edit went to the same lines of what is there now";
+            warnings.push(moved_on(&live, tagged.tag, went));
         }
-        let mut found = Vec::new();
-        for text in &texts {
-            let matches = replace_text::find(live.text(), text)
-                .map_err(|error| refuse::no_match(&error, &live.name))?;
-            found.extend(matches);
-        }
+        let found = found(&live, &texts)?;
         let splices = splices(live.text(), &hunks, found)
             .map_err(|error| refuse::overlap(&error, &live.name))?;
-        let echoes = echoes(live.text(), &hunks);
-        warnings.extend(echoes.into_iter().map(|warning| Warning {
-            code: warning.code.as_str(),
-            message: warning.message,
-        }));
+        warnings.extend(echoes(live.text(), &hunks).iter().map(on_the_wire));
         let outcome = changed::outcome(live.text(), &splices);
         let bytes = bytes_after(&live, &splices)?;
         Ok(Planned {
@@ -200,7 +193,13 @@ impl<'a> Planner<'a> {
     }
 
     /// The version that a batch is numbered by and all that came after it, up to the live one.
-    fn versions(&self, live: &Live, batch: &Batch) -> Result<Vec<Version>, Refusal> {
+    /// `origin` is where its tag was written.
+    fn versions(
+        &self,
+        live: &Live,
+        batch: &Batch,
+        origin: Origin,
+    ) -> Result<Vec<Version>, Refusal> {
         let Some(tag) = batch.tag else {
             return Ok(vec![live.version.clone()]);
         };
@@ -213,16 +212,16 @@ impl<'a> Planner<'a> {
                 }
                 Ok(versions)
             }
-            Meaning::Expired => {
-                Err(self
-                    .revealer(live)
-                    .no_version(Outdated::ExpiredTag, tag, named()))
-            }
-            Meaning::Unknown => {
-                Err(self
-                    .revealer(live)
-                    .no_version(Outdated::UnknownTag, tag, named()))
-            }
+            Meaning::Expired => Err(self.revealer(live).no_version(
+                Outdated::ExpiredTag,
+                (tag, Some(origin)),
+                named(),
+            )),
+            Meaning::Unknown => Err(self.revealer(live).no_version(
+                Outdated::UnknownTag,
+                (tag, Some(origin)),
+                named(),
+            )),
         }
     }
 
@@ -259,11 +258,14 @@ impl<'a> Planner<'a> {
         if !self.require_seen {
             return Ok(moved);
         }
-        let shown = self
-            .means
-            .sessions
-            .shown(self.session, &live.document, tagged);
+        let shown_of = |version: &Version| {
+            self.means
+                .sessions
+                .shown(self.session, &live.document, version)
+        };
+        let (shown, shown_live) = (shown_of(tagged), shown_of(&live.version));
         let mut unseen = LineSet::new();
+        let mut first = None;
         for (before, hunk) in must_be_shown.iter().zip(&moved.hunks) {
             let (Some((lines, touched)), Some(now)) = (before, hunk.touched()) else {
                 continue;
@@ -274,14 +276,16 @@ impl<'a> Planner<'a> {
                     Some(line) => line,
                     None => now.start + (line - touched.start),
                 };
-                if !shown.contains(line) {
+                // What was carried has the same text in both, so either will do.
+                if !shown.contains(line) && !shown_live.contains(now) {
                     unseen.insert(now, now);
+                    first.get_or_insert(hunk.origin);
                 }
             }
         }
-        match unseen.is_empty() {
-            true => Ok(moved),
-            false => Err(self.revealer(live).not_shown(&unseen)),
+        match first {
+            None => Ok(moved),
+            origin => Err(self.revealer(live).not_shown(&unseen, origin)),
         }
     }
 }
@@ -312,13 +316,42 @@ pub(super) fn language_of(name: &str, text: &Text) -> Option<&'static Language> 
     syntax::detect(name.rsplit('/').next().unwrap_or(name), text)
 }
 
-fn rebound_warning(named: &Named) -> Option<Warning> {
-    let path = named.rebound.as_ref()?;
-    Some(Warning {
-        code: "rebound",
-        message: format!(
+/// What an edit goes to that names no file there is.
+fn rebound_warnings(named: &Named) -> impl Iterator<Item = Warning> {
+    let rebound = named.rebound.iter().map(|path| {
+        format!(
             "There is no '{}'; its tag was shown to you for '{path}', which was edited.",
             named.section.path
-        ),
+        )
+    });
+    let understood = named.understood.iter().map(|how| format!("{how}."));
+    rebound.chain(understood).map(|message| Warning {
+        code: "rebound",
+        message,
     })
+}
+
+fn on_the_wire(warning: &hashline::Warning) -> Warning {
+    Warning {
+        code: warning.code.as_str(),
+        message: refuse::sentence(&warning.message),
+    }
+}
+
+fn moved_on(live: &Live, tag: Tag, went: &str) -> Warning {
+    Warning {
+        code: "movedOn",
+        message: format!("'{}' has changed since #{tag}; {went}.", live.name),
+    }
+}
+
+/// Where the texts of `replace_text` are.
+fn found(live: &Live, texts: &[TextHunk]) -> Result<Vec<TextMatch>, Refusal> {
+    let mut found = Vec::new();
+    for text in texts {
+        let matches = replace_text::find(live.text(), text)
+            .map_err(|error| refuse::no_match(&error, &live.name))?;
+        found.extend(matches);
+    }
+    Ok(found)
 }

@@ -69,8 +69,12 @@ pub fn encoding(error: &EncodingError, path: &str) -> Refusal {
     }
 }
 
-/// With a capital at its beginning.
-fn sentence(message: &str) -> String {
+/// With a capital at its beginning, unless that is the name of a parameter.
+pub fn sentence(message: &str) -> String {
+    let first = message.split_whitespace().next().unwrap_or_default();
+    if first.contains('[') {
+        return message.to_owned();
+    }
     let mut chars = message.chars();
     match chars.next() {
         Some(first) => first.to_uppercase().chain(chars).collect(),

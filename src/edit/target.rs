@@ -16,6 +16,9 @@ pub struct Named {
     pub place: Place,
     /// The path that leads there, where the section's own does not.
     pub rebound: Option<String>,
+    /// How the section's own path was understood where nothing has that very name, one sentence
+    /// each.
+    pub understood: Vec<String>,
 }
 
 impl Named {
@@ -37,9 +40,10 @@ pub fn name_places(
     let name = |section: Section| {
         work.check()?;
         let place = place_to_edit(&section.path, false, scope, overlays, lane, work)?;
-        let rebound = match is_there(&section.path, scope, overlays, lane, work)? {
-            true => None,
-            false => rebound(&section, session, sessions),
+        let understood = understood(&section.path, scope, overlays, lane, work)?;
+        let rebound = match understood {
+            Some(_) => None,
+            None => rebound(&section, session, sessions),
         };
         let place = match &rebound {
             Some(path) => place_to_edit(path, false, scope, overlays, lane, work)?,
@@ -49,21 +53,23 @@ pub fn name_places(
             section,
             place,
             rebound,
+            understood: understood.unwrap_or_default(),
         })
     };
     sections.into_iter().map(name).collect()
 }
 
-fn is_there(
+/// How a path was understood that leads somewhere; `None` for one that does not.
+fn understood(
     path: &str,
     scope: &Scope,
     overlays: &Overlays,
     lane: Lane,
     work: &Work,
-) -> Result<bool, Detour> {
+) -> Result<Option<Vec<String>>, Detour> {
     match find(path, scope, overlays, lane, work) {
-        Ok(_) => Ok(true),
-        Err(Detour::Refused(Refusal::NotFound { .. })) => Ok(false),
+        Ok(located) => Ok(Some(located.understood)),
+        Err(Detour::Refused(Refusal::NotFound { .. })) => Ok(None),
         Err(detour) => Err(detour),
     }
 }

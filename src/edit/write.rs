@@ -168,10 +168,14 @@ impl Planner<'_> {
                 }
             }
             Meaning::Expired => {
-                return Err(revealer.no_version(Outdated::ExpiredTag, tag, all()).into());
+                return Err(revealer
+                    .no_version(Outdated::ExpiredTag, (tag, None), all())
+                    .into());
             }
             Meaning::Unknown => {
-                return Err(revealer.no_version(Outdated::UnknownTag, tag, all()).into());
+                return Err(revealer
+                    .no_version(Outdated::UnknownTag, (tag, None), all())
+                    .into());
             }
         }
         if self.require_seen {
@@ -185,7 +189,7 @@ impl Planner<'_> {
                 })
                 .collect();
             if !unseen.is_empty() {
-                return Err(revealer.not_shown(&unseen).into());
+                return Err(revealer.not_shown(&unseen, None).into());
             }
         }
         let text = with_ends(&request.text, live.text());

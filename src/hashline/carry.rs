@@ -122,15 +122,11 @@ fn stale_message(anchors: &[Anchor]) -> String {
     };
     let why = match anchor.stale {
         Some(StaleReason::Split) => "now have other lines between them",
-        Some(StaleReason::Unproven) => {
-            "cannot be told from other lines with the same text after a change from outside"
-        }
+        Some(StaleReason::Unproven) => "cannot be found for certain after a change from outside",
+        Some(StaleReason::Changed) | None if start == end => "changed since it was read",
         Some(StaleReason::Changed) | None => "changed since they were read",
     };
-    format!(
-        "{}: {lines} {why}. Nothing was written; edit by the tag and the lines given here.",
-        anchor.origin
-    )
+    format!("{}: {lines} {why}.", anchor.origin)
 }
 
 /// Carries hunks through the steps from the version they are numbered by, whose lines they name,

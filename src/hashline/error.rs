@@ -44,6 +44,13 @@ pub(super) fn excerpt(line: &str) -> String {
     }
 }
 
+/// The last number of a range, as it was written: an insert takes no more.
+fn last_number(range: &str) -> &str {
+    let numbers = range.rsplit(|c: char| !c.is_ascii_digit());
+    let mut numbers = numbers.filter(|number| !number.is_empty());
+    numbers.next().unwrap_or(range)
+}
+
 /// What is wrong.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Syntax {
@@ -68,7 +75,8 @@ pub enum Syntax {
     )]
     ForeignFormat { found: String },
     #[error(
-        "'{found}' is a number without a verb. Write 'replace {found}:', 'delete {found}' or 'insert after {found}:'."
+        "'{found}' is a number without a verb. Write 'replace {found}:', 'delete {found}' or 'insert after {}:'.",
+        last_number(found)
     )]
     BareNumber { found: String },
     #[error("'{found}' is not an op. {hint}")]
@@ -100,7 +108,7 @@ pub enum Syntax {
     )]
     PerhapsRemoved { found: String },
     #[error(
-        "the range {start}..{end} ends before it begins. The second number is a line, not a count: 3 lines from {start} are {start}..{}; a whole block that begins there is 'replace block {start}:'.",
+        "the range {start}..{end} ends before it begins. The second number is a line, not a count: 3 lines from {start} are {start}..{}. If a block begins there, 'replace block {start}:' takes all of it.",
         start + 2
     )]
     Reversed { start: u64, end: u64 },

@@ -173,7 +173,7 @@ fn scenario_14_other_formats() {
 
 #[test]
 fn scenario_15_16_lines_without_a_verb_or_an_op() {
-    insta::assert_snapshot!(refused_body("2..3:\n+x"), @"patch line 2: '2..3' is a number without a verb. Write 'replace 2..3:', 'delete 2..3' or 'insert after 2..3:'.");
+    insta::assert_snapshot!(refused_body("2..3:\n+x"), @"patch line 2: '2..3' is a number without a verb. Write 'replace 2..3:', 'delete 2..3' or 'insert after 3:'.");
     refused_body("2\n+x");
     insta::assert_snapshot!(refused("+x\n¶f#1A2B\ndelete 1"), @"patch line 1: the row '+x' belongs to no op. Put the op that it is the text of, such as 'insert after 2:', above it.");
     refused_body("+x");
@@ -264,7 +264,7 @@ fn scenario_21_rows_and_deletions() {
 
 #[test]
 fn scenario_22_23_numbers() {
-    insta::assert_snapshot!(refused_body("replace 5..3:\n+x"), @"patch line 2: the range 5..3 ends before it begins. The second number is a line, not a count: 3 lines from 5 are 5..7; a whole block that begins there is 'replace block 5:'.");
+    insta::assert_snapshot!(refused_body("replace 5..3:\n+x"), @"patch line 2: the range 5..3 ends before it begins. The second number is a line, not a count: 3 lines from 5 are 5..7. If a block begins there, 'replace block 5:' takes all of it.");
     for text in [
         "replace 1..4000000000:\n+x",
         "replace 1..99999999999999999999:\n+x",
