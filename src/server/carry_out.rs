@@ -59,6 +59,7 @@ impl State {
         change: Change,
         plan: Plan,
     ) -> Result<EditResult, Refusal> {
+        self.cleaned().await;
         let mut attempt = 0;
         loop {
             attempt += 1;
