@@ -166,6 +166,18 @@ impl Inbox {
         outcome(answer)
     }
 
+    /// What comes first: the answer, or the end of the output.
+    pub fn answer_or_end(&self, id: &Id) -> Option<Result<Value, WireError>> {
+        let first = self.wait_for(HANG, |state| {
+            let answer = state.answers.get_mut(id).and_then(VecDeque::pop_front);
+            match answer {
+                Some(answer) => Some(Some(outcome(answer))),
+                None => state.stdout_closed.then_some(None),
+            }
+        });
+        first.unwrap_or_else(|| panic!("no answer to request {id} and no end within {HANG:?}"))
+    }
+
     /// What comes first: the answer, or a request of the daemon.
     pub fn answer_or_request(&self, id: &Id, method: &str) -> Next {
         let what = format!("answer to request {id} and no request {method}");

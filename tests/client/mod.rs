@@ -326,6 +326,11 @@ impl Daemon {
         self.inbox.request(method)
     }
 
+    /// Waits for the answer to a request; `None` if the daemon ends without it.
+    pub fn answer_or_end(&self, id: &Id) -> Option<Result<Value, WireError>> {
+        self.inbox.answer_or_end(id)
+    }
+
     /// Waits for the answer to a request, or for a request of the daemon, whichever comes first.
     pub fn answer_or_request(&self, id: &Id, method: &str) -> Next {
         self.inbox.answer_or_request(id, method)

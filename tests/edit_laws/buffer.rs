@@ -68,7 +68,10 @@ impl Ids {
 }
 
 pub fn joined(lines: &[Line]) -> String {
-    lines.iter().map(|line| format!("{}\n", line.text)).collect()
+    lines
+        .iter()
+        .map(|line| format!("{}\n", line.text))
+        .collect()
 }
 
 /// What `live` is once the hunks, numbered by `tagged`, are carried out on exactly the lines that
@@ -82,7 +85,9 @@ pub fn carried_out(
     let mut new = live.to_vec();
     for hunk in hunks {
         let (start, end) = hunk.lines();
-        let at = new.iter().position(|line| line.id == tagged[start - 1].id)?;
+        let at = new
+            .iter()
+            .position(|line| line.id == tagged[start - 1].id)?;
         let named = tagged[start - 1..end].iter().map(|line| line.id);
         let found = new[at..].iter().take(end - start + 1).map(|line| line.id);
         if !named.eq(found) {

@@ -159,7 +159,11 @@ fn hunk_text(hunks: &[Hunk]) -> String {
 /// The same as `agent/edit` takes it in its structured form.
 fn ops(hunks: &[Hunk], as_string: bool) -> Vec<Value> {
     let text = |rows: &[String]| match as_string {
-        true => json!(rows.iter().map(|row| format!("{row}\n")).collect::<String>()),
+        true => json!(
+            rows.iter()
+                .map(|row| format!("{row}\n"))
+                .collect::<String>()
+        ),
         false => json!(rows),
     };
     let op = |hunk: &Hunk| match hunk {
@@ -285,8 +289,7 @@ impl Bench {
         let first = self.made.replace(self.made.get() + cases.len());
         let name = |at: usize| format!("{}.txt", first + at);
         for (at, case) in cases.iter().enumerate() {
-            self.tree
-                .write(&name(at), bytes_of(case.bom, &case.old()));
+            self.tree.write(&name(at), bytes_of(case.bom, &case.old()));
         }
         let ids: Vec<Id> = (0..cases.len())
             .map(|at| request_read(&self.daemon, "default", &name(at)))
@@ -364,13 +367,18 @@ impl Bench {
         if case.dry_run {
             return Ok(());
         }
-        let read = self.daemon.wait(&request_read(&self.daemon, "default", name));
+        let read = self
+            .daemon
+            .wait(&request_read(&self.daemon, "default", name));
         let read = read.expect("it is read again");
         prop_assert_eq!(text_of(&read), new);
         prop_assert_eq!(&file_of(edited)["tag"], &json!(tag_of(&read)));
         // Every row of the answer is the line of its number.
         let lines: Vec<&str> = match new.contains('\n') {
-            true => new.split('\n').map(|line| line.trim_end_matches('\r')).collect(),
+            true => new
+                .split('\n')
+                .map(|line| line.trim_end_matches('\r'))
+                .collect(),
             false => new.split('\r').collect(),
         };
         for row in text_of(edited).split('\n').skip(1) {
@@ -437,7 +445,11 @@ fn wrong(case: &Case, (name, tag): (&str, &str), fault: u8, at: usize) -> String
         5 => {
             let number = u16::from_str_radix(tag, 16).unwrap_or(0);
             let other = number.wrapping_add(at as u16);
-            patch(name, &format!("{other:04X}"), &format!("{hunks}insert tail:\n+x\n"))
+            patch(
+                name,
+                &format!("{other:04X}"),
+                &format!("{hunks}insert tail:\n+x\n"),
+            )
         }
         6 => format!("¶{name}\n{hunks}insert tail:\n+x\n"),
         7 => format!("+x\n{whole}insert tail:\n+x\n"),
@@ -453,10 +465,7 @@ fn wrong(case: &Case, (name, tag): (&str, &str), fault: u8, at: usize) -> String
 fn the_bytes_equal_a_splice() {
     let bench = Bench::new();
     let batch = prop::collection::vec(case(), SIDE_BY_SIDE);
-    let batches = cases(
-        2_000 / SIDE_BY_SIDE as u32,
-        100_000 / SIDE_BY_SIDE as u32,
-    );
+    let batches = cases(2_000 / SIDE_BY_SIDE as u32, 100_000 / SIDE_BY_SIDE as u32);
     proptest!(batches, |(cases in batch)| bench.valid(&cases)?);
 }
 
@@ -464,10 +473,15 @@ fn the_bytes_equal_a_splice() {
 fn invalid_patches_change_nothing() {
     let bench = Bench::new();
     let batch = prop::collection::vec((case(), 0..FAULTS, 1usize..20), SIDE_BY_SIDE);
-    let batches = cases(
-        2_000 / SIDE_BY_SIDE as u32,
-        100_000 / SIDE_BY_SIDE as u32,
-    );
+    let batches = cases(2_000 / SIDE_BY_SIDE as u32, 100_000 / SIDE_BY_SIDE as u32);
     proptest!(batches, |(cases in batch)| bench.invalid(&cases)?);
-    assert_eq!(bench.tree.join("other.txt").metadata().expect("there").len(), 6);
+    assert_eq!(
+        bench
+            .tree
+            .join("other.txt")
+            .metadata()
+            .expect("there")
+            .len(),
+        6
+    );
 }

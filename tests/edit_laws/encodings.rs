@@ -29,8 +29,20 @@ enum Unit {
 const KINDS: [Kind; 9] = [
     kind("utf-8-zh.txt", "zh-hans", "utf-8", b"", Unit::Byte),
     kind("utf-8-bom.txt", "ru", "utf-8", b"\xef\xbb\xbf", Unit::Byte),
-    kind("utf-16le-bom.txt", "ja", "utf-16le", b"\xff\xfe", Unit::Little),
-    kind("utf-16be-bom.txt", "fr-de", "utf-16be", b"\xfe\xff", Unit::Big),
+    kind(
+        "utf-16le-bom.txt",
+        "ja",
+        "utf-16le",
+        b"\xff\xfe",
+        Unit::Little,
+    ),
+    kind(
+        "utf-16be-bom.txt",
+        "fr-de",
+        "utf-16be",
+        b"\xfe\xff",
+        Unit::Big,
+    ),
     kind("gbk.txt", "zh-hans", "gbk", b"", Unit::Byte),
     kind("shift_jis.txt", "ja", "shift_jis", b"", Unit::Byte),
     kind("euc-kr.txt", "ko", "euc-kr", b"", Unit::Byte),
@@ -216,10 +228,13 @@ fn a_character_that_does_not_fit_changes_nothing() {
         ("euc-kr.txt", "😀"),
         ("windows-1251.txt", "中"),
         ("windows-1252.txt", "Ж"),
-        ("big5.txt", "ё 😀"),
+        ("big5.txt", "x 😀"),
         ("euc-jp.txt", "한"),
     ] {
-        tree.write(fixture, fs::read(fixtures().join(fixture)).expect("a fixture"));
+        tree.write(
+            fixture,
+            fs::read(fixtures().join(fixture)).expect("a fixture"),
+        );
         tree.write("fine.txt", "fine\n");
         let (tag, fine) = (read(&daemon, fixture), read(&daemon, "fine.txt"));
         let before = ["fine.txt", fixture].map(|name| Untouched::of(&tree.join(name)));
@@ -227,11 +242,22 @@ fn a_character_that_does_not_fit_changes_nothing() {
         let both = patch("fine.txt", &fine, "replace 1..1:\n+other\n")
             + &patch(fixture, &tag, &format!("replace 1..1:\n+{odd}\n"));
         let error = edit(&daemon, &both).expect_err(fixture);
-        assert_eq!((error.kind(), error.code), ("encoding", -32803), "{error:?}");
-        let odd = odd.chars().find(|c| !c.is_ascii()).expect("an odd character");
+        assert_eq!(
+            (error.kind(), error.code),
+            ("encoding", -32803),
+            "{error:?}"
+        );
+        let odd = odd
+            .chars()
+            .find(|c| !c.is_ascii())
+            .expect("an odd character");
         assert!(error.message.contains(odd), "{fixture}: {}", error.message);
         let number = format!("U+{:04X}", u32::from(odd));
-        assert!(error.message.contains(&number), "{fixture}: {}", error.message);
+        assert!(
+            error.message.contains(&number),
+            "{fixture}: {}",
+            error.message
+        );
         let after = ["fine.txt", fixture].map(|name| Untouched::of(&tree.join(name)));
         assert_eq!(after, before, "{fixture}");
     }
@@ -241,9 +267,15 @@ fn a_character_that_does_not_fit_changes_nothing() {
 #[test]
 fn the_encoding_parameter_is_the_way_out_of_a_wrong_guess() {
     // "café ¤ ż" in ISO-8859-15 and ISO-8859-2: too little text to tell what it is.
-    let tree = Tree::new()
-        .file("a.txt", b"caf\xe9 \xa4\nx\n")
-        .file("damaged.txt", "漢字漢字\nx\n".as_bytes().iter().copied().chain(*b"\xff\n").collect::<Vec<u8>>());
+    let tree = Tree::new().file("a.txt", b"caf\xe9 \xa4\nx\n").file(
+        "damaged.txt",
+        "漢字漢字\nx\n"
+            .as_bytes()
+            .iter()
+            .copied()
+            .chain(*b"\xff\n")
+            .collect::<Vec<u8>>(),
+    );
     let daemon = Daemon::start(tree.path());
     daemon.ignore_changes();
     let tag = read(&daemon, "a.txt");
@@ -253,7 +285,10 @@ fn the_encoding_parameter_is_the_way_out_of_a_wrong_guess() {
         tag_of(&daemon.read_with(params).expect("a read"))
     };
     let tag_declared = declared("a.txt", "iso-8859-15");
-    assert_ne!(tag, tag_declared, "the guess was right, so nothing is tested");
+    assert_ne!(
+        tag, tag_declared,
+        "the guess was right, so nothing is tested"
+    );
     // The other encoding holds for every session from now on.
     let hunks = "replace 2..2:\n+\u{20ac} \u{e9}\n";
     let edited = edit(&daemon, &patch("a.txt", &tag_declared, hunks));
@@ -267,7 +302,11 @@ fn the_encoding_parameter_is_the_way_out_of_a_wrong_guess() {
     let hunk = "replace 2..2:\n+y\n";
     let error = edit(&daemon, &patch("damaged.txt", &tag, hunk)).expect_err("a guess");
     assert_eq!(error.kind(), "encoding");
-    assert!(error.message.contains("encoding parameter"), "{}", error.message);
+    assert!(
+        error.message.contains("encoding parameter"),
+        "{}",
+        error.message
+    );
     assert_eq!(Untouched::of(&tree.join("damaged.txt")), before);
     let tag = declared("damaged.txt", "utf-8");
     let edited = edit_as(&daemon, "default", &patch("damaged.txt", &tag, hunk));

@@ -266,7 +266,11 @@ impl Story<'_> {
         // The text may have come back, made of other lines.
         let states = self.buffer.past.iter().chain([&live]);
         let same = |state: &&Vec<Line>| joined(state) == joined(&known.lines);
-        let named: Vec<Vec<Line>> = states.filter(same).cloned().chain([known.lines.clone()]).collect();
+        let named: Vec<Vec<Line>> = states
+            .filter(same)
+            .cloned()
+            .chain([known.lines.clone()])
+            .collect();
         let right: Vec<Option<Vec<Line>>> = named
             .iter()
             .map(|tagged| carried_out(&live, tagged, &hunks, &mut self.ids))
@@ -281,7 +285,10 @@ impl Story<'_> {
         match answer {
             Ok(edited) => {
                 self.counts.count(&self.counts.made);
-                let made = right.into_iter().flatten().find(|lines| joined(lines) == now);
+                let made = right
+                    .into_iter()
+                    .flatten()
+                    .find(|lines| joined(lines) == now);
                 let Some(made) = made else {
                     let (live, tagged) = (joined(&live), joined(&known.lines));
                     let message = format!("by {tagged:?} {live:?} became {now:?} by {text}");
@@ -321,10 +328,18 @@ fn editor() -> Value {
 #[test]
 fn an_edit_by_any_tag_of_an_open_document_changes_the_lines_it_names() {
     let tree = Tree::new();
-    let daemon = Daemon::builder().root(tree.path()).capabilities(editor()).start();
+    let daemon = Daemon::builder()
+        .root(tree.path())
+        .capabilities(editor())
+        .start();
     daemon.ignore_changes();
     let (made, counts) = (Cell::new(0), Counts::default());
-    let stories = (text(), any::<bool>(), prop::collection::vec(step(), 4..24), wishes());
+    let stories = (
+        text(),
+        any::<bool>(),
+        prop::collection::vec(step(), 4..24),
+        wishes(),
+    );
     proptest!(cases(400, 100_000), |((kinds, says, steps, last) in stories)| {
         let name = format!("{}.txt", made.replace(made.get() + 1));
         let mut ids = Ids::default();
@@ -394,7 +409,10 @@ fn proven(versions: &[Version], from: usize, line: usize) -> Vec<usize> {
         let carry = |line: &usize| -> Vec<usize> {
             let mut all = 0..new.len();
             match pair[1].ours {
-                true => all.find(|now| new[*now].id == old[*line].id).into_iter().collect(),
+                true => all
+                    .find(|now| new[*now].id == old[*line].id)
+                    .into_iter()
+                    .collect(),
                 false => all.filter(|now| has_proof(old, new, *line, *now)).collect(),
             }
         };
@@ -408,7 +426,12 @@ fn has_proof(old: &[Line], new: &[Line], line: usize, now: usize) -> bool {
         return false;
     }
     let unique = |at: usize| {
-        let count = |lines: &[Line]| lines.iter().filter(|other| other.text == old[at].text).count();
+        let count = |lines: &[Line]| {
+            lines
+                .iter()
+                .filter(|other| other.text == old[at].text)
+                .count()
+        };
         count(old) == 1 && count(new) == 1
     };
     let up = (1..=line.min(now)).take_while(|step| old[line - step].text == new[now - step].text);
@@ -433,7 +456,9 @@ struct DiskStory<'a> {
 
 impl DiskStory<'_> {
     fn live(&self) -> Vec<Line> {
-        self.versions.last().map_or_else(Vec::new, |version| version.lines.clone())
+        self.versions
+            .last()
+            .map_or_else(Vec::new, |version| version.lines.clone())
     }
 
     fn row(&mut self) -> String {
@@ -449,7 +474,11 @@ impl DiskStory<'_> {
             let end = (at + removed).min(lines.len());
             let mut texts: Vec<String> = texts
                 .iter()
-                .map(|kind| OFTEN.get(*kind).map_or_else(|| self.row(), |text| (*text).to_owned()))
+                .map(|kind| {
+                    OFTEN
+                        .get(*kind)
+                        .map_or_else(|| self.row(), |text| (*text).to_owned())
+                })
                 .collect();
             // No text is there twice, or its tag would name two histories.
             texts.push(self.row());
@@ -457,10 +486,20 @@ impl DiskStory<'_> {
         }
         self.tree.replace(&self.name, joined(&lines));
         let tag = read(self.daemon, &self.name);
-        self.versions.push(Version { tag, lines, ours: false });
+        self.versions.push(Version {
+            tag,
+            lines,
+            ours: false,
+        });
     }
 
-    fn edit(&mut self, tag: usize, kind: u8, line: usize, length: usize) -> Result<(), TestCaseError> {
+    fn edit(
+        &mut self,
+        tag: usize,
+        kind: u8,
+        line: usize,
+        length: usize,
+    ) -> Result<(), TestCaseError> {
         let from = tag % self.versions.len();
         let named = self.versions[from].clone();
         if named.lines.is_empty() {
@@ -511,7 +550,11 @@ impl DiskStory<'_> {
         }
         let tag = new_tag(&edited);
         prop_assert_eq!(&tag, &read(self.daemon, &self.name));
-        self.versions.push(Version { tag, lines, ours: true });
+        self.versions.push(Version {
+            tag,
+            lines,
+            ours: true,
+        });
         Ok(())
     }
 
@@ -600,7 +643,10 @@ fn first_numbers_equal_fresh_ones(
         let moved = &file_of(&remapped)["remapped"];
         match at + 1 == line {
             true => assert!(moved.is_null(), "{moved}"),
-            false => assert_eq!((&moved[0]["from"], &moved[0]["to"]), (&line.into(), &(at + 1).into())),
+            false => assert_eq!(
+                (&moved[0]["from"], &moved[0]["to"]),
+                (&line.into(), &(at + 1).into())
+            ),
         }
         let now = match hunk {
             Hunk::Replace(_, _, rows) => Hunk::Replace(at + 1, at + 1, rows),
@@ -617,7 +663,9 @@ fn first_numbers_equal_fresh_ones(
 }
 
 fn repetitive(ids: &mut Ids) -> Vec<Line> {
-    (0..150).map(|line| ids.line(format!("line {}", line % 40))).collect()
+    (0..150)
+        .map(|line| ids.line(format!("line {}", line % 40)))
+        .collect()
 }
 
 #[test]
@@ -645,7 +693,10 @@ fn a_hundred_edits_by_the_first_tag_equal_those_by_fresh_ones() {
 #[test]
 fn a_hundred_edits_of_an_open_document_by_the_first_tag_equal_those_by_fresh_ones() {
     let tree = Tree::new();
-    let daemon = Daemon::builder().root(tree.path()).capabilities(editor()).start();
+    let daemon = Daemon::builder()
+        .root(tree.path())
+        .capabilities(editor())
+        .start();
     daemon.ignore_changes();
     for seed in 0..at_most(3, 200) {
         let mut ids = Ids::default();
@@ -657,8 +708,7 @@ fn a_hundred_edits_of_an_open_document_by_the_first_tag_equal_those_by_fresh_one
             .collect();
         let send = |at: usize, text: &str| buffers[at].edit("default", text, &mut ids).0;
         let read = |name: &str| read(&daemon, name);
-        let live =
-            first_numbers_equal_fresh_ones([&names[0], &names[1]], read, send, &first, seed);
+        let live = first_numbers_equal_fresh_ones([&names[0], &names[1]], read, send, &first, seed);
         for buffer in buffers {
             assert_eq!(joined(&buffer.lines), joined(&live), "{seed}");
             buffer.close();

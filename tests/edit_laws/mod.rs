@@ -39,10 +39,7 @@ fn cases(few: u32, many: u32) -> ProptestConfig {
 
 /// Sends an edit.
 fn request_edit(daemon: &Daemon, session: &str, patch: &str) -> Id {
-    daemon.request(
-        "agent/edit",
-        json!({ "session": session, "patch": patch }),
-    )
+    daemon.request("agent/edit", json!({ "session": session, "patch": patch }))
 }
 
 fn edit_as(daemon: &Daemon, session: &str, patch: &str) -> Result<Value, WireError> {

@@ -21,7 +21,9 @@ const WINDOW: usize = 400;
 fn two_hundred_edits_sent_without_waiting_are_made_in_their_order() {
     let tree = Tree::new();
     let mut ids = Ids::default();
-    let first: Vec<Line> = (0..100).map(|line| ids.line(format!("line {line}"))).collect();
+    let first: Vec<Line> = (0..100)
+        .map(|line| ids.line(format!("line {line}")))
+        .collect();
     tree.write("a.txt", joined(&first));
     let daemon = Daemon::start(tree.path());
     daemon.ignore_changes();
@@ -52,7 +54,10 @@ fn two_hundred_edits_sent_without_waiting_are_made_in_their_order() {
         }
     }
     assert!(stale > 10, "{stale}");
-    assert_eq!(fs::read_to_string(tree.join("a.txt")).expect("a file"), joined(&live));
+    assert_eq!(
+        fs::read_to_string(tree.join("a.txt")).expect("a file"),
+        joined(&live)
+    );
 }
 
 /// What was done to one file by an edit that succeeded.
@@ -133,7 +138,10 @@ impl Worker<'_> {
             if acts.is_empty() {
                 continue;
             }
-            match self.daemon.wait(&request_edit(self.daemon, &self.name, &text)) {
+            match self
+                .daemon
+                .wait(&request_edit(self.daemon, &self.name, &text))
+            {
                 Ok(_) => made.push(Made { name, acts }),
                 Err(error) => assert!(self.bearable.contains(&error.kind()), "{error:?}"),
             }
@@ -154,16 +162,24 @@ fn check_serial(tree: &Tree, files: &[&str], first: &str, made: &[Made]) {
             .map(str::to_owned)
             .collect();
         let of_file = |made: &&Made| made.acts.iter().any(|act| act.file == file);
-        let said: BTreeSet<&str> = made.iter().filter(of_file).map(|made| &*made.name).collect();
+        let said: BTreeSet<&str> = made
+            .iter()
+            .filter(of_file)
+            .map(|made| &*made.name)
+            .collect();
         let found: BTreeSet<&str> = order.iter().map(String::as_str).collect();
         assert_eq!(found, said, "{name}");
         assert_eq!(found.len(), order.len(), "{name}: an edit was made twice");
         let mut lines: Vec<&str> = first.lines().collect();
         for done in &order {
-            let acts = made.iter().filter(|made| made.name == *done).flat_map(|made| &made.acts);
+            let acts = made
+                .iter()
+                .filter(|made| made.name == *done)
+                .flat_map(|made| &made.acts);
             for act in acts.filter(|act| act.file == file) {
                 let at = lines.iter().position(|line| *line == act.line);
-                let at = at.unwrap_or_else(|| panic!("{done} changed a line that was gone: {act:?}"));
+                let at =
+                    at.unwrap_or_else(|| panic!("{done} changed a line that was gone: {act:?}"));
                 match act.kind {
                     0 => lines[at] = &act.row,
                     1 => drop(lines.remove(at)),
@@ -179,7 +195,10 @@ fn check_serial(tree: &Tree, files: &[&str], first: &str, made: &[Made]) {
     // Edits of several files came in one order in all of them.
     for pair in orders.windows(2) {
         let common = |one: &[String], other: &[String]| -> Vec<String> {
-            one.iter().filter(|name| other.contains(name)).cloned().collect()
+            one.iter()
+                .filter(|name| other.contains(name))
+                .cloned()
+                .collect()
         };
         assert_eq!(common(&pair[0], &pair[1]), common(&pair[1], &pair[0]));
     }
@@ -206,7 +225,9 @@ fn run(
                 threads.spawn(move || worker.work(rounds))
             })
             .collect();
-        let made = started.into_iter().map(|worker| worker.join().expect("no panic"));
+        let made = started
+            .into_iter()
+            .map(|worker| worker.join().expect("no panic"));
         made.flatten().collect()
     })
 }
@@ -238,7 +259,13 @@ fn two_daemons_edit_the_same_files_at_once() {
     let daemons = [start(), start()];
     let rounds = at_most(30, 500);
     let files = ["a.txt", "sub/b.txt"];
-    let made = run(&[&daemons[0], &daemons[1]], 2, rounds, &files, &["stale", "busy"]);
+    let made = run(
+        &[&daemons[0], &daemons[1]],
+        2,
+        rounds,
+        &files,
+        &["stale", "busy"],
+    );
     check_serial(&tree, &files, &first, &made);
     assert!(made.len() > rounds / 2, "{} edits", made.len());
     assert_eq!(super::temporaries(tree.path()), Vec::<String>::new());
@@ -262,7 +289,9 @@ fn edits_of_two_files_in_either_order_never_block_each_other() {
         if round % 2 == 1 {
             sections.reverse();
         }
-        expected.iter_mut().for_each(|text| *text += &format!("round {round}\n"));
+        expected
+            .iter_mut()
+            .for_each(|text| *text += &format!("round {round}\n"));
         waiting.push_back(request_edit(&daemon, "default", &sections.concat()));
     }
     for id in waiting {
@@ -325,7 +354,11 @@ fn reads_of_other_files_overtake_a_held_edit() {
     }
     edit(&daemon, &patch("b.txt", &other, "insert tail:\n+more\n")).expect("b is edited");
     let answered = daemon.arrival_order();
-    assert!(![&held, &behind, &second].iter().any(|id| answered.contains(id)));
+    assert!(
+        ![&held, &behind, &second]
+            .iter()
+            .any(|id| answered.contains(id))
+    );
     buffer.apply(request, &params, &mut ids);
     assert_eq!(new_tag(&daemon.wait(&held).expect("a is edited")).len(), 4);
     assert_eq!(text_of(&daemon.wait(&behind).expect("a is read")), "two\n");
@@ -335,7 +368,13 @@ fn reads_of_other_files_overtake_a_held_edit() {
             Next::Answer(answer) => break answer.expect("the second edit"),
         }
     };
-    assert_eq!(file_of(&answer)["remapped"], json!([{ "from": 2, "to": 1 }]));
+    assert_eq!(
+        file_of(&answer)["remapped"],
+        json!([{ "from": 2, "to": 1 }])
+    );
     assert_eq!(joined(&buffer.lines), "second\n");
-    assert_eq!(fs::read_to_string(tree.join("a.txt")).expect("a file"), "one\ntwo\n");
+    assert_eq!(
+        fs::read_to_string(tree.join("a.txt")).expect("a file"),
+        "one\ntwo\n"
+    );
 }
