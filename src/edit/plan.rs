@@ -256,10 +256,12 @@ impl Planner<'_> {
         if !self.require_seen {
             return Ok(moved);
         }
-        let shown = self
-            .means
-            .sessions
-            .shown(self.session, &live.document, tagged);
+        let shown_of = |version: &Version| {
+            let sessions = self.means.sessions;
+            sessions.shown(self.session, &live.document, version)
+        };
+        // A line that was carried is the same one; what an error gave of the live text counts.
+        let (shown, shown_live) = (shown_of(tagged), shown_of(&live.version));
         let mut unseen = LineSet::new();
         for (before, hunk) in must_be_shown.iter().zip(&moved.hunks) {
             let (Some((lines, touched)), Some(now)) = (before, hunk.touched()) else {
@@ -271,7 +273,7 @@ impl Planner<'_> {
                     Some(line) => line,
                     None => now.start + (line - touched.start),
                 };
-                if !shown.contains(line) {
+                if !shown.contains(line) && !shown_live.contains(now) {
                     unseen.insert(now, now);
                 }
             }

@@ -13,7 +13,7 @@ use super::buffer::{Buffer, Hunk, Ids, Line, Place, carried_out, joined};
 use super::{at_most, cases, edit, edit_as, file_of, new_tag, patch, read, read_as};
 
 /// Texts that many lines have.
-const OFTEN: [&str; 4] = ["", "}", "    dup", "    😀 end"];
+pub const OFTEN: [&str; 4] = ["", "}", "    dup", "    😀 end"];
 
 /// One step of a history, by shares of what there is at that time.
 #[derive(Debug, Clone)]
@@ -48,11 +48,11 @@ fn step() -> impl Strategy<Value = Step> {
 }
 
 /// Lines of which no two neighbours are the same.
-fn text() -> impl Strategy<Value = Vec<usize>> {
+pub fn line_kinds() -> impl Strategy<Value = Vec<usize>> {
     prop::collection::vec(0..OFTEN.len() * 3, 1..24)
 }
 
-fn first_lines(kinds: &[usize], ids: &mut Ids) -> Vec<Line> {
+pub fn first_lines(kinds: &[usize], ids: &mut Ids) -> Vec<Line> {
     let mut lines: Vec<Line> = Vec::new();
     for (at, kind) in kinds.iter().enumerate() {
         let text = match OFTEN.get(*kind) {
@@ -78,18 +78,18 @@ struct Known {
 
 /// How often edits were made and refused.
 #[derive(Default)]
-struct Counts {
-    made: Cell<usize>,
-    refused: Cell<usize>,
+pub struct Counts {
+    pub made: Cell<usize>,
+    pub refused: Cell<usize>,
 }
 
 impl Counts {
-    fn count(&self, cell: &Cell<usize>) {
+    pub fn count(&self, cell: &Cell<usize>) {
         cell.set(cell.get() + 1);
     }
 
     /// A law that is kept by refusing everything is none.
-    fn check(&self) {
+    pub fn check(&self) {
         let (made, refused) = (self.made.get(), self.refused.get());
         assert!(
             made * 5 > refused && refused * 20 > made,
@@ -282,18 +282,16 @@ impl Story<'_> {
         let text = patch(&self.name, &known.tag, &text);
         let (answer, asked) = self.buffer.edit(known.session, &text, &mut self.ids);
         let now = joined(&self.buffer.lines);
+        let wrong = |what: String| {
+            let (live, tagged) = (joined(&live), joined(&known.lines));
+            TestCaseError::fail(format!("by {tagged:?} {live:?} {text} {what}"))
+        };
         match answer {
             Ok(edited) => {
                 self.counts.count(&self.counts.made);
-                let made = right
-                    .into_iter()
-                    .flatten()
-                    .find(|lines| joined(lines) == now);
-                let Some(made) = made else {
-                    let (live, tagged) = (joined(&live), joined(&known.lines));
-                    let message = format!("by {tagged:?} {live:?} became {now:?} by {text}");
-                    return Err(TestCaseError::fail(message));
-                };
+                let mut right = right.into_iter().flatten();
+                let made = right.find(|lines| joined(lines) == now);
+                let made = made.ok_or_else(|| wrong(format!("gives {now:?}")))?;
                 prop_assert!(asked);
                 prop_assert_eq!(&file_of(&edited)["via"], "editor");
                 self.buffer.lines = made.clone();
@@ -302,9 +300,9 @@ impl Story<'_> {
             Err(error) => {
                 self.counts.count(&self.counts.refused);
                 prop_assert!(!asked, "{:?}", error);
-                let must = known.whole && right.iter().all(Option::is_some);
-                let (live, tagged) = (joined(&live), joined(&known.lines));
-                prop_assert!(!must, "by {tagged:?} {live:?} {text} {error:?}");
+                if known.whole && right.iter().all(Option::is_some) {
+                    return Err(wrong(format!("is refused: {error:?}")));
+                }
                 let kinds = ["stale", "notShown"];
                 prop_assert!(kinds.contains(&error.kind()), "{:?}", error);
             }
@@ -364,244 +362,6 @@ fn an_edit_by_any_tag_of_an_open_document_changes_the_lines_it_names() {
         let text = daemon.read_text(format!("{}:raw", story.name));
         prop_assert_eq!(text, joined(&story.buffer.lines));
         story.buffer.close();
-    });
-    counts.check();
-}
-
-/// One step in the history of a file that nobody has open.
-#[derive(Debug, Clone)]
-enum DiskStep {
-    /// Somebody else writes: line, removed lines, and the texts that take their place.
-    Rewrite(Vec<(usize, usize, Vec<usize>)>),
-    /// By which version, and what.
-    Edit(usize, u8, usize, usize),
-}
-
-fn disk_step() -> impl Strategy<Value = DiskStep> {
-    let texts = prop::collection::vec(0..OFTEN.len() + 1, 0..4);
-    let splice = (0usize..99, 0usize..4, texts);
-    prop_oneof![
-        2 => prop::collection::vec(splice, 1..4).prop_map(DiskStep::Rewrite),
-        3 => (0usize..99, 0u8..4, 0usize..99, 1usize..4)
-            .prop_map(|(tag, kind, line, length)| DiskStep::Edit(tag, kind, line, length)),
-    ]
-}
-
-/// A version of the file, and whether the daemon itself made it of the one before.
-#[derive(Debug, Clone)]
-struct Version {
-    tag: String,
-    lines: Vec<Line>,
-    ours: bool,
-}
-
-/// As many changes from outside as are each looked at on their own.
-const MAX_REWRITES: usize = 7;
-
-/// The places of a line of the version `from` in the newest version that the specification has a
-/// proof for: by identity where the daemon made the change, else by an unbroken run of unchanged
-/// lines with one offset to a line that is unique in both, which may be itself if a neighbour runs
-/// with it.
-fn proven(versions: &[Version], from: usize, line: usize) -> Vec<usize> {
-    let mut places = vec![line];
-    for pair in versions[from..].windows(2) {
-        let (old, new) = (&pair[0].lines, &pair[1].lines);
-        let carry = |line: &usize| -> Vec<usize> {
-            let mut all = 0..new.len();
-            match pair[1].ours {
-                true => all
-                    .find(|now| new[*now].id == old[*line].id)
-                    .into_iter()
-                    .collect(),
-                false => all.filter(|now| has_proof(old, new, *line, *now)).collect(),
-            }
-        };
-        places = places.iter().flat_map(carry).collect();
-    }
-    places
-}
-
-fn has_proof(old: &[Line], new: &[Line], line: usize, now: usize) -> bool {
-    if old[line].text != new[now].text {
-        return false;
-    }
-    let unique = |at: usize| {
-        let count = |lines: &[Line]| {
-            lines
-                .iter()
-                .filter(|other| other.text == old[at].text)
-                .count()
-        };
-        count(old) == 1 && count(new) == 1
-    };
-    let up = (1..=line.min(now)).take_while(|step| old[line - step].text == new[now - step].text);
-    let rest = (old.len() - line).min(new.len() - now);
-    let down = (1..rest).take_while(|step| old[line + step].text == new[now + step].text);
-    let mut run: Vec<usize> = up.map(|step| line - step).collect();
-    run.extend(down.map(|step| line + step));
-    !run.is_empty() && run.into_iter().chain([line]).any(unique)
-}
-
-/// A file with its history.
-struct DiskStory<'a> {
-    daemon: &'a Daemon,
-    tree: &'a Tree,
-    name: String,
-    ids: Ids,
-    versions: Vec<Version>,
-    rewrites: usize,
-    rows: usize,
-    counts: &'a Counts,
-}
-
-impl DiskStory<'_> {
-    fn live(&self) -> Vec<Line> {
-        self.versions
-            .last()
-            .map_or_else(Vec::new, |version| version.lines.clone())
-    }
-
-    fn row(&mut self) -> String {
-        self.rows += 1;
-        format!("row {}", self.rows)
-    }
-
-    fn rewrite(&mut self, splices: &[(usize, usize, Vec<usize>)]) {
-        self.rewrites += 1;
-        let mut lines = self.live();
-        for (at, removed, texts) in splices {
-            let at = at % (lines.len() + 1);
-            let end = (at + removed).min(lines.len());
-            let mut texts: Vec<String> = texts
-                .iter()
-                .map(|kind| {
-                    OFTEN
-                        .get(*kind)
-                        .map_or_else(|| self.row(), |text| (*text).to_owned())
-                })
-                .collect();
-            // No text is there twice, or its tag would name two histories.
-            texts.push(self.row());
-            lines.splice(at..end, self.ids.lines(&texts));
-        }
-        self.tree.replace(&self.name, joined(&lines));
-        let tag = read(self.daemon, &self.name);
-        self.versions.push(Version {
-            tag,
-            lines,
-            ours: false,
-        });
-    }
-
-    fn edit(
-        &mut self,
-        tag: usize,
-        kind: u8,
-        line: usize,
-        length: usize,
-    ) -> Result<(), TestCaseError> {
-        let from = tag % self.versions.len();
-        let named = self.versions[from].clone();
-        if named.lines.is_empty() {
-            return Ok(());
-        }
-        let start = line % named.lines.len() + 1;
-        let end = (start + length - 1).min(named.lines.len());
-        let row = self.row();
-        let hunk = match kind {
-            0 | 1 => Hunk::Replace(start, end, vec![row.clone()]),
-            2 => Hunk::Before(start, vec![row.clone()]),
-            _ => Hunk::After(start, vec![row.clone()]),
-        };
-        let live = self.live();
-        let text = patch(&self.name, &named.tag, &hunk.text());
-        let answer = edit(self.daemon, &text);
-        let now = fs::read_to_string(self.tree.join(&self.name)).expect("the file");
-        let edited = match answer {
-            Ok(edited) => edited,
-            Err(error) => {
-                self.counts.count(&self.counts.refused);
-                prop_assert_eq!(error.kind(), "stale", "{:?}", error);
-                prop_assert_eq!(now, joined(&live));
-                let must = from + 1 == self.versions.len();
-                prop_assert!(!must, "{:?}", error);
-                return Ok(());
-            }
-        };
-        self.counts.count(&self.counts.made);
-        let lines = self.made(&hunk, &row, &now);
-        let Some(lines) = lines.filter(|lines| joined(lines) == now) else {
-            let message = format!("{:?} became {now:?} by {text}", joined(&live));
-            return Err(TestCaseError::fail(message));
-        };
-        let at = lines.iter().position(|line| line.text == row).unwrap_or(0);
-        let first = match hunk {
-            Hunk::After(..) => at - 1,
-            Hunk::Replace(..) | Hunk::Before(..) => at,
-        };
-        for (offset, line) in (hunk.lines().0..=hunk.lines().1).enumerate() {
-            let places = proven(&self.versions, from, line - 1);
-            let found = first + offset;
-            prop_assert!(
-                places.contains(&found),
-                "{text} was applied at {found} of {live:?}, for which {:?} has no proof",
-                &self.versions[from..]
-            );
-        }
-        let tag = new_tag(&edited);
-        prop_assert_eq!(&tag, &read(self.daemon, &self.name));
-        self.versions.push(Version {
-            tag,
-            lines,
-            ours: true,
-        });
-        Ok(())
-    }
-
-    /// The lines as they are if the hunk was carried out where its row is found.
-    fn made(&mut self, hunk: &Hunk, row: &str, now: &str) -> Option<Vec<Line>> {
-        let at = now.lines().position(|line| line == row)?;
-        let mut lines = self.live();
-        let length = match hunk {
-            Hunk::Replace(start, end, _) => end - start + 1,
-            Hunk::Before(..) | Hunk::After(..) => 0,
-        };
-        let end = at + length;
-        (end <= lines.len()).then(|| lines.splice(at..end, [self.ids.line(row)]).for_each(drop))?;
-        Some(lines)
-    }
-}
-
-#[test]
-fn where_others_wrote_the_file_an_edit_has_the_proof_of_its_line() {
-    let tree = Tree::new();
-    let daemon = Daemon::start(tree.path());
-    daemon.ignore_changes();
-    let (made, counts) = (Cell::new(0), Counts::default());
-    let stories = (text(), prop::collection::vec(disk_step(), 3..16));
-    proptest!(cases(120, 20_000), |((kinds, steps) in stories)| {
-        let name = format!("{}.txt", made.replace(made.get() + 1));
-        let mut ids = Ids::default();
-        let lines = first_lines(&kinds, &mut ids);
-        tree.write(&name, joined(&lines));
-        let tag = read(&daemon, &name);
-        let mut story = DiskStory {
-            daemon: &daemon,
-            tree: &tree,
-            name,
-            ids,
-            versions: vec![Version { tag, lines, ours: false }],
-            rewrites: 0,
-            rows: 0,
-            counts: &counts,
-        };
-        for step in &steps {
-            match step {
-                DiskStep::Rewrite(splices) if story.rewrites < MAX_REWRITES => story.rewrite(splices),
-                DiskStep::Rewrite(_) => {}
-                DiskStep::Edit(tag, kind, line, length) => story.edit(*tag, *kind, *line, *length)?,
-            }
-        }
     });
     counts.check();
 }

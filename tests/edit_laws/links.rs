@@ -5,7 +5,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::client::{Daemon, WireError};
 use crate::tree::{Tree, numbered_lines};
@@ -351,6 +351,7 @@ fn a_tag_is_good_for_the_lines_that_this_session_was_shown() {
     // One session's error shows nothing to the other.
     let error = edit_as(&daemon, "four", &hunk(50)).expect_err("never shown");
     assert_eq!(error.kind(), "notShown");
+    // The very same call again, though the file has moved on from its tag.
     edit_as(&daemon, "two", &hunk(50)).expect("the error showed it");
     let error = edit_as(&daemon, "three", &hunk(50)).expect_err("it has changed since");
     assert_eq!(error.kind(), "stale");
@@ -358,28 +359,46 @@ fn a_tag_is_good_for_the_lines_that_this_session_was_shown() {
     assert_eq!(text(&tree, "a.txt").matches("new").count(), 3);
 }
 
+/// The lines of an error that an edit may name, by the tag and path that the error gives.
+fn given(error: &WireError) -> (String, Vec<(u64, String)>) {
+    let file = &error.data["files"][0];
+    let line = |line: &Value| {
+        let number = line["line"].as_u64().expect("a number");
+        (number, line["text"].as_str().expect("a text").to_owned())
+    };
+    let lines = file["lines"].as_array().expect("lines").iter();
+    let header = ["path", "tag"].map(|key| file[key].as_str().expect("a string").to_owned());
+    (header.join("#"), lines.map(line).collect())
+}
+
 #[test]
 fn after_a_restart_the_error_is_enough_to_go_on() {
-    let tree = Tree::new().file("a.txt", numbered_lines(1, 100));
-    let tag = read(&start(&tree), "a.txt");
-    let daemon = start(&tree);
-    let hunk = "replace 40..42:\n+new\n";
-    let error = edit(&daemon, &patch("a.txt", &tag, hunk)).expect_err("another daemon's tag");
-    assert_eq!(error.kind(), "unknownTag");
-    let file = &error.data["files"][0];
-    let lines = file["lines"].as_array().expect("lines");
-    let addressed: Vec<&str> = lines
-        .iter()
-        .filter(|line| (40..=42).contains(&line["line"].as_u64().expect("a number")))
-        .map(|line| line["text"].as_str().expect("a text"))
-        .collect();
-    assert_eq!(addressed, ["line 40", "line 41", "line 42"]);
-    let path = file["path"].as_str().expect("a path");
-    let tag = file["tag"].as_str().expect("a tag");
-    let edited = edit(&daemon, &patch(path, tag, hunk)).expect("from the error alone");
-    let expected = numbered_lines(1, 39) + "new\n" + &numbered_lines(43, 100);
-    assert_eq!(text(&tree, "a.txt"), expected);
-    assert_eq!(new_tag(&edited), read(&daemon, "a.txt"));
+    for (changed, kind) in [(true, "unknownTag"), (false, "notShown")] {
+        let tree = Tree::new().file("a.txt", numbered_lines(1, 100));
+        let tag = read(&start(&tree), "a.txt");
+        if changed {
+            tree.replace("a.txt", format!("first\n{}", numbered_lines(1, 100)));
+        }
+        let daemon = start(&tree);
+        let hunk = "replace 40..42:\n+new\n";
+        let before = Untouched::of(&tree.join("a.txt"));
+        let error = edit(&daemon, &patch("a.txt", &tag, hunk)).expect_err("another daemon's tag");
+        assert_eq!(error.kind(), kind);
+        assert_eq!(Untouched::of(&tree.join("a.txt")), before);
+        let (header, lines) = given(&error);
+        let numbers: Vec<u64> = ["line 40", "line 41", "line 42"]
+            .into_iter()
+            .filter_map(|wanted| lines.iter().find(|(_, text)| text == wanted))
+            .map(|(number, _)| *number)
+            .collect();
+        let first = 40 + u64::from(changed);
+        assert_eq!(numbers, [first, first + 1, first + 2], "{error:?}");
+        let retry = format!("¶{header}\nreplace {first}..{}:\n+new\n", first + 2);
+        let edited = edit(&daemon, &retry).expect("from the error alone");
+        let expected = numbered_lines(1, 39) + "new\n" + &numbered_lines(43, 100);
+        assert!(text(&tree, "a.txt").ends_with(&expected));
+        assert_eq!(new_tag(&edited), read(&daemon, "a.txt"));
+    }
 }
 
 /// The refusal of an edit that must not be looked at any further than its path.

@@ -6,6 +6,7 @@ mod crash;
 mod encodings;
 mod history;
 mod links;
+mod outside;
 mod parallel;
 
 use std::collections::BTreeMap;
