@@ -10,7 +10,7 @@ use crate::client::{Daemon, WireError};
 use crate::tree::Tree;
 
 use super::buffer::{Buffer, Hunk, Ids, Line, Place, carried_out, joined};
-use super::{at_most, cases, edit, edit_as, file_of, new_tag, patch, read, read_as};
+use super::{at_most, cases, edit_as, file_of, new_tag, patch, read, read_as};
 
 /// Texts that many lines have.
 pub const OFTEN: [&str; 4] = ["", "}", "    dup", "    😀 end"];
@@ -333,7 +333,7 @@ fn an_edit_by_any_tag_of_an_open_document_changes_the_lines_it_names() {
     daemon.ignore_changes();
     let (made, counts) = (Cell::new(0), Counts::default());
     let stories = (
-        text(),
+        line_kinds(),
         any::<bool>(),
         prop::collection::vec(step(), 4..24),
         wishes(),

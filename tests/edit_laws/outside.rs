@@ -5,7 +5,7 @@ use std::fs;
 
 use proptest::prelude::*;
 
-use crate::client::Daemon;
+use crate::client::{Daemon, WireError};
 use crate::tree::Tree;
 
 use super::buffer::{Hunk, Ids, Line, joined};
@@ -152,10 +152,11 @@ impl DiskStory<'_> {
         let start = line % named.lines.len() + 1;
         let end = (start + length - 1).min(named.lines.len());
         let row = self.row();
+        let rows = vec![row.clone()];
         let hunk = match kind {
-            0 | 1 => Hunk::Replace(start, end, vec![row.clone()]),
-            2 => Hunk::Before(start, vec![row.clone()]),
-            _ => Hunk::After(start, vec![row.clone()]),
+            0 | 1 => Hunk::Replace(start, end, rows),
+            2 => Hunk::Before(start, rows),
+            _ => Hunk::After(start, rows),
         };
         let live = self.live();
         let text = patch(&self.name, &named.tag, &hunk.text());
@@ -163,14 +164,7 @@ impl DiskStory<'_> {
         let now = fs::read_to_string(self.tree.join(&self.name)).expect("the file");
         let edited = match answer {
             Ok(edited) => edited,
-            Err(error) => {
-                self.counts.count(&self.counts.refused);
-                prop_assert_eq!(error.kind(), "stale", "{:?}", error);
-                prop_assert_eq!(now, joined(&live));
-                let must = from + 1 == self.versions.len();
-                prop_assert!(!must, "{:?}", error);
-                return Ok(());
-            }
+            Err(error) => return self.refused(from, &error, &now),
         };
         self.counts.count(&self.counts.made);
         let lines = self.made(&hunk, &row, &now);
@@ -183,11 +177,9 @@ impl DiskStory<'_> {
             Hunk::After(..) => at - 1,
             Hunk::Replace(..) | Hunk::Before(..) => at,
         };
-        for (offset, line) in (hunk.lines().0..=hunk.lines().1).enumerate() {
-            let places = proven(&self.versions, from, line - 1);
-            let found = first + offset;
+        for (found, line) in (first..).zip(hunk.lines().0..=hunk.lines().1) {
             prop_assert!(
-                places.contains(&found),
+                proven(&self.versions, from, line - 1).contains(&found),
                 "{text} was applied at {found} of {live:?}, for which {:?} has no proof",
                 &self.versions[from..]
             );
@@ -199,6 +191,16 @@ impl DiskStory<'_> {
             lines,
             ours: true,
         });
+        Ok(())
+    }
+
+    /// Nothing was done to the file, as there was reason not to.
+    fn refused(&self, from: usize, error: &WireError, now: &str) -> Result<(), TestCaseError> {
+        self.counts.count(&self.counts.refused);
+        prop_assert_eq!(error.kind(), "stale", "{:?}", error);
+        prop_assert_eq!(now, joined(&self.live()));
+        // By the live tag nothing is stale.
+        prop_assert!(from + 1 < self.versions.len(), "{:?}", error);
         Ok(())
     }
 
