@@ -215,7 +215,8 @@ impl<'a> Buffer<'a> {
         let first = ends_first
             && (text.starts_with('\n') || (text.is_empty() && to.1 == self.line(to.0).len()));
         let last = to.1 == 0 && (text.ends_with('\n') || (text.is_empty() && from.1 == 0));
-        (first, last && !(first && !text.contains('\n')))
+        // One line that could be either is the first.
+        (first, last && (!first || text.contains('\n')))
     }
 
     /// Changes a range of the model and gives it as a `didChange` has it.

@@ -214,7 +214,9 @@ impl Story<'_> {
 
     /// The lines between what both texts begin and end with come back, as new ones.
     fn undo(&mut self) {
-        let Some(old) = self.buffer.past.pop() else {
+        // The last state is the one at hand.
+        let before = self.buffer.past.len().checked_sub(2);
+        let Some(old) = before.map(|at| self.buffer.past[at].clone()) else {
             return;
         };
         let now = &self.buffer.lines;
@@ -474,4 +476,66 @@ fn a_hundred_edits_of_an_open_document_by_the_first_tag_equal_those_by_fresh_one
             buffer.close();
         }
     }
+}
+
+/// An open document of these lines, and the tag of a read of it.
+fn opened<'a>(
+    daemon: &'a Daemon,
+    tree: &'a Tree,
+    texts: &[&str],
+    ids: &mut Ids,
+) -> (Buffer<'a>, String) {
+    let texts: Vec<String> = texts.iter().map(|text| (*text).to_owned()).collect();
+    let buffer = Buffer::open(daemon, tree, "a.txt", ids.lines(&texts), false);
+    (buffer, read(daemon, "a.txt"))
+}
+
+#[test]
+fn what_is_typed_into_a_clean_document_is_no_change_from_outside() {
+    let tree = Tree::new();
+    let daemon = Daemon::builder()
+        .root(tree.path())
+        .capabilities(editor())
+        .start();
+    daemon.ignore_changes();
+    let mut ids = Ids::default();
+    let (mut buffer, tag) = opened(&daemon, &tree, &["}", "x", "}", "y", "}"], &mut ids);
+    // By their text alone the brackets cannot be told from each other.
+    let typed = [
+        ((0, 0), (0, 1), "typed"),
+        ((2, 0), (2, 0), "new\n"),
+        ((4, 0), (4, 1), "also"),
+    ];
+    for (from, to, text) in typed {
+        let change = buffer.type_in(from, to, text, &mut ids);
+        buffer.typed(vec![change]);
+    }
+    let hunks = "replace 3..3:\n+end\n";
+    let (answer, _) = buffer.edit("default", &patch("a.txt", &tag, hunks), &mut ids);
+    answer.expect("its line is there");
+    assert_eq!(joined(&buffer.lines), "typed\nx\nnew\nend\nalso\n}\n");
+}
+
+#[test]
+fn a_deletion_that_is_sent_twice_is_made_once() {
+    let tree = Tree::new();
+    let daemon = Daemon::builder()
+        .root(tree.path())
+        .capabilities(editor())
+        .start();
+    daemon.ignore_changes();
+    let twice = patch("a.txt", "TAG", "delete 2\n");
+    tree.write("a.txt", "x\n}\n}\ny\n");
+    let twice = twice.replace("TAG", &read(&daemon, "a.txt"));
+    edit_as(&daemon, "default", &twice).expect("the first time");
+    let again = edit_as(&daemon, "default", &twice).expect_err("the second time");
+    assert_eq!(again.kind(), "stale");
+    // The lines that are left look like those that were named.
+    let mut ids = Ids::default();
+    let (mut buffer, _) = opened(&daemon, &tree, &["x", "}", "}", "y"], &mut ids);
+    let (first, _) = buffer.edit("default", &twice, &mut ids);
+    first.expect("the first time");
+    let (again, _) = buffer.edit("default", &twice, &mut ids);
+    assert_eq!(again.expect_err("the second time").kind(), "stale");
+    assert_eq!(joined(&buffer.lines), "x\n}\ny\n");
 }
