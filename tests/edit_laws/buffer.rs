@@ -206,7 +206,10 @@ impl<'a> Buffer<'a> {
     pub fn is_ambiguous(&self, from: Place, to: Place, text: &str) -> bool {
         let (old, new) = self.block(from, to, text);
         let keeps = self.kept(from, to, text);
-        (old.first() == new.first() && !keeps.0) || (old.last() == new.last() && !keeps.1)
+        let is_both = from.0 == to.0 && keeps == (true, true);
+        let other_first = old.first() == new.first() && !keeps.0;
+        let other_last = old.last() == new.last() && !keeps.1;
+        is_both || other_first || other_last
     }
 
     /// Whether the first line of a change stays as it is, and whether the last one does.
