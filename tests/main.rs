@@ -7,6 +7,8 @@ mod command_line;
 mod conflicts;
 #[cfg(unix)]
 mod directory;
+#[cfg(unix)]
+mod edit_laws;
 mod editor;
 mod editor_writes;
 mod encodings;

@@ -30,6 +30,7 @@ impl State {
         world: Arc<World>,
         plan: Plan,
     ) -> Result<EditResult, Refusal> {
+        self.cleaned().await;
         let mut attempt = 0;
         loop {
             attempt += 1;

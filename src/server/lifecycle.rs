@@ -1,6 +1,7 @@
 //! `initialize`, folders and settings; no configuration is ever read from the workspace itself.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use serde_json::{Value, json};
 use tower_lsp::jsonrpc;
@@ -16,9 +17,10 @@ use crate::workspace::decode_file_uri;
 use super::METHODS;
 use super::state::{ClientFacts, State};
 
-/// Takes the client's folders, settings and capabilities. Does no I/O but opening the log.
+/// Takes the client's folders, settings and capabilities. Does no I/O but opening the log; what
+/// earlier processes left is cleaned up in the background.
 pub fn initialize(
-    state: &State,
+    state: &Arc<State>,
     params: lsp::InitializeParams,
 ) -> jsonrpc::Result<lsp::InitializeResult> {
     if let Some(parent) = params.process_id {
@@ -55,6 +57,7 @@ pub fn initialize(
         },
     });
     state.apply(folders, settings);
+    state.clean_leftovers();
     Ok(lsp::InitializeResult {
         capabilities: capabilities(utf8),
         server_info: Some(lsp::ServerInfo {
@@ -138,7 +141,7 @@ fn folder_path(state: &State, uri: &str) -> Option<PathBuf> {
 }
 
 /// Folders come and go while the daemon runs.
-pub fn change_folders(state: &State, params: lsp::DidChangeWorkspaceFoldersParams) {
+pub fn change_folders(state: &Arc<State>, params: lsp::DidChangeWorkspaceFoldersParams) {
     let world = state.engine.world();
     let paths = |folders: &[lsp::WorkspaceFolder]| -> Vec<PathBuf> {
         let path = |folder: &lsp::WorkspaceFolder| folder_path(state, folder.uri.as_str());
@@ -153,10 +156,11 @@ pub fn change_folders(state: &State, params: lsp::DidChangeWorkspaceFoldersParam
         }
     }
     state.engine.set_world(folders, world.settings.clone());
+    state.clean_leftovers();
 }
 
 /// New settings, as sent or, when none are sent, as pulled from a client that can be asked.
-pub async fn change_configuration(state: &State, params: lsp::DidChangeConfigurationParams) {
+pub async fn change_configuration(state: &Arc<State>, params: lsp::DidChangeConfigurationParams) {
     let sent = params.settings.get("pilcrow").cloned().unwrap_or_default();
     let can_be_asked = state
         .client_facts
@@ -173,6 +177,9 @@ pub async fn change_configuration(state: &State, params: lsp::DidChangeConfigura
             state.problems.lock().add(problem);
         }
         state.apply(state.engine.world().folders.clone(), settings);
+        // There may be other roots by them, too.
+        state.clean_leftovers();
+        state.report_when_cleaned();
     }
     report_problems(state).await;
 }

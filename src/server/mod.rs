@@ -10,6 +10,7 @@ mod flush;
 mod handler;
 mod hold;
 mod intake;
+mod leftovers;
 mod lifecycle;
 mod notices;
 mod one_shot;
@@ -127,6 +128,7 @@ impl LanguageServer for Server {
 
     async fn initialized(&self, _: lsp::InitializedParams) {
         lifecycle::report_problems(&self.state).await;
+        self.state.report_when_cleaned();
     }
 
     async fn shutdown(&self) -> jsonrpc::Result<()> {
@@ -164,5 +166,6 @@ impl LanguageServer for Server {
     async fn did_change_workspace_folders(&self, params: lsp::DidChangeWorkspaceFoldersParams) {
         lifecycle::change_folders(&self.state, params);
         lifecycle::report_problems(&self.state).await;
+        self.state.report_when_cleaned();
     }
 }

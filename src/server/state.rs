@@ -17,12 +17,13 @@ use crate::protocol::{Refusal, Settings};
 use crate::read::Reader;
 use crate::rpc::{self, Lifeline};
 use crate::session::Actor;
-use crate::task::{CancelToken, Lane, Threads, Work};
+use crate::task::{CancelToken, Lane, Stopped, Threads, Work};
 use crate::text::PositionEncoding;
 use crate::workspace::{Scope, state_directory};
 
 use super::editor::Expectation;
 use super::intake::{Commit, Intake, Limits};
+use super::leftovers::Cleanings;
 use super::{OnSettings, Options};
 
 /// Places in the short lane: more than cores, since its jobs wait for the disk.
@@ -32,7 +33,7 @@ const LONG_PLACES: usize = 4;
 /// Places for commits, which neither lane is to keep waiting.
 const COMMIT_PLACES: usize = 8;
 /// What a blocking job may take at most.
-pub const WORK_LIMIT: Duration = Duration::from_secs(30);
+pub(super) const WORK_LIMIT: Duration = Duration::from_secs(30);
 
 /// Blocking threads of the runtime, and how a call goes on in the thread that ran its job.
 fn threads(run: fn(Box<dyn FnOnce() + Send>)) -> Threads {
@@ -166,6 +167,8 @@ pub struct State {
     /// The order of edits, and of reads among them.
     pub intake: Arc<Intake>,
     pub no_ops: Mutex<NoOps>,
+    /// What edits wait for before they begin.
+    pub cleanings: Cleanings,
     /// Texts that open documents are to show.
     pub expected: Mutex<Vec<Expectation>>,
     /// Open documents that the editor is being asked to change: what becomes of them is recorded by
@@ -227,6 +230,7 @@ impl State {
             to_look_at: Mutex::default(),
             intake: Intake::new(Limits::PROTOCOL),
             no_ops: Mutex::default(),
+            cleanings: Cleanings::default(),
             expected: Mutex::default(),
             asked: Mutex::default(),
             unsaved_by_us: Mutex::default(),
@@ -256,6 +260,15 @@ impl State {
         self.commits
             .run(work, move |work| job(&commit, work))
             .await?
+    }
+
+    /// Runs a blocking job of our own, which no request waits for, beside commits.
+    pub async fn in_background<T: Send + 'static>(
+        &self,
+        work: Work,
+        job: impl FnOnce(&Work) -> T + Send + 'static,
+    ) -> Result<T, Stopped> {
+        self.commits.run(work, job).await
     }
 
     /// Blocking jobs that were left behind by their deadline.

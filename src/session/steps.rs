@@ -44,9 +44,7 @@ fn stretches(versions: &[Version]) -> Vec<Stretch> {
     let mut from = 0;
     while from < last {
         let next = (from + 1).max(recent);
-        let reached = (next..=last).rev();
-        let mut reached = reached.filter(|to| versions[from].reaches(&versions[*to]));
-        let seen = reached.next();
+        let seen = furthest(versions, from, next);
         let to = seen.unwrap_or(next);
         stretches.push(Stretch {
             from,
@@ -60,6 +58,22 @@ fn stretches(versions: &[Version]) -> Vec<Stretch> {
         as_one(&mut stretches);
     }
     stretches
+}
+
+/// The last version, from `next` on, up to which every change since `from` was seen in one record.
+///
+/// Of an edit of ours the editor tells a range of characters, which may have been any of several
+/// like lines, so its record is followed only up to the next such edit.
+fn furthest(versions: &[Version], from: usize, next: usize) -> Option<usize> {
+    let last = versions.len() - 1;
+    let here = &versions[from];
+    let edited = (next..=last).rev();
+    let mut edited = edited.filter(|to| here.was_edited_into(&versions[*to]));
+    edited.next().or_else(|| {
+        let mut edits = (next..last).filter(|at| versions[*at].was_edited_into(&versions[at + 1]));
+        let end = edits.next().unwrap_or(last);
+        (next..=end).rev().find(|to| here.reaches(&versions[*to]))
+    })
 }
 
 /// Takes everything from the first stretch that was not seen to the last one as one change.

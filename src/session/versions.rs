@@ -48,12 +48,14 @@ pub struct Version {
     /// 128-bit hash of the normalised text.
     pub content: u128,
     pub text: Text,
-    /// Where it stands in the records of changes that it is part of, at most [`MAX_PLACES`].
+    /// Where it stands in the editor's records of changes, at most [`MAX_PLACES`].
     places: Vec<Place>,
+    /// Where it stands in the records of our own edits, likewise.
+    ours: Vec<Place>,
     as_of: Instant,
 }
 
-/// Records of changes that one version is kept in: the editor's, and ours before and after.
+/// Records of changes of one kind that one version is kept in.
 const MAX_PLACES: usize = 4;
 
 impl Version {
@@ -64,6 +66,7 @@ impl Version {
             content: 0,
             text: Text::default(),
             places: Vec::new(),
+            ours: Vec::new(),
             as_of: Instant::now(),
         }
     }
@@ -86,22 +89,33 @@ impl Version {
         self.in_one_record(later).is_some()
     }
 
-    fn in_one_record<'a>(&'a self, later: &'a Version) -> Option<(&'a Place, &'a Place)> {
-        let pairs = self.places.iter().flat_map(|here| {
-            let there = later.places.iter();
-            there.map(move |there| (here, there))
-        });
-        let mut pairs = pairs.filter(|(here, there)| here.reaches(there));
-        pairs.next()
+    /// Whether every change between this version and a later one was an edit of ours.
+    pub fn was_edited_into(&self, later: &Version) -> bool {
+        in_one_record(&self.ours, &later.ours).is_some()
     }
 
-    /// Puts it in one more record, or at a later place of one that it is in.
-    fn add_place(&mut self, place: Place) {
-        self.places.retain(|known| !known.is_of(&place));
-        self.places.push(place);
-        if self.places.len() > MAX_PLACES {
-            self.places.remove(0);
-        }
+    /// Our own record comes first: it knows which of several like lines was meant.
+    fn in_one_record<'a>(&'a self, later: &'a Version) -> Option<(&'a Place, &'a Place)> {
+        in_one_record(&self.ours, &later.ours)
+            .or_else(|| in_one_record(&self.places, &later.places))
+    }
+}
+
+fn in_one_record<'a>(earlier: &'a [Place], later: &'a [Place]) -> Option<(&'a Place, &'a Place)> {
+    let pairs = earlier.iter().flat_map(|here| {
+        let there = later.iter();
+        there.map(move |there| (here, there))
+    });
+    let mut pairs = pairs.filter(|(here, there)| here.reaches(there));
+    pairs.next()
+}
+
+/// Puts a version in one more record, or at a later place of one that it is in.
+fn add_place(places: &mut Vec<Place>, place: Place) {
+    places.retain(|known| !known.is_of(&place));
+    places.push(place);
+    if places.len() > MAX_PLACES {
+        places.remove(0);
     }
 }
 
@@ -216,30 +230,34 @@ impl Snapshots {
             .held
             .iter()
             .position(|held| held.version.content == content);
-        let (tag, places) = match known {
+        let (tag, places, ours) = match known {
             Some(at) => {
                 let is_newest = at + 1 == history.held.len();
                 let held = history.held.remove(at);
                 self.superseded.remove(&held.named_at);
                 self.bytes -= weight(&held.version);
                 // What came back from outside did so by a change that nobody saw.
-                let places = match is_newest {
-                    true => held.version.places,
-                    false => Vec::new(),
+                let (places, ours) = match is_newest {
+                    true => (held.version.places, held.version.ours),
+                    false => Default::default(),
                 };
-                (held.version.tag, places)
+                (held.version.tag, places, ours)
             }
-            None => (history.name(current.fingerprint), Vec::new()),
+            None => {
+                let tag = history.name(current.fingerprint);
+                (tag, Vec::new(), Vec::new())
+            }
         };
         let mut version = Version {
             tag,
             content,
             text: current.text.clone(),
             places,
+            ours,
             as_of: current.as_of,
         };
         if let Some(place) = &current.place {
-            version.add_place(place.clone());
+            add_place(&mut version.places, place.clone());
         }
         self.bytes += weight(&version);
         let order = if late {
@@ -279,7 +297,7 @@ impl Snapshots {
         };
         let held = history.held.iter_mut();
         if let Some(held) = held.rev().find(|held| held.version.content == before) {
-            held.version.add_place(base.clone());
+            add_place(&mut held.version.ours, base.clone());
         }
         let place = base.then(map);
         let mut recorded = self.record(document, after, now);
@@ -290,7 +308,7 @@ impl Snapshots {
             history.edited = Some((content, place.clone()));
             let held = history.held.iter_mut();
             if let Some(held) = held.rev().find(|held| held.version.content == content) {
-                held.version.add_place(place);
+                add_place(&mut held.version.ours, place);
                 recorded.version = held.version.clone();
             }
         }

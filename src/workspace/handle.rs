@@ -214,8 +214,8 @@ pub(super) struct Unjudged {
     real: Option<PathBuf>,
 }
 
-/// How often a file that vanishes while it is opened is looked for again: an editor that saves by
-/// renaming puts another in its place at once.
+/// How often a file that vanishes, or changes its name, while it is opened is looked for again: an
+/// editor that saves by renaming puts another in its place at once, and so do we.
 const ATTEMPTS: usize = 5;
 
 impl Unjudged {
@@ -231,7 +231,12 @@ impl Unjudged {
             let gone = real
                 .as_deref()
                 .is_some_and(|real| platform::may_be_gone(real) && !same_inode(real, &metadata));
-            if !gone {
+            // Another name than was asked for is that of a link's target, or the one that this
+            // inode was given when another took its place just now.
+            let moved = real
+                .as_deref()
+                .is_some_and(|real| real != path && !leads_to(path, &metadata));
+            if !gone && !moved {
                 return Ok(Unjudged {
                     file,
                     metadata,
@@ -287,6 +292,12 @@ fn file_type(metadata: &Metadata) -> FileType {
     } else {
         FileType::Other("a special file")
     }
+}
+
+/// Whether `path`, links followed, still leads to this inode.
+fn leads_to(path: &Path, metadata: &Metadata) -> bool {
+    std::fs::metadata(path)
+        .is_ok_and(|now| now.dev() == metadata.dev() && now.ino() == metadata.ino())
 }
 
 fn same_inode(path: &Path, metadata: &Metadata) -> bool {

@@ -24,6 +24,14 @@ impl WireError {
     }
 }
 
+/// What a test was waiting for, where it may be one of two.
+#[derive(Debug)]
+pub enum Next {
+    Answer(Result<Value, WireError>),
+    /// A request of the daemon: its id and parameters.
+    Request(Id, Value),
+}
+
 /// Filled by the threads that listen, emptied by the test.
 #[derive(Default)]
 pub struct Inbox {
@@ -152,17 +160,36 @@ impl Inbox {
     }
 
     pub fn answer(&self, id: &Id) -> Result<Value, WireError> {
-        let mut answer = self.expect(&format!("answer to request {id}"), |state| {
+        let answer = self.expect(&format!("answer to request {id}"), |state| {
             state.answers.get_mut(id)?.pop_front()
         });
-        match answer.get_mut("error").map(Value::take) {
-            None => Ok(answer["result"].take()),
-            Some(mut error) => Err(WireError {
-                code: error["code"].as_i64().expect("a code is a number"),
-                message: error["message"].as_str().unwrap_or_default().to_owned(),
-                data: error["data"].take(),
-            }),
-        }
+        outcome(answer)
+    }
+
+    /// What comes first: the answer, or the end of the output.
+    pub fn answer_or_end(&self, id: &Id) -> Option<Result<Value, WireError>> {
+        let first = self.wait_for(HANG, |state| {
+            let answer = state.answers.get_mut(id).and_then(VecDeque::pop_front);
+            match answer {
+                Some(answer) => Some(Some(outcome(answer))),
+                None => state.stdout_closed.then_some(None),
+            }
+        });
+        first.unwrap_or_else(|| panic!("no answer to request {id} and no end within {HANG:?}"))
+    }
+
+    /// What comes first: the answer, or a request of the daemon.
+    pub fn answer_or_request(&self, id: &Id, method: &str) -> Next {
+        let what = format!("answer to request {id} and no request {method}");
+        self.expect(&what, |state| {
+            if let Some(taken) = take_method(&mut state.requests, method) {
+                let id = serde_json::from_value(taken["id"].clone());
+                let id = id.expect("an id is a number or a string");
+                return Some(Next::Request(id, taken["params"].clone()));
+            }
+            let answer = state.answers.get_mut(id)?.pop_front()?;
+            Some(Next::Answer(outcome(answer)))
+        })
     }
 
     pub fn notification(&self, method: &str) -> Value {
@@ -223,6 +250,17 @@ impl Inbox {
             complaints.push(format!("on stderr: {text}"));
         }
         complaints
+    }
+}
+
+fn outcome(mut answer: Value) -> Result<Value, WireError> {
+    match answer.get_mut("error").map(Value::take) {
+        None => Ok(answer["result"].take()),
+        Some(mut error) => Err(WireError {
+            code: error["code"].as_i64().expect("a code is a number"),
+            message: error["message"].as_str().unwrap_or_default().to_owned(),
+            data: error["data"].take(),
+        }),
     }
 }
 

@@ -16,7 +16,7 @@ use tempfile::TempDir;
 pub use tower_lsp::jsonrpc::Id;
 
 use inbox::Inbox;
-pub use inbox::WireError;
+pub use inbox::{Next, WireError};
 
 /// A wait longer than this is a hang, and the test fails.
 pub const HANG: Duration = Duration::from_secs(30);
@@ -324,6 +324,16 @@ impl Daemon {
     /// Waits for a request from the daemon.
     pub fn expect_request(&self, method: &str) -> (Id, Value) {
         self.inbox.request(method)
+    }
+
+    /// Waits for the answer to a request; `None` if the daemon ends without it.
+    pub fn answer_or_end(&self, id: &Id) -> Option<Result<Value, WireError>> {
+        self.inbox.answer_or_end(id)
+    }
+
+    /// Waits for the answer to a request, or for a request of the daemon, whichever comes first.
+    pub fn answer_or_request(&self, id: &Id, method: &str) -> Next {
+        self.inbox.answer_or_request(id, method)
     }
 
     /// The ids of all answers so far, in the order in which they came.

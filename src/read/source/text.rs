@@ -148,7 +148,10 @@ fn of_disk(handle: &Handle, overlay: Option<&Arc<Overlay>>, loaded: Loaded) -> O
                 form: Form::Text,
             },
             fingerprint: buffer.fingerprint(),
-            place: None,
+            // Its later changes will be seen by the editor's record of them.
+            place: overlay
+                .filter(|overlay| *overlay.text() == buffer.text)
+                .map(|overlay| overlay.place.clone()),
             as_of: handle.opened_at(),
             actor: Actor::Disk,
         }),
