@@ -2,6 +2,7 @@
 
 use std::ops::{ControlFlow, Range};
 
+use memchr::memchr;
 use tree_sitter::{Node, ParseOptions, Parser, Point, Tree};
 
 use crate::task::{Stopped, Work};
@@ -33,12 +34,18 @@ const MAX_RESCUES: usize = 20;
 /// is parsed again from the next line that begins in column 0; and so it is where an error directly
 /// below the root has swallowed such lines.
 ///
+/// A text with a NUL has no pieces: to the scanners of most grammars that is the end of the text, and
+/// what they do behind it nobody has thought about.
+///
 /// # Errors
 ///
 /// `Stopped` when `work` is cancelled or out of time, which is asked about every hundred steps of the parser.
 pub fn parse(text: &Text, language: &Language, work: &Work) -> Result<Parsed, Stopped> {
     let source = Source::new(text);
     let mut pieces: Vec<Piece> = Vec::new();
+    if memchr(0, source.text().as_bytes()).is_some() {
+        return Ok(Parsed { source, pieces });
+    }
     let mut from = 0;
     let mut rescues = 0;
     loop {
