@@ -11,6 +11,8 @@ mod walk;
 #[cfg(test)]
 mod goldens;
 #[cfg(test)]
+mod hostile;
+#[cfg(test)]
 mod tests;
 
 use crate::protocol::read::LineSpan;

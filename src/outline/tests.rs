@@ -37,7 +37,7 @@ fn unfolded(name: &str, source: &str) -> Option<Outline> {
 }
 
 #[track_caller]
-fn partitions(outline: &Outline, lines: usize) {
+pub(super) fn partitions(outline: &Outline, lines: usize) {
     let mut next = 1;
     for row in &outline.rows {
         assert_eq!(row.span.start, next);

@@ -243,9 +243,13 @@ mod tests {
     fn a_state_of_ruby_is_read_as_its_scanner_reads_it() {
         assert!(ruby_can_read(&[]));
         assert!(ruby_can_read(&[0, 0]));
-        assert!(ruby_can_read(&[1, 1, 2, 3, 4, 5, 1, 0, 0, 0, 2, b'A', b'B']));
+        assert!(ruby_can_read(&[
+            1, 1, 2, 3, 4, 5, 1, 0, 0, 0, 2, b'A', b'B'
+        ]));
         // A word of 257 bytes, which is written with a length of 1.
-        assert!(!ruby_can_read(&[&[0, 1, 0, 0, 0, 1][..], &[b'A'; 257]].concat()));
+        assert!(!ruby_can_read(
+            &[&[0, 1, 0, 0, 0, 1][..], &[b'A'; 257]].concat()
+        ));
         assert!(!ruby_can_read(&[0, 1, 0, 0, 0, 0]));
         assert!(!ruby_can_read(&[9]));
     }
