@@ -10,6 +10,7 @@ mod directory;
 mod encodings;
 mod frames;
 mod fresh;
+mod hostile;
 mod huge;
 mod intake;
 #[cfg(unix)]

@@ -13,7 +13,11 @@ mod goldens;
 #[cfg(test)]
 mod hostile;
 #[cfg(test)]
+mod rust_items;
+#[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod trees;
 
 use crate::protocol::read::LineSpan;
 use crate::syntax::{self, Language};
