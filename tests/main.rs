@@ -14,6 +14,7 @@ mod editor_writes;
 mod encodings;
 mod frames;
 mod fresh;
+mod hostile;
 mod huge;
 mod intake;
 #[cfg(unix)]

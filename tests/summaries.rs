@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::client::{Daemon, file_uri};
+use crate::client::{Daemon, HANG, file_uri};
 use crate::tree::Tree;
 
 /// A class of so many methods, each of six lines and one blank one.
@@ -170,4 +170,106 @@ fn the_languages_are_named_at_the_start() {
         assert!(languages.contains(&json!(name)), "{name}");
     }
     assert!(languages.len() >= 46);
+}
+
+/// Waits until the counts of summaries are as wanted: a background job says nothing when it ends.
+fn wait_for_summaries(daemon: &Daemon, what: &str, holds: impl Fn(&Value) -> bool) {
+    let begun = std::time::Instant::now();
+    loop {
+        let status = daemon.call("agent/status", json!({})).expect("a status");
+        if holds(&status["summaries"]) {
+            return;
+        }
+        assert!(begun.elapsed() < HANG, "{what}: {status}");
+        std::thread::yield_now();
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn the_summary_of_a_watched_file_is_made_again_before_anybody_asks() {
+    let tree = Tree::new().file("many.ts", class(40));
+    let daemon = Daemon::start(tree.path());
+    daemon.ignore_changes();
+    assert!(daemon.read_text("many.ts").contains("method39"));
+    let before = daemon.call("agent/status", json!({})).expect("a status");
+    let bytes = before["summaries"]["bytes"].clone();
+    tree.replace("many.ts", class(80));
+    wait_for_summaries(&daemon, "a larger summary", |summaries| {
+        summaries["count"] == 1 && summaries["bytes"].as_u64() > bytes.as_u64()
+    });
+    let (hits, misses) = summaries(&daemon);
+    assert!(daemon.read_text("many.ts").contains("method79"));
+    assert_eq!(summaries(&daemon), (hits + 1, misses));
+    std::fs::remove_file(tree.join("many.ts")).expect("removed");
+    wait_for_summaries(&daemon, "no summary", |summaries| summaries["count"] == 0);
+}
+
+#[test]
+fn a_line_that_is_folded_is_no_line_that_was_shown() {
+    let tree = Tree::new().file("many.ts", class(40));
+    let daemon = Daemon::start(tree.path());
+    let uri = file_uri(&tree.join("many.ts"));
+    let document =
+        json!({ "uri": uri, "languageId": "typescript", "version": 1, "text": class(40) });
+    daemon.notify("textDocument/didOpen", json!({ "textDocument": document }));
+    let params = json!({ "path": "many.ts", "session": "one" });
+    let result = daemon.read_with(params).expect("a read");
+    assert!(text_of(&result).contains("\n4-9:  method0(value: number): number { … }\n"));
+    // Lines from 0. The first is inside the fold and was not shown: whoever was to be told of it
+    // would be told here, before the second.
+    for (version, line) in [(2, 5), (3, 3)] {
+        let start = json!({ "line": line, "character": 0 });
+        let change = json!({ "range": { "start": start, "end": start }, "text": " " });
+        daemon.notify(
+            "textDocument/didChange",
+            json!({ "textDocument": { "uri": uri, "version": version }, "contentChanges": [change] }),
+        );
+    }
+    let told = daemon.expect_notification("agent/didChangeSnapshot");
+    assert_eq!(told["changed"], json!([{ "start": 4, "end": 4 }]), "{told}");
+}
+
+#[test]
+fn a_signature_is_never_folded_with_its_body() {
+    let function = |number: usize| {
+        format!(
+            "static int\nf{number}(struct a *a,\n   int b)\n{{\n{}\treturn b;\n}}\n\n",
+            "\ta->b += b;\n".repeat(20)
+        )
+    };
+    let text: String = (0..20).map(function).collect();
+    let tree = Tree::new().file("a.c", text);
+    let daemon = Daemon::start(tree.path());
+    let text = daemon.read_text("a.c");
+    for number in 3..20 {
+        let signature = format!(
+            ":static int\n{}:f{number}(struct a *a,\n{}:   int b)\n{}-",
+            number * 27 + 2,
+            number * 27 + 3,
+            number * 27 + 4
+        );
+        assert!(text.contains(&signature), "{signature} in {text}");
+    }
+}
+
+#[test]
+fn what_is_small_is_opened_while_the_view_is() {
+    // 40 rows of outline: bodies are opened while fewer than 60 are visible, and up to 120.
+    let body = |lines: usize| "    step();\n".repeat(lines);
+    let functions = |count: usize, lines: usize| -> String {
+        (0..count)
+            .map(|number| format!("fn f{lines}_{number}() {{\n{}}}\n", body(lines)))
+            .collect()
+    };
+    let tree = Tree::new().file("a.rs", functions(38, 6) + &functions(2, 90));
+    let daemon = Daemon::start(tree.path());
+    let result = daemon.read("a.rs").expect("a read");
+    let rows = text_of(&result)
+        .lines()
+        .skip(1)
+        .take_while(|row| !row.is_empty());
+    // Each of the small ones is seven rows more: after three of them there are 61.
+    assert_eq!(rows.count(), 40 + 3 * 7);
+    assert!(text_of(&result).contains("\n24:}\n25-32:fn f6_3() { … }\n"));
 }

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use tree_sitter::Node;
 
-use crate::syntax::Step;
+use crate::syntax::{Captures, Step};
 
 use super::Fold;
 
@@ -33,6 +33,8 @@ pub(super) struct Candidate<'tree> {
     pub kind: Kind,
     /// What to look into when the range is opened.
     pub node: Node<'tree>,
+    /// What is captured in there.
+    pub captures: &'tree Captures,
     /// The last steps of the way to the node.
     pub way: Vec<Step<'tree>>,
 }

@@ -2,7 +2,7 @@
 
 use tree_sitter::Node;
 
-use crate::syntax::{Role, Source};
+use crate::syntax::{Captures, Role, Source};
 
 use super::Fold;
 use super::candidate::{Candidate, Kind, MIN_LINES};
@@ -12,8 +12,8 @@ use super::comment;
 const MAX_IMPORT_LINES: usize = 8;
 
 /// The comments or imports that stand together so far.
-#[derive(Default)]
 pub(super) struct Group<'tree> {
+    captures: &'tree Captures,
     open: Option<Open<'tree>>,
 }
 
@@ -27,6 +27,13 @@ struct Open<'tree> {
 }
 
 impl<'tree> Group<'tree> {
+    pub fn new(captures: &'tree Captures) -> Group<'tree> {
+        Group {
+            captures,
+            open: None,
+        }
+    }
+
     /// Takes a comment or an import in; what cannot stand with it ends before it and is returned.
     pub fn push(
         &mut self,
@@ -87,6 +94,7 @@ impl<'tree> Group<'tree> {
             fold,
             kind: Kind::Closed,
             node: open.node,
+            captures: self.captures,
             way: Vec::new(),
         })
     }

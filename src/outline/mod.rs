@@ -11,7 +11,13 @@ mod walk;
 #[cfg(test)]
 mod goldens;
 #[cfg(test)]
+mod hostile;
+#[cfg(test)]
+mod rust_items;
+#[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod trees;
 
 use crate::protocol::read::LineSpan;
 use crate::syntax::{self, Language};
@@ -93,7 +99,7 @@ fn outline_with(
         return Ok(None);
     }
     let parsed = syntax::parse(text, language, work)?;
-    let walk = Walk::new(&parsed.source, language.captures(), rules, work);
+    let walk = Walk::new(&parsed.source, rules, work);
     let mut folded = walk.pieces(&parsed.pieces)?;
     let total = parsed.source.len_lines();
     if unfold == Unfold::ByBudget {

@@ -37,7 +37,7 @@ fn unfolded(name: &str, source: &str) -> Option<Outline> {
 }
 
 #[track_caller]
-fn partitions(outline: &Outline, lines: usize) {
+pub(super) fn partitions(outline: &Outline, lines: usize) {
     let mut next = 1;
     for row in &outline.rows {
         assert_eq!(row.span.start, next);
@@ -198,6 +198,94 @@ fn one_body_with_an_error_stays_open_and_many_fold() {
     29:int g(void)
     30-33:{ … }
     ");
+}
+
+/// A class of twenty members, of which one has lost two of its closing parentheses.
+fn with_a_broken_member(head: &str, member: &str, broken: &str, end: &str) -> String {
+    let members = |range: std::ops::Range<usize>| -> String {
+        range
+            .map(|number| member.replace('N', &number.to_string()))
+            .collect()
+    };
+    format!("{head}{}{broken}{}{end}", members(0..8), members(8..20))
+}
+
+#[test]
+fn a_parenthesis_that_never_closes_hides_one_member_and_no_other() {
+    let braces = "    public int mN(int a) {\n        a();\n        b();\n        c();\n    }\n\n";
+    let bad = "    public int bad(int a {\n        int x = (a;\n        return x;\n    }\n\n";
+    let java = with_a_broken_member("class A {\n", braces, bad, "}\n");
+    let function = |text: &str| text.replace("public int", "public function");
+    let cases = [
+        ("A.java", java.clone()),
+        ("a.cs", java.clone()),
+        (
+            "a.js",
+            java.replace("public int ", "")
+                .replace("(int a", "(a")
+                .replace("int ", "let "),
+        ),
+        (
+            "a.php",
+            format!("<?php\n{}", function(&java).replace("int a", "$a")),
+        ),
+        (
+            "a.rs",
+            with_a_broken_member(
+                "impl A {\n",
+                "    pub fn mN(a: u32) -> u32 {\n        a();\n        b();\n        c()\n    }\n\n",
+                "    pub fn bad(a: u32 -> u32 {\n        let x = (a;\n        x\n    }\n\n",
+                "}\n",
+            ),
+        ),
+        (
+            "a.py",
+            with_a_broken_member(
+                "class A:\n",
+                "    def mN(a):\n        a()\n        b()\n        c()\n        return 1\n\n",
+                "    def bad(a:\n        x = (a\n        return x\n\n",
+                "",
+            ),
+        ),
+        (
+            "a.rb",
+            with_a_broken_member(
+                "class A\n",
+                "  def mN(a)\n    a()\n    b()\n    c()\n    d()\n  end\n\n",
+                "  def bad(a\n    x = (a\n    x\n  end\n\n",
+                "end\n",
+            ),
+        ),
+    ];
+    for (name, source) in cases {
+        let rows = folded(name, &source);
+        for number in 0..20 {
+            assert!(
+                rows.contains(&format!("m{number}(")),
+                "m{number} of {name} in {rows}"
+            );
+        }
+        let folds = rows.lines().filter(|row| row.contains('…')).count();
+        // In Python nothing behind an open parenthesis is a block any more.
+        let expected = if name == "a.py" { 8 } else { 20 };
+        assert_eq!(folds, expected, "{name}: {rows}");
+    }
+}
+
+#[test]
+fn the_script_of_a_component_shows_its_functions() {
+    let script = "function a(b: number): string {\n  c();\n  d();\n  e();\n}\n";
+    let source = format!(
+        "<script setup lang=\"ts\">\n{script}</script>\n\n<template>\n  <p>\n    a\n  </p>\n</template>\n"
+    );
+    for name in ["a.vue", "a.svelte"] {
+        let rows = folded(name, &source);
+        let shown =
+            "1:<script setup lang=\"ts\">\n2-6:function a(b: number): string { … }\n7:</script>\n";
+        assert!(rows.starts_with(shown), "{name}: {rows}");
+    }
+    let data = "<script type=\"application/json\">\n{\n\"a\": [\n1,\n2\n]\n}\n</script>\n";
+    assert_eq!(folded("a.html", data), "nothing folds");
 }
 
 #[test]

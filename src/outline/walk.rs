@@ -26,7 +26,6 @@ pub(super) const WAY: usize = 4;
 
 pub(super) struct Walk<'tree> {
     pub source: &'tree Source,
-    captures: &'tree Captures,
     min_lines: usize,
     work: &'tree Work,
     steps: Cell<u32>,
@@ -37,6 +36,8 @@ pub(super) struct Walk<'tree> {
 
 /// Where a walk is: what it has found, and how it goes on.
 pub(super) struct Place<'tree> {
+    /// Those of the language of the piece.
+    pub captures: &'tree Captures,
     pub way: Vec<Step<'tree>>,
     pub found: Vec<Candidate<'tree>>,
     /// Whether what holds functions is looked through. Inside an opened body nothing is.
@@ -44,15 +45,9 @@ pub(super) struct Place<'tree> {
 }
 
 impl<'tree> Walk<'tree> {
-    pub fn new(
-        source: &'tree Source,
-        captures: &'tree Captures,
-        rules: Rules,
-        work: &'tree Work,
-    ) -> Walk<'tree> {
+    pub fn new(source: &'tree Source, rules: Rules, work: &'tree Work) -> Walk<'tree> {
         Walk {
             source,
-            captures,
             min_lines: rules.min_body_lines.max(MIN_LINES),
             work,
             steps: Cell::new(0),
@@ -75,25 +70,29 @@ impl<'tree> Walk<'tree> {
         let mut found = Vec::new();
         for piece in pieces {
             let root = piece.tree.root_node();
-            found.extend(self.below(root, Vec::new(), &piece.lines, true)?);
+            let captures = piece.language.captures();
+            found.extend(self.below(root, (Vec::new(), captures), &piece.lines, true)?);
         }
-        Ok(found)
+        // A script is a piece among the lines of another, which may fold it where there are errors.
+        Ok(settle(found, &(0..self.source.len_lines())))
     }
 
     /// The outermost folds inside one that is opened.
     pub fn inside(&self, opened: &Candidate<'tree>) -> Result<Vec<Candidate<'tree>>, Stopped> {
         let lines = opened.first..opened.last + 1;
-        self.below(opened.node, opened.way.clone(), &lines, false)
+        let way = (opened.way.clone(), opened.captures);
+        self.below(opened.node, way, &lines, false)
     }
 
     fn below(
         &self,
         node: Node<'tree>,
-        way: Vec<Step<'tree>>,
+        (way, captures): (Vec<Step<'tree>>, &'tree Captures),
         lines: &Range<usize>,
         scopes: bool,
     ) -> Result<Vec<Candidate<'tree>>, Stopped> {
         let mut place = Place {
+            captures,
             way,
             found: Vec::new(),
             scopes,
@@ -119,7 +118,7 @@ impl<'tree> Walk<'tree> {
             return Ok(());
         }
         place.way.push(step);
-        let mut group = Group::default();
+        let mut group = Group::new(place.captures);
         loop {
             self.count_step()?;
             self.visit(cursor, &mut group, place)?;
@@ -208,7 +207,7 @@ impl<'tree> Walk<'tree> {
         let is_open = shape.fold.head.is_empty();
         if let Some(doc) = doc.filter(|_| is_open) {
             shape.first = self.source.line_of(doc.end_byte().saturating_sub(1)) + 1;
-            let mut group = Group::default();
+            let mut group = Group::new(place.captures);
             group.push(self.source, Role::Doc, doc, self.min_lines);
             place.found.extend(group.end(self.source, self.min_lines));
         }
@@ -233,7 +232,7 @@ impl<'tree> Walk<'tree> {
         cursor: &mut TreeCursor<'tree>,
         place: &mut Place<'tree>,
     ) -> Option<Node<'tree>> {
-        if !self.captures.has(Role::Doc) {
+        if !place.captures.has(Role::Doc) {
             return None;
         }
         place.way.push(Step {
@@ -273,7 +272,7 @@ impl<'tree> Walk<'tree> {
         if lines < self.min_lines {
             return Ok(());
         }
-        if place.scopes && self.may_hold(kind) {
+        if place.scopes && may_hold(place.captures, kind) {
             let outer = std::mem::take(&mut place.found);
             self.children(cursor, place)?;
             let inner = std::mem::replace(&mut place.found, outer);
@@ -284,14 +283,6 @@ impl<'tree> Walk<'tree> {
         }
         self.push(shape, kind, node, place);
         Ok(())
-    }
-
-    /// Whether the language has what makes a scope of such a fold.
-    fn may_hold(&self, kind: Kind) -> bool {
-        match kind {
-            Kind::Markup => true,
-            _ => self.captures.has(Role::Callback) || self.captures.has(Role::Body),
-        }
     }
 
     /// Whether a fold mostly holds functions, or is most of a file of markup.
@@ -321,12 +312,13 @@ impl<'tree> Walk<'tree> {
             fold: shape.fold,
             kind,
             node,
+            captures: place.captures,
             way: place.way[from..].to_vec(),
         });
     }
 
     pub fn find(&self, cursor: &TreeCursor<'tree>, place: &Place<'tree>) -> Option<Capture> {
-        self.captures.find(cursor, &place.way, self.source.text())
+        place.captures.find(cursor, &place.way, self.source.text())
     }
 
     fn count_step(&self) -> Result<(), Stopped> {
@@ -335,5 +327,13 @@ impl<'tree> Walk<'tree> {
             self.work.check()?;
         }
         Ok(())
+    }
+}
+
+/// Whether a language has what makes a scope of such a fold.
+fn may_hold(captures: &Captures, kind: Kind) -> bool {
+    match kind {
+        Kind::Markup => true,
+        _ => captures.has(Role::Callback) || captures.has(Role::Body),
     }
 }

@@ -2,6 +2,8 @@
 
 use tree_sitter::Language;
 
+use super::scanners;
+
 /// One grammar crate and the text of the query over it.
 pub(super) struct Grammar {
     /// As `languages.toml` names it.
@@ -50,9 +52,9 @@ grammars! {
     "php", tree_sitter_php::LANGUAGE_PHP, ["php"];
     "powershell", tree_sitter_powershell::LANGUAGE, ["powershell"];
     "proto", tree_sitter_proto::LANGUAGE, ["proto"];
-    "python", tree_sitter_python::LANGUAGE, ["python"];
+    "python", scanners::python(), ["python"];
     "r", tree_sitter_r::LANGUAGE, ["r"];
-    "ruby", tree_sitter_ruby::LANGUAGE, ["ruby"];
+    "ruby", scanners::ruby(), ["ruby"];
     "rust", tree_sitter_rust::LANGUAGE, ["rust"];
     "scala", tree_sitter_scala::LANGUAGE, ["scala"];
     "scss", tree_sitter_scss::language(), ["scss"];
@@ -64,6 +66,6 @@ grammars! {
     "tsx", tree_sitter_typescript::LANGUAGE_TSX, ["ecmascript", "typescript", "tsx"];
     "typescript", tree_sitter_typescript::LANGUAGE_TYPESCRIPT, ["ecmascript", "typescript"];
     "xml", tree_sitter_xml::LANGUAGE_XML, ["xml"];
-    "yaml", tree_sitter_yaml::LANGUAGE, ["yaml"];
+    "yaml", scanners::yaml(), ["yaml"];
     "zig", tree_sitter_zig::LANGUAGE, ["zig"];
 }

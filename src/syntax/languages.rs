@@ -36,6 +36,8 @@ struct Row {
     list_nodes: Vec<String>,
     #[serde(default)]
     prose: bool,
+    #[serde(default)]
+    scripts: bool,
 }
 
 #[derive(Deserialize)]
@@ -69,6 +71,11 @@ impl Language {
     /// Whether its files are read rather than run, as Markdown is.
     pub fn is_prose(&self) -> bool {
         self.row.prose
+    }
+
+    /// Whether its files hold scripts in another language beside their own markup.
+    pub(super) fn has_scripts(&self) -> bool {
+        self.row.scripts
     }
 
     /// The kinds of nodes that only hold siblings and begin where the first of them begins.

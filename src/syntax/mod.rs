@@ -6,6 +6,7 @@ mod grammars;
 mod languages;
 mod parse;
 mod query;
+mod scanners;
 mod source;
 
 #[cfg(test)]

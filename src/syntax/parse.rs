@@ -2,12 +2,13 @@
 
 use std::ops::{ControlFlow, Range};
 
+use memchr::memchr;
 use tree_sitter::{Node, ParseOptions, Parser, Point, Tree};
 
 use crate::task::{Stopped, Work};
 use crate::text::Text;
 
-use super::{Language, Source};
+use super::{Language, Source, languages};
 
 /// A parsed text. One piece, or several where the root of the whole was an error.
 #[derive(Debug)]
@@ -22,6 +23,8 @@ pub struct Parsed {
 pub struct Piece {
     pub tree: Tree,
     pub lines: Range<usize>,
+    /// That of the file, or of a script in it.
+    pub language: &'static Language,
 }
 
 /// Errors below a sound root after which the rest is parsed again; more are left as they are.
@@ -29,20 +32,27 @@ const MAX_RESCUES: usize = 20;
 
 /// Parses `text`. Byte offsets of the trees are those of [`Source::text`].
 ///
-/// Where the root itself is an error, what stands before the first broken line is kept, and the rest
-/// is parsed again from the next line that begins in column 0; and so it is where an error directly
-/// below the root has swallowed such lines.
+/// Where the root itself is an error, what follows the first broken line is parsed again from the next
+/// line that begins in column 0; and so it is where an error directly below the root has swallowed such
+/// lines.
+///
+/// A text with a NUL has no pieces: to the scanners of most grammars that is the end of the text, and
+/// what they do behind it nobody has thought about.
 ///
 /// # Errors
 ///
 /// `Stopped` when `work` is cancelled or out of time, which is asked about every hundred steps of the parser.
-pub fn parse(text: &Text, language: &Language, work: &Work) -> Result<Parsed, Stopped> {
+pub fn parse(text: &Text, language: &'static Language, work: &Work) -> Result<Parsed, Stopped> {
     let source = Source::new(text);
     let mut pieces: Vec<Piece> = Vec::new();
+    if memchr(0, source.text().as_bytes()).is_some() {
+        return Ok(Parsed { source, pieces });
+    }
     let mut from = 0;
     let mut rescues = 0;
     loop {
-        let tree = parse_from(&source, from, language, work)?;
+        let rest = source.line_start(from)..source.text().len();
+        let tree = parse_range(&source, rest, language, work)?;
         let root = tree.root_node();
         let broken = if root.is_error() {
             Some(first_broken_line(root, from))
@@ -52,25 +62,82 @@ pub fn parse(text: &Text, language: &Language, work: &Work) -> Result<Parsed, St
         } else {
             None
         };
-        let end = broken.unwrap_or(source.len_lines());
+        // Of what an error root holds, whole nodes are as good as others: the members of a class that
+        // was never finished.
+        let next = broken.and_then(|line| next_fresh_line(&source, line));
+        let end = match broken {
+            Some(_) if root.is_error() => next.unwrap_or(source.len_lines()),
+            Some(line) => line,
+            None => source.len_lines(),
+        };
         if end > from {
             pieces.push(Piece {
                 tree,
                 lines: from..end,
+                language,
             });
         }
-        match broken.and_then(|line| next_fresh_line(&source, line)) {
+        match next {
             Some(line) => from = line,
             None => break,
         }
     }
+    let scripts = scripts(&source, &pieces, work)?;
+    pieces.extend(scripts);
     Ok(Parsed { source, pieces })
 }
 
-/// Parses from the beginning of a line to the end.
-fn parse_from(
+/// The scripts of a component, which stand beside its markup, in their own language.
+fn scripts(source: &Source, pieces: &[Piece], work: &Work) -> Result<Vec<Piece>, Stopped> {
+    let mut found = Vec::new();
+    for piece in pieces.iter().filter(|piece| piece.language.has_scripts()) {
+        let root = piece.tree.root_node();
+        let mut cursor = root.walk();
+        let elements = root.children(&mut cursor);
+        for element in elements.filter(|element| element.kind() == "script_element") {
+            let (Some(tag), Some(code)) = (element.named_child(0), element.named_child(1)) else {
+                continue;
+            };
+            let tag = source.text().get(tag.byte_range()).unwrap_or_default();
+            let lines = code.start_position().row + 1..code.end_position().row;
+            // What lies outside the lines of its piece is parsed again with another.
+            let within = piece.lines.contains(&lines.start) && lines.end <= piece.lines.end;
+            if code.kind() != "raw_text" || lines.is_empty() || !within {
+                continue;
+            }
+            let Some(language) = script_language(tag) else {
+                continue;
+            };
+            found.push(Piece {
+                tree: parse_range(source, code.byte_range(), language, work)?,
+                lines,
+                language,
+            });
+        }
+    }
+    Ok(found)
+}
+
+/// What a `<script lang="ts">` is written in; `None` for data and templates.
+fn script_language(tag: &str) -> Option<&'static Language> {
+    let words = || tag.split(|c: char| !c.is_alphanumeric());
+    let has = |wanted: &str| words().any(|word| word == wanted);
+    let name = if has("ts") || has("typescript") {
+        "typescript"
+    } else if has("tsx") {
+        "tsx"
+    } else if !has("type") || has("module") || has("javascript") {
+        "javascript"
+    } else {
+        return None;
+    };
+    languages().iter().find(|language| language.name() == name)
+}
+
+/// Parses a part of the text.
+fn parse_range(
     source: &Source,
-    line: usize,
+    part: Range<usize>,
     language: &Language,
     work: &Work,
 ) -> Result<Tree, Stopped> {
@@ -81,12 +148,16 @@ fn parse_from(
         // A test parses a sample with every grammar, so all of them fit this library.
         .expect("a grammar of this library's version");
     let bytes = source.text().as_bytes();
-    if line > 0 {
+    if part != (0..bytes.len()) {
+        let point = |byte: usize| {
+            let row = source.line_of(byte);
+            Point::new(row, byte - source.line_start(row))
+        };
         let range = tree_sitter::Range {
-            start_byte: source.line_start(line),
-            end_byte: bytes.len(),
-            start_point: Point::new(line, 0),
-            end_point: Point::new(source.len_lines(), 0),
+            start_byte: part.start,
+            end_byte: part.end,
+            start_point: point(part.start),
+            end_point: point(part.end),
         };
         parser
             .set_included_ranges(&[range])

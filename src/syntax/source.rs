@@ -6,6 +6,8 @@ use crate::text::Text;
 
 /// A text in one string. Lines are counted from 0 here and end at LF, as in [`Text`]: of a file
 /// with CR lines this holds LF in their place, so that a parser's rows are the text's lines.
+/// The last line ends as well, whether it does in the file or not: Kotlin's scanner looks for the
+/// end of a line without a look at the end of the text.
 #[derive(Debug)]
 pub struct Source {
     text: String,
@@ -15,8 +17,11 @@ pub struct Source {
 
 impl Source {
     pub fn new(text: &Text) -> Source {
-        let mut held = String::with_capacity(text.len_bytes());
+        let mut held = String::with_capacity(text.len_bytes() + 1);
         text.chunks().for_each(|chunk| held.push_str(chunk));
+        if !held.ends_with('\n') {
+            held.push('\n');
+        }
         let mut starts = Vec::with_capacity(text.len_lines());
         if text.len_lines() > 0 {
             starts.push(0);

@@ -112,26 +112,28 @@ impl Elided {
     pub fn footer(&self, name: &str) -> Option<String> {
         let mut largest: Vec<&LineSpan> = self.spans.iter().collect();
         largest.sort_by_key(|span| (std::cmp::Reverse(length(span)), span.start));
-        let mut footer = None;
-        for count in 1..=largest.len() {
-            let mut chosen = largest[..count].to_vec();
-            chosen.sort_by_key(|span| span.start);
-            let ranges: Vec<String> = chosen
-                .iter()
-                .map(|span| format!("{}-{}", span.start, span.end))
-                .collect();
-            let longer = format!(
-                "{} lines elided; re-read needed ranges, e.g. {name}:{}",
-                self.lines,
-                ranges.join(",")
-            );
-            // The brackets count as well.
-            if count > 1 && longer.chars().count() + 2 > FOOTER_CHARS {
+        let prefix = format!(
+            "{} lines elided; re-read needed ranges, e.g. {name}:",
+            self.lines
+        );
+        let written = |span: &LineSpan| format!("{}-{}", span.start, span.end);
+        // The brackets count as well; a range costs its own characters and a comma, whatever its place.
+        let mut chars = prefix.chars().count() + 2;
+        let mut fits = 0;
+        for span in &largest {
+            chars += written(span).len() + usize::from(fits > 0);
+            if fits > 0 && chars > FOOTER_CHARS {
                 break;
             }
-            footer = Some(longer);
+            fits += 1;
         }
-        footer
+        largest.truncate(fits);
+        if largest.is_empty() {
+            return None;
+        }
+        largest.sort_by_key(|span| span.start);
+        let ranges: Vec<String> = largest.into_iter().map(written).collect();
+        Some(prefix + &ranges.join(","))
     }
 }
 

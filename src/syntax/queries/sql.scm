@@ -1,4 +1,5 @@
-(function_body) @body
+; `AS $$`, or `RETURN`: the head says how the body is quoted.
+(function_body) @body.rest
 (create_query) @literal
 [(statement (cte)) (statement (select)) (statement (insert)) (statement (update)) (statement (delete))] @literal.rest
 

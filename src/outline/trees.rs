@@ -1,0 +1,252 @@
+//! Outlines of what is on the machine anyway: crates, Python's library, npm's scripts; no file there is ever written.
+
+use std::collections::HashSet;
+use std::ffi::OsStr;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use crate::syntax::{Language, detect};
+use crate::task::{CancelToken, Work};
+use crate::text::Text;
+
+use super::goldens::rendered;
+use super::rust_items;
+use super::tests::partitions;
+use super::{Outline, Rules, Unfold, outline_with};
+
+/// What is asked of the median summary of files of 300 to 3,000 lines.
+const MOST_OF_THE_FILE: f64 = 0.30;
+/// What is asked of declarations.
+const FOUND: f64 = 0.995;
+/// Files of a tree in the short form; the long form takes all.
+const SHORT_FORM: usize = 400;
+
+fn is_long() -> bool {
+    std::env::var_os("PILCROW_LONG").is_some()
+}
+
+/// The sources of the crates that this one is built of.
+fn crates() -> PathBuf {
+    let home = || std::env::home_dir().expect("a home").join(".cargo");
+    let cargo = std::env::var_os("CARGO_HOME").map_or_else(home, PathBuf::from);
+    cargo.join("registry/src")
+}
+
+/// What a program says on its first line, if there is such a program.
+fn answer(program: &str, arguments: &[&str]) -> Option<PathBuf> {
+    let output = Command::new(program).args(arguments).output().ok()?;
+    let text = String::from_utf8(output.stdout).ok()?;
+    let line = text.lines().next()?.trim();
+    (output.status.success() && !line.is_empty()).then(|| PathBuf::from(line))
+}
+
+/// The files below `root` that end so, evenly spread over the tree in the short form.
+fn files(root: &Path, endings: &[&str]) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut folders = vec![root.to_path_buf()];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
+            let path = entry.path();
+            match entry.file_type() {
+                Ok(kind) if kind.is_dir() => folders.push(path),
+                Ok(kind) if kind.is_file() => {
+                    let name = path.to_string_lossy();
+                    if endings.iter().any(|ending| name.ends_with(ending)) {
+                        found.push(path);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+    found.sort();
+    let step = if is_long() {
+        1
+    } else {
+        found.len().div_ceil(SHORT_FORM).max(1)
+    };
+    found.into_iter().step_by(step).collect()
+}
+
+/// The outline of a file as a bare read makes it, were there time enough.
+fn outline_of(path: &Path) -> Option<(Text, &'static Language, Outline)> {
+    let text = Text::new(&std::fs::read_to_string(path).ok()?);
+    let lines = text.len_lines();
+    if !(100..=20_000).contains(&lines) || text.len_bytes() > 2 * 1024 * 1024 {
+        return None;
+    }
+    let name = path.file_name()?.to_string_lossy();
+    let language = detect(&name, &text)?;
+    let rules = Rules {
+        min_body_lines: 4,
+        prose: true,
+    };
+    let work = Work::new(CancelToken::new(), Duration::from_secs(2));
+    // What takes longer is read plainly, whatever it is.
+    let outline = outline_with(&text, language, rules, Unfold::ByBudget, &work).ok()??;
+    Some((text, language, outline))
+}
+
+/// Of each file: its lines, and the bytes of its summary by those of its text. Every file obeys the
+/// law that its rows name each line once.
+fn measure(paths: &[PathBuf], mut each: impl FnMut(&Path, &Text, &Outline)) -> Vec<f64> {
+    let mut shares = Vec::new();
+    for path in paths {
+        let Some((text, _, outline)) = outline_of(path) else {
+            continue;
+        };
+        partitions(&outline, text.len_lines());
+        if (300..=3000).contains(&text.len_lines()) {
+            let summary = rendered(&text, &outline).len();
+            shares.push(summary as f64 / text.len_bytes() as f64);
+        }
+        each(path, &text, &outline);
+    }
+    shares.sort_by(f64::total_cmp);
+    shares
+}
+
+fn median(what: &str, shares: &[f64]) -> f64 {
+    assert!(shares.len() >= 5, "only {} files of {what}", shares.len());
+    let median = shares[shares.len() / 2];
+    println!("{what}: {median:.3} of {} files", shares.len());
+    median
+}
+
+/// Declarations, and those of them that stand in a row of their own.
+#[derive(Default)]
+struct Score {
+    all: usize,
+    found: usize,
+    missed: Vec<String>,
+}
+
+impl Score {
+    fn add(
+        &mut self,
+        path: &Path,
+        text: &Text,
+        outline: &Outline,
+        lines: impl Iterator<Item = usize>,
+    ) {
+        let starts: HashSet<u64> = outline.rows.iter().map(|row| row.span.start).collect();
+        for line in lines.filter(|line| *line <= text.len_lines()) {
+            self.all += 1;
+            if starts.contains(&(line as u64)) {
+                self.found += 1;
+            } else if self.missed.len() < 40 {
+                let shown = text.line(line - 1).trim().to_owned();
+                self.missed
+                    .push(format!("{}:{line}: {shown}", path.display()));
+            }
+        }
+    }
+
+    fn is_enough(&self, what: &str) {
+        println!("{what}: {} of {} declarations", self.found, self.all);
+        let share = self.found as f64 / self.all.max(1) as f64;
+        assert!(self.all > 100, "{} declarations of {what}", self.all);
+        assert!(
+            share >= FOUND,
+            "{what}: {share}\n{}",
+            self.missed.join("\n")
+        );
+    }
+}
+
+#[test]
+fn rust_of_the_registry() {
+    let paths = files(&crates(), &[".rs"]);
+    let mut score = Score::default();
+    let shares = measure(&paths, |path, text, outline| {
+        score.add(path, text, outline, rust_items::lines(text).into_iter());
+    });
+    assert!(median("Rust", &shares) <= MOST_OF_THE_FILE);
+    score.is_enough("Rust");
+}
+
+/// Of headers only the law is asked: those of a registry are mostly declarations and macros, which stay.
+#[test]
+fn c_of_the_registry() {
+    measure(&files(&crates(), &[".h"]), |_, _, _| {});
+    let mut names = HashSet::new();
+    let mut paths = files(&crates(), &[".c"]);
+    // Of a crate that is there in several versions, one.
+    paths.retain(|path| names.insert(path.file_name().map(OsStr::to_owned)));
+    let shares = measure(&paths, |path, _, _| {
+        println!("{}", path.display());
+    });
+    median("C", &shares);
+}
+
+#[test]
+fn everything_else_of_the_registry() {
+    let endings = [
+        ".md", ".toml", ".json", ".js", ".yml", ".scm", ".py", ".sh", ".html", ".cc", ".cpp",
+    ];
+    let paths = files(&crates(), &endings);
+    let mut count = 0;
+    measure(&paths, |_, _, _| count += 1);
+    assert!(count > 10, "{count} files");
+}
+
+/// Where there is no Python, or no npm, the trees above are the test.
+#[test]
+fn python_of_the_standard_library() {
+    let program = "import sysconfig; print(sysconfig.get_paths()['stdlib'])";
+    let Some(root) = answer("python3", &["-c", program]) else {
+        return;
+    };
+    let paths = files(&root, &[".py"]);
+    let declarations = declarations(&paths);
+    let mut score = Score::default();
+    let shares = measure(&paths, |path, text, outline| {
+        let own = declarations.iter().find(|(of, _)| of == path);
+        let lines = own.iter().flat_map(|(_, lines)| lines.iter().copied());
+        score.add(path, text, outline, lines);
+    });
+    assert!(median("Python", &shares) <= MOST_OF_THE_FILE);
+    score.is_enough("Python");
+}
+
+/// What Python's own parser finds.
+fn declarations(paths: &[PathBuf]) -> Vec<(PathBuf, Vec<usize>)> {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/outline/declarations.py");
+    let mut python = Command::new("python3")
+        .arg(script)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("Python answered before");
+    let asked: Vec<String> = paths
+        .iter()
+        .map(|path| path.display().to_string())
+        .collect();
+    let mut stdin = python.stdin.take().expect("a pipe");
+    // It reads all before it writes.
+    stdin
+        .write_all(asked.join("\n").as_bytes())
+        .expect("written");
+    drop(stdin);
+    let output = python.wait_with_output().expect("an answer");
+    assert!(output.status.success());
+    let text = String::from_utf8(output.stdout).expect("UTF-8");
+    let answers = text.lines().filter_map(|line| line.split_once('\t'));
+    answers
+        .map(|(path, lines)| {
+            let lines = lines.split(',').filter_map(|line| line.parse().ok());
+            (PathBuf::from(path), lines.collect())
+        })
+        .collect()
+}
+
+#[test]
+fn javascript_of_npm() {
+    let Some(root) = answer("npm", &["root", "-g"]) else {
+        return;
+    };
+    let shares = measure(&files(&root, &[".js", ".mjs", ".cjs"]), |_, _, _| {});
+    assert!(median("JavaScript", &shares) <= MOST_OF_THE_FILE);
+}
