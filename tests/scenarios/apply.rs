@@ -293,3 +293,29 @@ fn a_formatter_runs() -> bool {
     assert_eq!(desk.text("f.ts"), formatted.replace("b;", "B;"));
     true
 }
+
+#[test]
+fn s41_the_reply_is_enough_for_the_next_edit() {
+    let desk = Desk::new();
+    let tag = desk.put("f.txt", l(20));
+    let reply = desk.done(&format!("¶f.txt#{tag}\nreplace 10:\n+new one\n+new two\n"));
+    let expected = format!(
+        "¶f.txt#{}\n8:l8\n9:l9\n10:new one\n11:new two\n12:l11\n13:l12",
+        reply.tag()
+    );
+    assert_eq!(reply.text, expected);
+    let changed = json!([{ "start": 10, "end": 11 }]);
+    assert_eq!(reply.details["files"][0]["changed"], changed);
+    let reply = desk.done(&format!("¶f.txt#{}\nreplace 12:\n+L11\n", reply.tag()));
+    assert!(desk.text("f.txt").contains("new two\nL11\nl12\n"));
+    let rows: String = (1..=8).map(|n| format!("+r{n}\n")).collect();
+    let reply = desk.done(&format!("¶f.txt#{}\nreplace 2:\n{rows}", reply.tag()));
+    let expected = format!(
+        "¶f.txt#{}\n1:l1\n2:r1\n3:r2\n…\n8:r7\n9:r8\n10:l3\n11:l4",
+        reply.tag()
+    );
+    assert_eq!(reply.text, expected);
+    // What a session wrote counts as shown, in the reply or not.
+    desk.done(&format!("¶f.txt#{}\nreplace 5:\n+R4\n", reply.tag()));
+    assert!(desk.text("f.txt").contains("r3\nR4\nr5\n"));
+}
