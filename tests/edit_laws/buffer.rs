@@ -243,6 +243,15 @@ impl<'a> Buffer<'a> {
         json!({ "range": range, "text": text })
     }
 
+    /// Tells which lines its text is made of, where that is known better than by ranges.
+    pub fn settle(&mut self, lines: Vec<Line>) {
+        assert_eq!(joined(&self.lines), joined(&lines));
+        if let Some(last) = self.past.last_mut() {
+            last.clone_from(&lines);
+        }
+        self.lines = lines;
+    }
+
     /// The user types: several changes, one after the other, in one notification.
     pub fn typed(&mut self, changes: Vec<Value>) {
         self.version += 1;

@@ -140,10 +140,18 @@ fn everything(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     found
 }
 
-/// Names of temporaries below a folder.
+/// Names of temporaries in a folder and below; they may be on their way out.
 fn temporaries(folder: &Path) -> Vec<String> {
-    let names = everything(folder).into_keys();
-    names.filter(|name| name.contains(".pilcrow-")).collect()
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            found.extend(temporaries(&entry.path()));
+        } else if name.contains(".pilcrow-") {
+            found.push(name);
+        }
+    }
+    found
 }
 
 /// Numbers that look random and are the same on every run.
