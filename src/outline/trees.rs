@@ -175,9 +175,7 @@ fn c_of_the_registry() {
     let mut paths = files(&crates(), &[".c"]);
     // Of a crate that is there in several versions, one.
     paths.retain(|path| names.insert(path.file_name().map(OsStr::to_owned)));
-    let shares = measure(&paths, |path, _, _| {
-        println!("{}", path.display());
-    });
+    let shares = measure(&paths, |_, _, _| {});
     median("C", &shares);
 }
 
