@@ -370,8 +370,10 @@ pub fn first_error(text: &Text, language: &'static Language, work: &Work) -> Opt
 
 fn first_broken_row(piece: &Piece) -> Option<usize> {
     let root = piece.tree.root_node();
+    if root.is_error() {
+        return Some(piece.broken.unwrap_or(piece.lines.start));
+    }
     let mut cursor = root.walk();
-    let mut top = None;
     // Down through the first child that has an error, to the error itself.
     while cursor.goto_first_child() {
         while !cursor.node().has_error() && cursor.goto_next_sibling() {}
@@ -379,13 +381,9 @@ fn first_broken_row(piece: &Piece) -> Option<usize> {
         if !node.has_error() {
             break;
         }
-        let row = node.start_position().row;
-        let top = *top.get_or_insert(row);
         if node.is_error() || node.is_missing() {
-            // Of a root that is an error itself the end of the piece is where that begins.
-            let is_first = !root.is_error() || top <= piece.lines.end;
-            return Some(if is_first { row } else { piece.lines.end });
+            return Some(node.start_position().row);
         }
     }
-    root.is_error().then_some(piece.lines.end)
+    None
 }

@@ -25,6 +25,8 @@ pub struct Piece {
     pub lines: Range<usize>,
     /// That of the file, or of a script in it.
     pub language: &'static Language,
+    /// The line from which on it could not be parsed as one, where there is one.
+    pub broken: Option<usize>,
 }
 
 /// Errors below a sound root after which the rest is parsed again; more are left as they are.
@@ -75,6 +77,7 @@ pub fn parse(text: &Text, language: &'static Language, work: &Work) -> Result<Pa
                 tree,
                 lines: from..end,
                 language,
+                broken,
             });
         }
         match next {
@@ -112,6 +115,7 @@ fn scripts(source: &Source, pieces: &[Piece], work: &Work) -> Result<Vec<Piece>,
                 tree: parse_range(source, code.byte_range(), language, work)?,
                 lines,
                 language,
+                broken: None,
             });
         }
     }
