@@ -273,3 +273,24 @@ fn what_is_small_is_opened_while_the_view_is() {
     assert_eq!(rows.count(), 40 + 3 * 7);
     assert!(text_of(&result).contains("\n24:}\n25-32:fn f6_3() { … }\n"));
 }
+
+#[test]
+fn a_document_in_no_file_has_the_language_that_the_editor_says() {
+    let tree = Tree::new();
+    let daemon = Daemon::start(tree.path());
+    for (uri, language, text) in [
+        ("untitled:Untitled-1", "typescript", class(30)),
+        ("untitled:Untitled-2", "typescriptreact", class(30)),
+        ("untitled:Untitled-3", "plaintext", class(30)),
+    ] {
+        let document = json!({ "uri": uri, "languageId": language, "version": 1, "text": text });
+        daemon.notify("textDocument/didOpen", json!({ "textDocument": document }));
+    }
+    let language = |uri: &str| {
+        let read = daemon.read(uri).expect("a read");
+        read["details"]["summary"]["language"].clone()
+    };
+    assert_eq!(language("untitled:Untitled-1"), "typescript");
+    assert_eq!(language("untitled:Untitled-2"), "tsx");
+    assert_eq!(language("untitled:Untitled-3"), Value::Null);
+}

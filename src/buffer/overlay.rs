@@ -67,6 +67,8 @@ pub struct Overlay {
     pub uri: String,
     pub key: DocumentKey,
     pub version: i32,
+    /// What the client calls its language, if it does.
+    pub language_id: String,
     /// The encoding the editor has for the file, if it said.
     pub encoding: Option<&'static Encoding>,
     /// Where this version stands in the record of changes.
@@ -155,6 +157,7 @@ impl Overlay {
             uri: self.uri.clone(),
             key: self.key.clone(),
             version,
+            language_id: self.language_id.clone(),
             encoding: self.encoding,
             place,
             since: Instant::now(),
@@ -214,12 +217,13 @@ impl Overlays {
     }
 
     /// A document was opened, or opened again.
-    pub fn open(&mut self, uri: String, version: i32, text: &str) {
+    pub fn open(&mut self, uri: String, version: i32, language_id: String, text: &str) {
         let key = DocumentKey::of(&uri);
         let overlay = Overlay {
             key: key.clone(),
             uri,
             version,
+            language_id,
             encoding: None,
             place: ChangeLog::begin(),
             since: Instant::now(),

@@ -8,6 +8,7 @@ use crate::hashline::tag::Fingerprint;
 use crate::protocol::Refusal;
 use crate::read::{Held, Located, Spot, held, site_of_unsaved};
 use crate::session::{Actor, Current, Document, Form, Notice, Sessions, Site, Version};
+use crate::syntax::{self, Language};
 use crate::task::Work;
 use crate::text::Text;
 use crate::workspace::{FileType, Handle, RealPath, Scope};
@@ -71,6 +72,17 @@ impl Live {
     /// Whether the editor is to change it.
     pub fn is_editors(&self) -> bool {
         matches!(self.home, Home::Editor { .. })
+    }
+
+    /// The language of a text of this document, if it has a grammar: by the file's name, or in the
+    /// editor's word for what is in no file.
+    pub fn language(&self, text: &Text) -> Option<&'static Language> {
+        let said = match (&self.document.site, &self.home) {
+            (Site::Editor(_), Home::Editor { overlay, .. }) => syntax::named(&overlay.language_id),
+            _ => None,
+        };
+        let file_name = self.name.rsplit('/').next().unwrap_or(&self.name);
+        said.or_else(|| syntax::detect(file_name, text))
     }
 
     /// When the text was looked at.

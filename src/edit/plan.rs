@@ -18,7 +18,7 @@ use crate::protocol::edit_refusal::Outdated;
 use crate::protocol::read::LineSpan;
 use crate::read::Place;
 use crate::session::{Meaning, Notice, Version, steps};
-use crate::syntax::{self, Language};
+use crate::syntax::Language;
 use crate::text::Text;
 use crate::view::LineSet;
 
@@ -49,7 +49,7 @@ impl Planned {
 
     /// The language of the file, if it has a grammar.
     pub fn language(&self) -> Option<&'static Language> {
-        language_of(&self.live.name, self.live.text())
+        self.live.language(self.live.text())
     }
 }
 
@@ -244,7 +244,7 @@ impl<'a> Planner<'a> {
         batch
             .check_lines(tagged.text.len_lines() as u64)
             .map_err(|error| refuse::syntax(&error))?;
-        let language = language_of(&live.name, &tagged.text);
+        let language = live.language(&tagged.text);
         let mut blocks = Blocks::new(&tagged.text, language, self.means.work);
         batch
             .into_plain(|line| blocks.at(line))
@@ -316,10 +316,6 @@ pub(super) fn bytes_after(live: &Live, splices: &Splices) -> Result<Option<Vec<u
     new_bytes(&file, &splices.changes)
         .map(Some)
         .map_err(|error| refuse::encoding(&error, &live.name))
-}
-
-pub(super) fn language_of(name: &str, text: &Text) -> Option<&'static Language> {
-    syntax::detect(name.rsplit('/').next().unwrap_or(name), text)
 }
 
 /// What an edit goes to that names no file there is.

@@ -43,6 +43,76 @@ pub struct Outline {
     pub language: &'static str,
     /// In line order; together they name every line exactly once.
     pub rows: Vec<Row>,
+    /// The first rows as they are written.
+    written: Written,
+}
+
+/// The texts of rows, one after the other: a warm summary need not look for its lines in the text.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+struct Written {
+    text: String,
+    /// Where each ends.
+    ends: Vec<usize>,
+}
+
+/// Bytes of rows that are kept written: more than a read without a budget of its own shows.
+const WRITTEN: usize = 64 * 1024;
+
+impl Outline {
+    /// A row's text, without regard to how long a row may be; `None` for rows too far down.
+    pub fn written(&self, row: usize) -> Option<&str> {
+        let end = *self.written.ends.get(row)?;
+        let start = match row {
+            0 => 0,
+            _ => self.written.ends[row - 1],
+        };
+        self.written.text.get(start..end)
+    }
+
+    /// Bytes in memory, about.
+    pub fn weight(&self) -> usize {
+        let of_fold = |row: &Row| {
+            let fold = row.fold.as_ref();
+            fold.map_or(0, |fold| fold.head.len() + fold.tail.len())
+        };
+        let folds: usize = self.rows.iter().map(of_fold).sum();
+        let written = self.written.text.len() + self.written.ends.len() * size_of::<usize>();
+        self.rows.len() * size_of::<Row>() + folds + written
+    }
+}
+
+impl Written {
+    fn of(rows: &[Row], source: &syntax::Source) -> Written {
+        let mut written = Written::default();
+        for row in rows {
+            match &row.fold {
+                None => written
+                    .text
+                    .push_str(source.line(row.span.start as usize - 1)),
+                Some(fold) => fold.write_between(&fold.head, &fold.tail, &mut written.text),
+            }
+            written.ends.push(written.text.len());
+            if written.text.len() > WRITTEN {
+                break;
+            }
+        }
+        written
+    }
+}
+
+impl Fold {
+    /// `HEAD … TAIL`, `HEAD …` or `…`, with a head and a tail that may be cut.
+    pub fn write_between(&self, head: &str, tail: &str, out: &mut String) {
+        out.push_str(head);
+        if !head.is_empty() {
+            out.push(' ');
+        }
+        out.push('…');
+        if !tail.is_empty() {
+            out.push(' ');
+        }
+        out.push_str(tail);
+    }
 }
 
 /// A line, or a folded range of lines.
@@ -108,9 +178,11 @@ fn outline_with(
     if folded.is_empty() {
         return Ok(None);
     }
+    let rows = rows(folded, total);
     Ok(Some(Outline {
         language: language.name(),
-        rows: rows(folded, total),
+        written: Written::of(&rows, &parsed.source),
+        rows,
     }))
 }
 

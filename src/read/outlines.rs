@@ -8,7 +8,7 @@ use quick_cache::Weighter;
 use quick_cache::sync::Cache as Bounded;
 
 use crate::buffer::{Buffer, Detour, Lane};
-use crate::outline::{self, Outline, Row, Rules};
+use crate::outline::{self, Outline, Rules};
 use crate::protocol::settings::Summarize;
 use crate::session::{Document, Form, Site};
 use crate::syntax::{self, Language};
@@ -61,14 +61,8 @@ struct ByBytes;
 
 impl Weighter<Document, Made> for ByBytes {
     fn weight(&self, _document: &Document, made: &Made) -> u64 {
-        let text = |row: &Row| {
-            let fold = row.fold.as_ref();
-            fold.map_or(0, |fold| fold.head.len() + fold.tail.len())
-        };
         let rows = match &made.what {
-            What::Outline(outline) => {
-                outline.rows.len() * size_of::<Row>() + outline.rows.iter().map(text).sum::<usize>()
-            }
+            What::Outline(outline) => outline.weight(),
             What::Nothing | What::Late(_) => 0,
         };
         (rows + 256) as u64
@@ -114,7 +108,7 @@ impl Outlines {
     pub fn of(
         &self,
         document: &Document,
-        file_name: &str,
+        (file_name, said): (&str, Option<&'static Language>),
         (text, content): (&Text, u128),
         settings: &Summarize,
         lane: Lane,
@@ -123,7 +117,7 @@ impl Outlines {
         if !settings.enabled || !has_outline_size(text, settings.min_total_lines) {
             return Ok(None);
         }
-        let Some(language) = syntax::detect(file_name, text) else {
+        let Some(language) = said.or_else(|| syntax::detect(file_name, text)) else {
             return Ok(None);
         };
         let rules = Rules {

@@ -15,6 +15,7 @@ use crate::protocol::read::{
 use crate::protocol::settings::Summarize;
 use crate::protocol::{Refusal, Settings};
 use crate::session::{self, Actor, Form, Notice, Sessions, Site, Version};
+use crate::syntax;
 use crate::task::Work;
 use crate::text::encoding_for_label;
 use crate::view::dialect::{self, Body, Dialect, Request, View};
@@ -209,9 +210,7 @@ impl Reader {
         };
         let (document, selector) = (&opened.document, &located.selector);
         let outline = match (&ask.request.summarize, *selector == Selector::default()) {
-            (Some(settings), true) => {
-                self.outline(&opened, located.display(), settings, lane, work)?
-            }
+            (Some(settings), true) => self.outline(&opened, &located, settings, lane, work)?,
             _ => None,
         };
         let wanted = match outline {
@@ -229,7 +228,7 @@ impl Reader {
     fn outline(
         &self,
         opened: &Opened,
-        name: &str,
+        located: &Located,
         settings: &Summarize,
         lane: Lane,
         work: &Work,
@@ -237,10 +236,22 @@ impl Reader {
         let (Some(snapshot), Some(text)) = (&opened.snapshot, opened.document.text.whole()) else {
             return Ok(None);
         };
+        let name = located.display();
         let file_name = name.rsplit('/').next().unwrap_or(name);
+        // What is in no file has no name that would tell; the editor knows.
+        let said = match &located.spot {
+            Spot::InEditor(overlay, _) => syntax::named(&overlay.language_id),
+            Spot::OnDisk(_) => None,
+        };
         let text = (text, snapshot.fingerprint.content);
-        self.outlines
-            .of(&snapshot.document, file_name, text, settings, lane, work)
+        self.outlines.of(
+            &snapshot.document,
+            (file_name, said),
+            text,
+            settings,
+            lane,
+            work,
+        )
     }
 
     /// What a read would take if it alone had the whole of a shared budget.

@@ -21,7 +21,12 @@ pub fn open(state: &Arc<State>, params: lsp::DidOpenTextDocumentParams) {
     let document = params.text_document;
     let uri = document.uri.as_str().to_owned();
     state.engine.change_overlays(|overlays| {
-        overlays.open(uri.clone(), document.version, &document.text);
+        overlays.open(
+            uri.clone(),
+            document.version,
+            document.language_id,
+            &document.text,
+        );
     });
     look_again(state, DocumentKey::of(&uri), Actor::Editor);
 }

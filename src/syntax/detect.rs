@@ -85,6 +85,11 @@ fn by_modeline(text: &Text) -> Option<&'static Language> {
     })
 }
 
+/// The language that an editor calls so: its `languageId` of the LSP.
+pub fn named(id: &str) -> Option<&'static Language> {
+    by_modeline_name(&id.to_lowercase())
+}
+
 fn by_modeline_name(name: &str) -> Option<&'static Language> {
     find(|language| language.name() == name || language.modelines().iter().any(|own| own == name))
 }

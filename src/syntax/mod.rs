@@ -13,7 +13,7 @@ mod source;
 mod tests;
 
 pub use captures::{Capture, Captures, Role, Step};
-pub use detect::detect;
+pub use detect::{detect, named};
 pub use languages::{Language, languages};
 pub use parse::{Parsed, Piece, parse};
 pub use source::Source;

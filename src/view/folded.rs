@@ -15,21 +15,16 @@ pub fn open<'t>(text: &'t Text, outline: &'t Outline, limits: &Limits) -> Window
     let mut spent = Spent::default();
     let mut block = Block::default();
     let mut stop = None;
-    let mut lines = text.lines_at(0);
-    let mut next = 1;
-    for row in &outline.rows {
-        let skipped = (row.span.start - next) as usize;
-        next = row.span.end + 1;
-        let line = match &row.fold {
-            None => lines.nth(skipped),
-            Some(_) => None,
-        };
-        if row.fold.is_some() {
-            lines.nth(skipped + (row.span.end - row.span.start) as usize);
-        }
-        let row = match (&row.fold, line) {
-            (Some(fold), _) => folded(row.span, fold, limits.columns),
-            (None, line) => cut_row(row.span.start, line.unwrap_or_default(), limits.columns),
+    for (index, row) in outline.rows.iter().enumerate() {
+        // A text has no more characters than bytes: what is short enough stands as it is written.
+        let written = outline.written(index);
+        let row = match (&row.fold, written.filter(|row| row.len() <= limits.columns)) {
+            (fold, Some(written)) => whole(row.span, fold.as_ref(), written),
+            (Some(fold), None) => folded(row.span, fold, limits.columns),
+            (None, None) => {
+                let line = text.line(row.span.start as usize - 1);
+                cut_row(row.span.start, line, limits.columns)
+            }
         };
         if let Some(reason) = spent.no_room_for(&row, budget) {
             stop = Some(Stop {
@@ -50,16 +45,26 @@ pub fn open<'t>(text: &'t Text, outline: &'t Outline, limits: &Limits) -> Window
     }
 }
 
+/// A row that nothing is cut of.
+fn whole<'t>(span: LineSpan, fold: Option<&Fold>, written: &'t str) -> Row<'t> {
+    Row {
+        number: span.start,
+        text: Cow::Borrowed(written),
+        total_chars: None,
+        folded: fold.map(|fold| Folded {
+            end: span.end,
+            shows_first: fold.shows_first,
+            shows_last: fold.shows_last,
+        }),
+    }
+}
+
 /// `HEAD … TAIL`, `HEAD …` or `…`. A head or tail that is longer than a row may be is cut.
 fn folded(span: LineSpan, fold: &Fold, columns: usize) -> Row<'_> {
     let (head, whole_head) = cut(&fold.head, columns);
     let (tail, whole_tail) = cut(&fold.tail, columns);
-    let text = match (head.is_empty(), tail.is_empty()) {
-        (true, true) => "…".to_owned(),
-        (false, true) => format!("{head} …"),
-        (true, false) => format!("… {tail}"),
-        (false, false) => format!("{head} … {tail}"),
-    };
+    let mut text = String::new();
+    fold.write_between(head, tail, &mut text);
     Row {
         number: span.start,
         text: Cow::Owned(text),
