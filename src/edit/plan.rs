@@ -19,7 +19,6 @@ use crate::protocol::read::LineSpan;
 use crate::read::Place;
 use crate::session::{Meaning, Notice, Version, steps};
 use crate::syntax::Language;
-use crate::text::Text;
 use crate::view::LineSet;
 
 use super::live::Means;
