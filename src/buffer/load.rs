@@ -13,8 +13,8 @@ use xxhash_rust::xxh3::xxh3_128;
 use crate::protocol::Refusal;
 use crate::protocol::read::Cache;
 use crate::task::{Stopped, Work};
-use crate::text::{NotText, decode};
-use crate::workspace::{Handle, Stamp};
+use crate::text::{NotText, Text, decode};
+use crate::workspace::{Handle, RealPath, Stamp};
 
 use super::watch::Seen;
 use super::{Buffer, Counts, Loaded, MAX_BUFFER_BYTES, Store, now_ns};
@@ -112,25 +112,51 @@ impl Store {
         })
     }
 
-    /// The text of an opened file, with the very bytes that it was decoded from.
+    /// The text of an opened file, which was `looked` at in this very request, with the very bytes
+    /// that it was decoded from.
     pub fn load_with_bytes(
         &self,
-        handle: &Handle,
+        (handle, looked): (&Handle, &Arc<Buffer>),
         spelled: &str,
         words: Words,
         work: &Work,
     ) -> Result<(Arc<Buffer>, Vec<u8>), Detour> {
         let refuse = |error: std::io::Error| Detour::Refused(Refusal::io(spelled, &error));
+        let mut buffer = looked.clone();
         for _ in 0..STEADY_ATTEMPTS {
-            let loaded = self.load(handle, spelled, words, Lane::Long, work)?;
             let mut file = handle.open_read().map_err(refuse)?;
-            let bytes = read_all(&mut file, loaded.buffer.total_bytes, spelled, work)?;
-            if xxh3_128(&bytes) == loaded.buffer.bytes_hash {
-                return Ok((loaded.buffer, bytes));
+            let bytes = read_all(&mut file, buffer.total_bytes, spelled, work)?;
+            if xxh3_128(&bytes) == buffer.bytes_hash {
+                return Ok((buffer, bytes));
             }
+            buffer = self.load(handle, spelled, words, Lane::Long, work)?.buffer;
         }
         let message = format!("'{spelled}' is being changed all the time.");
         Err(Refusal::Busy { message }.into())
+    }
+
+    /// Takes in what we have just written over `old`, in its encoding: the next look need only see
+    /// that the file still holds it.
+    pub fn wrote(&self, real: &RealPath, old: &Buffer, bytes: &[u8], text: &Text, stamp: Stamp) {
+        let is_warm = self.buffers.peek(real).is_some();
+        // Of damaged text only decoding tells how much damage is left.
+        if !is_warm || old.bad_bytes > 0 {
+            return;
+        }
+        let buffer = Buffer {
+            text: text.clone(),
+            encoding: old.encoding,
+            confidence: old.confidence,
+            bom: old.bom,
+            bad_bytes: 0,
+            total_bytes: bytes.len() as u64,
+            fingerprint: OnceLock::new(),
+            declared: old.declared,
+            stamp,
+            bytes_hash: xxh3_128(bytes),
+            looked_at: AtomicI64::new(now_ns()),
+        };
+        self.buffers.insert(real.clone(), Arc::new(buffer));
     }
 
     /// Reads a warm file again where it may have changed, for nobody in particular: it counts as
@@ -180,8 +206,8 @@ impl Store {
         if errand.lane == Lane::Short && stamp.size > SHORT_LANE_BYTES {
             return Err(Detour::TakesLong);
         }
-        let read = read_steady(handle, spelled, errand.work)?;
-        let hash = xxh3_128(&read.bytes);
+        let known = warm.as_ref().map(|buffer| buffer.bytes_hash);
+        let (read, hash) = read_steady(handle, spelled, known, errand.work)?;
         if let Some(buffer) = warm
             && buffer.bytes_hash == hash
         {
@@ -291,8 +317,14 @@ struct SteadyRead {
 }
 
 /// Reads until the file's stamp is the same before and after. Where the last change is so fresh
-/// that another could hide in the same tick of the clock, the bytes must also come out twice alike.
-fn read_steady(handle: &Handle, spelled: &str, work: &Work) -> Result<SteadyRead, Detour> {
+/// that another could hide in the same tick of the clock, the bytes must also come out twice alike,
+/// or be those that were `known`. Also gives their hash.
+fn read_steady(
+    handle: &Handle,
+    spelled: &str,
+    known: Option<u128>,
+    work: &Work,
+) -> Result<(SteadyRead, u128), Detour> {
     let refuse = |error: std::io::Error| Detour::Refused(Refusal::io(spelled, &error));
     let mut previous: Option<Vec<u8>> = None;
     let mut attempt = 0;
@@ -304,13 +336,16 @@ fn read_steady(handle: &Handle, spelled: &str, work: &Work) -> Result<SteadyRead
         let bytes = read_all(&mut file, before.size, spelled, work)?;
         let after = handle.restamp().map_err(refuse)?;
         let fresh = i128::from(at) - after.mtime_ns.max(after.ctime_ns) < TICK_NS;
-        let steady = before == after && (!fresh || previous.as_ref() == Some(&bytes));
+        let hash = xxh3_128(&bytes);
+        let is_known = known == Some(hash);
+        let steady = before == after && (!fresh || is_known || previous.as_ref() == Some(&bytes));
         if steady || attempt == STEADY_ATTEMPTS {
-            return Ok(SteadyRead {
+            let read = SteadyRead {
                 bytes,
                 stamp: after,
                 at,
-            });
+            };
+            return Ok((read, hash));
         }
         if before != after {
             std::thread::sleep(Duration::from_millis(1));

@@ -11,7 +11,7 @@ use crate::read::Place;
 use crate::session::Notice;
 
 use super::commit::{parse_warning, record_disk, record_seen};
-use super::disk::{self, DiskWriter, FileWrite, Target, WriteError};
+use super::disk::{self, DiskWriter, FileWrite, Target, WriteError, Written};
 use super::live::Means;
 use super::record::Recorded;
 use super::reply::{Done, Outcome, changed_since, reply};
@@ -169,6 +169,19 @@ impl Job<'_> {
             writes.extend(file_write(&parts[*at].0, self.means)?);
         }
         let (parts_seen, means) = (&*parts, self.means);
+        let writer = self.writer;
+        let write = move |writes: Vec<FileWrite>| match writes.is_empty() {
+            true => Ok(Vec::new()),
+            false => writer.write(means.scope, writes, means.work),
+        };
+        let parses = |(file, _): &Part| !file.is_no_change() && file.language().is_some();
+        if !parts_seen.iter().any(parses) {
+            // A thread costs more than it would find out.
+            return match write(writes) {
+                Ok(written) => Ok(self.take_in(&written, &files, parts)),
+                Err(error) => Err(self.refuse_write(&error, &files, parts)),
+            };
+        }
         let (written, warnings) = std::thread::scope(|threads| {
             let parsing = threads.spawn(move || -> Vec<Option<Warning>> {
                 let changed = |file: &Planned| match file.is_no_change() {
@@ -177,18 +190,27 @@ impl Job<'_> {
                 };
                 parts_seen.iter().map(|(file, _)| changed(file)).collect()
             });
-            let written = match writes.is_empty() {
-                true => Ok(Vec::new()),
-                false => self.writer.write(means.scope, writes, means.work),
-            };
+            let written = write(writes);
             (written, parsing.join().unwrap_or_default())
         });
         for ((file, _), warning) in parts.iter_mut().zip(warnings) {
             file.warnings.extend(warning);
         }
         match written {
-            Ok(_) => Ok(()),
+            Ok(written) => Ok(self.take_in(&written, &files, parts)),
             Err(error) => Err(self.refuse_write(&error, &files, parts)),
+        }
+    }
+
+    /// Keeps what was written warm.
+    fn take_in(&self, written: &[Written], files: &[usize], parts: &[Part]) {
+        for (written, at) in written.iter().zip(files) {
+            let planned = &parts[*at].0;
+            if let (Home::Disk { buffer, .. }, Some(bytes)) = (&planned.live.home, &planned.bytes) {
+                let text = &planned.outcome.text;
+                let buffers = self.means.buffers;
+                buffers.wrote(&written.real, buffer, bytes, text, written.stamp);
+            }
         }
     }
 

@@ -175,14 +175,17 @@ impl Home {
                 Ok(Home::Editor { overlay, disk })
             }
             Held::Huge { .. } => Err(too_large(spelled).into()),
-            Held::Disk { overlay, .. } => {
+            Held::Disk { overlay, loaded } => {
                 let words = Words {
                     declared: None,
                     editor: overlay.as_ref().and_then(|overlay| overlay.encoding),
                 };
-                let (buffer, bytes) = means
-                    .buffers
-                    .load_with_bytes(&handle, spelled, words, means.work)?;
+                let (buffer, bytes) = means.buffers.load_with_bytes(
+                    (&handle, &loaded.buffer),
+                    spelled,
+                    words,
+                    means.work,
+                )?;
                 match overlay {
                     Some(overlay) if means.editor.apply && *overlay.text() == buffer.text => {
                         let disk = Some(buffer);

@@ -1,5 +1,6 @@
 //! Where events come from: the system's watcher, or a stub of a broken one; nothing here knows which files are warm.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use notify::event::{AccessKind, AccessMode, EventKind, ModifyKind};
@@ -149,8 +150,16 @@ fn translate(event: notify::Result<notify::Event>, sink: &dyn Fn(Event)) {
         EventKind::Modify(_) | EventKind::Any | EventKind::Other => Event::Changed,
     };
     for path in event.paths {
-        sink(wrap(path));
+        if !is_temporary(&path) {
+            sink(wrap(path));
+        }
     }
+}
+
+/// Whether a name is that of a temporary of our own (`hashline.md`, Writing), which nobody reads.
+fn is_temporary(path: &Path) -> bool {
+    let name = path.file_name().and_then(OsStr::to_str);
+    name.is_some_and(|name| name.starts_with('.') && name.contains(".pilcrow-"))
 }
 
 #[cfg(test)]
