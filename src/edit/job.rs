@@ -61,28 +61,68 @@ pub struct Job<'a> {
     pub places: &'a [Place],
 }
 
+/// How often a plan is made anew because a file was changed before it was written.
+const PLANS: usize = 3;
+
+/// Why a commit failed; the refusal is for when it is not tried again.
+enum Failed {
+    /// A file is no longer what was planned on, and nothing was written.
+    Changed(Refusal),
+    Refused(Refusal),
+}
+
+impl From<Refusal> for Failed {
+    fn from(refusal: Refusal) -> Failed {
+        Failed::Refused(refusal)
+    }
+}
+
+impl From<Failed> for Refusal {
+    fn from(failed: Failed) -> Refusal {
+        match failed {
+            Failed::Changed(refusal) | Failed::Refused(refusal) => refusal,
+        }
+    }
+}
+
 impl Job<'_> {
     /// Plans the change, and writes it unless an editor is to be asked.
     pub fn begin(&self, plan: Plan) -> Result<Begun, Refusal> {
-        let (planned, notices) = plan(self).map_err(|detour| match detour {
-            Detour::Refused(refusal) => refusal,
-            // Nothing is too long for a commit.
-            Detour::TakesLong => Refusal::Internal,
-        })?;
-        let asks = planned
-            .iter()
-            .any(|file| file.live.is_editors() && !file.is_no_change());
-        if asks && !self.change.dry_run {
-            return Ok(Begun::AsksEditor(planned, notices));
+        let mut news = Vec::new();
+        let mut attempt = 0;
+        loop {
+            attempt += 1;
+            let (planned, notices) = plan(self).map_err(|detour| match detour {
+                Detour::Refused(refusal) => refusal,
+                // Nothing is too long for a commit.
+                Detour::TakesLong => Refusal::Internal,
+            })?;
+            news.extend(notices);
+            let asks = planned
+                .iter()
+                .any(|file| file.live.is_editors() && !file.is_no_change());
+            if asks && !self.change.dry_run {
+                return Ok(Begun::AsksEditor(planned, news));
+            }
+            let parts = planned.into_iter().map(|file| (file, None)).collect();
+            match self.try_finish(parts) {
+                Ok((result, notices)) => {
+                    news.extend(notices);
+                    return Ok(Begun::Done(Box::new((result, news))));
+                }
+                // Somebody else was quicker: the lines may well stand in what they wrote.
+                Err(Failed::Changed(_)) if attempt < PLANS => {}
+                Err(failed) => return Err(failed.into()),
+            }
         }
-        let parts = planned.into_iter().map(|file| (file, None)).collect();
-        let (result, mut news) = self.finish(parts)?;
-        news.splice(0..0, notices);
-        Ok(Begun::Done(Box::new((result, news))))
     }
 
     /// Writes what is the disk's, records everything and makes the answer.
     pub fn finish(&self, parts: Vec<Part>) -> Result<Answer, Refusal> {
+        Ok(self.try_finish(parts)?)
+    }
+
+    fn try_finish(&self, parts: Vec<Part>) -> Result<Answer, Failed> {
         let all_same = parts.iter().all(|(file, _)| file.is_no_change());
         if all_same && !self.change.dry_run {
             self.no_ops
@@ -160,7 +200,7 @@ impl Job<'_> {
     }
 
     /// Writes the files that are on disk, all or none, and finds meanwhile whether they parse.
-    fn write_disk(&self, parts: &mut [Part]) -> Result<(), Refusal> {
+    fn write_disk(&self, parts: &mut [Part]) -> Result<(), Failed> {
         let files: Vec<usize> = (0..parts.len())
             .filter(|at| parts[*at].0.bytes.is_some() && !parts[*at].0.is_no_change())
             .collect();
@@ -214,7 +254,15 @@ impl Job<'_> {
         }
     }
 
-    fn refuse_write(&self, error: &WriteError, files: &[usize], parts: &[Part]) -> Refusal {
+    fn refuse_write(&self, error: &WriteError, files: &[usize], parts: &[Part]) -> Failed {
+        let refusal = self.refusal(error, files, parts);
+        match error {
+            WriteError::Changed { .. } | WriteError::Gone { .. } => Failed::Changed(refusal),
+            _ => Failed::Refused(refusal),
+        }
+    }
+
+    fn refusal(&self, error: &WriteError, files: &[usize], parts: &[Part]) -> Refusal {
         let name = |index: &usize| parts[files[*index]].0.live.name.clone();
         let editors: Vec<String> = parts
             .iter()

@@ -1,5 +1,7 @@
 //! What an edit makes of each file, worked out before anything is written; a line that was not addressed is never part of it.
 
+use std::sync::OnceLock;
+
 use crate::buffer::{Detour, Lane};
 use crate::hashline::apply::{FileBytes, new_bytes};
 use crate::hashline::block::TextHunk;
@@ -38,12 +40,16 @@ pub struct Planned {
     pub remapped: Vec<Remap>,
     pub warnings: Vec<Warning>,
     pub diff: String,
+    /// Compared once.
+    pub(super) no_change: OnceLock<bool>,
 }
 
 impl Planned {
     /// Whether it leaves the text as it is.
     pub fn is_no_change(&self) -> bool {
-        self.outcome.text == *self.live.text()
+        *self
+            .no_change
+            .get_or_init(|| self.outcome.text == *self.live.text())
     }
 
     /// The language of the file, if it has a grammar.
@@ -188,6 +194,7 @@ impl<'a> Planner<'a> {
             blocks,
             remapped,
             warnings,
+            no_change: OnceLock::new(),
         })
     }
 

@@ -1,5 +1,7 @@
 //! `agent/write`: a whole file, new or in the place of one whose every line was shown; nothing that is there is ever replaced unseen.
 
+use std::sync::OnceLock;
+
 use serde_json::Value;
 use xxhash_rust::xxh3::xxh3_128;
 
@@ -211,6 +213,7 @@ fn planned(live: Live, tag: Option<Tag>, splices: Splices, bytes: Option<Vec<u8>
         blocks: Vec::new(),
         remapped: Vec::new(),
         warnings: Vec::new(),
+        no_change: OnceLock::new(),
     }
 }
 

@@ -249,13 +249,9 @@ fn s40_a_formatter_that_changes_what_was_written() {
     assert!(in_time, "never told in {rounds} rounds");
 }
 
+/// Until a failpoint has stopped the process.
 #[cfg(target_os = "linux")]
-fn a_formatter_runs() -> bool {
-    let desk = Desk::with(|setup| setup.env("PILCROW_FAIL", "fsyncdir:1:STOP"));
-    let tag = desk.put("f.ts", "a\nb\nc\nd\ne\n");
-    let patch = format!("¶f.ts#{tag}\nreplace 2:\n+b  ;\n");
-    let pid = desk.daemon.pid();
-    let asked = desk.daemon.request("agent/edit", json!({ "patch": patch }));
+fn wait_until_stopped(pid: u32) {
     let begun = std::time::Instant::now();
     let is_stopped = || {
         let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
@@ -268,14 +264,59 @@ fn a_formatter_runs() -> bool {
         assert!(begun.elapsed() < HANG, "the daemon never stops");
         std::thread::yield_now();
     }
-    assert_eq!(desk.text("f.ts"), "a\nb  ;\nc\nd\ne\n", "it is written");
-    let formatted = "// formatted\na\nb;\nc\nd\ne\n";
-    desk.tree.replace("f.ts", formatted);
+}
+
+#[cfg(target_os = "linux")]
+fn go_on(pid: u32) {
     let process = i32::try_from(pid)
         .ok()
         .and_then(rustix::process::Pid::from_raw);
     let process = process.expect("a process number");
     rustix::process::kill_process(process, rustix::process::Signal::CONT).expect("it goes on");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn s59_a_change_between_plan_and_write_moves_the_edit_or_refuses_it() {
+    for (others, expected) in [
+        ("new\na\nb\nc\nd\ne\n", Some("new\na\nb\nC\nd\ne\n")),
+        ("a\nb\nc, changed\nd\ne\n", None),
+    ] {
+        let desk = Desk::with(|setup| setup.env("PILCROW_FAIL", "lock:1:STOP"));
+        let tag = desk.put("f.txt", "a\nb\nc\nd\ne\n");
+        let patch = format!("¶f.txt#{tag}\nreplace 3:\n+C\n");
+        let asked = desk.daemon.request("agent/edit", json!({ "patch": patch }));
+        wait_until_stopped(desk.daemon.pid());
+        desk.tree.replace("f.txt", others);
+        go_on(desk.daemon.pid());
+        let outcome = desk.daemon.wait(&asked);
+        match expected {
+            Some(expected) => {
+                let result = outcome.expect("an edit");
+                assert_eq!(desk.text("f.txt"), expected);
+                let remapped = &result["details"]["files"][0]["remapped"];
+                assert_eq!(remapped, &json!([{ "from": 3, "to": 4 }]));
+            }
+            None => {
+                assert_eq!(outcome.expect_err("a refusal").kind(), "stale");
+                assert_eq!(desk.text("f.txt"), others);
+            }
+        }
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn a_formatter_runs() -> bool {
+    let desk = Desk::with(|setup| setup.env("PILCROW_FAIL", "fsyncdir:1:STOP"));
+    let tag = desk.put("f.ts", "a\nb\nc\nd\ne\n");
+    let patch = format!("¶f.ts#{tag}\nreplace 2:\n+b  ;\n");
+    let pid = desk.daemon.pid();
+    let asked = desk.daemon.request("agent/edit", json!({ "patch": patch }));
+    wait_until_stopped(pid);
+    assert_eq!(desk.text("f.ts"), "a\nb  ;\nc\nd\ne\n", "it is written");
+    let formatted = "// formatted\na\nb;\nc\nd\ne\n";
+    desk.tree.replace("f.ts", formatted);
+    go_on(pid);
     let result = desk.daemon.wait(&asked).expect("the edit is done");
     if result["details"]["files"][0]["tag"] != json!(desk.tag("f.ts")) {
         // It came after the daemon looked again: the tag is that of what was written, and works.
