@@ -395,6 +395,40 @@ fn a_document_that_lost_characters_is_not_edited() {
 }
 
 #[test]
+fn a_character_that_the_file_cannot_hold_is_not_sent_to_the_editor() {
+    let tree = Tree::new().file("a.txt", b"caf\xe9 au lait\nb\n");
+    let daemon = start(&tree);
+    let editor = open(&daemon, &tree, "a.txt", "caf\u{e9} au lait\nb\nunsaved\n");
+    let state = json!({ "uri": editor.uri, "version": 1, "dirty": true, "encoding": "iso-8859-1" });
+    daemon.notify("agent/documentState", state);
+    let first = tag(&daemon, "a.txt");
+    let refused = daemon.call(
+        "agent/edit",
+        patch("a.txt", &first, "replace 2:\n+snow ☃\n"),
+    );
+    assert_eq!(kind(&refused), "encoding");
+    let id = daemon.request(
+        "agent/edit",
+        patch("a.txt", &first, "replace 2:\n+\u{e0} la carte\n"),
+    );
+    editor.obeys();
+    daemon.wait(&id).expect("an edit");
+}
+
+#[test]
+fn an_emptied_document_may_show_as_one_empty_line() {
+    let tree = Tree::new().file("a.txt", "a\n");
+    let daemon = start(&tree);
+    let editor = open(&daemon, &tree, "a.txt", "a\n");
+    let first = tag(&daemon, "a.txt");
+    let id = daemon.request("agent/edit", patch("a.txt", &first, "delete 1\n"));
+    let (asked, _) = editor.asked();
+    editor.replaces_all("\n");
+    editor.says_applied(asked, true);
+    daemon.wait(&id).expect("an edit");
+}
+
+#[test]
 fn a_document_that_is_in_no_file_is_edited_by_its_uri() {
     let tree = Tree::new();
     let daemon = start(&tree);

@@ -180,40 +180,46 @@ pub struct Change {
 
 /// All open documents. A clone is the state of one moment.
 #[derive(Debug, Clone, Default)]
-pub struct Overlays(Arc<HashMap<DocumentKey, Arc<Overlay>>>);
+pub struct Overlays {
+    open: Arc<HashMap<DocumentKey, Arc<Overlay>>>,
+    /// When this state was taken to go by; `None` for one that cannot change.
+    pub taken_at: Option<Instant>,
+}
 
 impl Overlays {
     pub fn get(&self, key: &DocumentKey) -> Option<&Arc<Overlay>> {
-        self.0.get(key)
+        self.open.get(key)
     }
 
     /// The open document of a file, under whichever of its names the editor has it.
     pub fn of_file(&self, real: &RealPath) -> Option<&Arc<Overlay>> {
-        if self.0.is_empty() {
+        if self.open.is_empty() {
             return None;
         }
         let by_name = self.at_path(real.as_path());
-        by_name.or_else(|| self.0.values().find(|overlay| overlay.leads_to(real)))
+        by_name.or_else(|| self.open.values().find(|overlay| overlay.leads_to(real)))
     }
 
     /// The open document at an absolute path, as it is spelled.
     pub fn at_path(&self, path: &Path) -> Option<&Arc<Overlay>> {
-        match self.0.is_empty() {
+        match self.open.is_empty() {
             true => None,
-            false => self.0.get(&DocumentKey::File(path.components().collect())),
+            false => self
+                .open
+                .get(&DocumentKey::File(path.components().collect())),
         }
     }
 
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.open.is_empty()
     }
 
     pub fn len(&self) -> usize {
-        self.0.len()
+        self.open.len()
     }
 
     pub fn iter(&self) -> impl Iterator<Item = &Arc<Overlay>> {
-        self.0.values()
+        self.open.values()
     }
 
     /// A document was opened, or opened again.
@@ -234,7 +240,7 @@ impl Overlays {
             compared: Mutex::new(None),
             leads: Mutex::new(None),
         };
-        Arc::make_mut(&mut self.0).insert(key, Arc::new(overlay));
+        Arc::make_mut(&mut self.open).insert(key, Arc::new(overlay));
     }
 
     /// A document was changed, by several changes one after the other. Whether it was open.
@@ -246,7 +252,7 @@ impl Overlays {
         positions: PositionEncoding,
     ) -> bool {
         let key = DocumentKey::of(uri);
-        let Some(before) = self.0.get(&key) else {
+        let Some(before) = self.open.get(&key) else {
             return false;
         };
         let mut rope = before.rope.clone();
@@ -269,7 +275,7 @@ impl Overlays {
             };
         }
         let after = before.with(version, rope, place);
-        Arc::make_mut(&mut self.0).insert(key, Arc::new(after));
+        Arc::make_mut(&mut self.open).insert(key, Arc::new(after));
         true
     }
 
@@ -297,16 +303,16 @@ impl Overlays {
 
     fn update(&mut self, uri: &str, change: impl FnOnce(&mut Overlay)) {
         let key = DocumentKey::of(uri);
-        if let Some(before) = self.0.get(&key) {
+        if let Some(before) = self.open.get(&key) {
             let mut after = before.with(before.version, before.rope.clone(), before.place.clone());
             after.dirty = before.dirty;
             change(&mut after);
-            Arc::make_mut(&mut self.0).insert(key, Arc::new(after));
+            Arc::make_mut(&mut self.open).insert(key, Arc::new(after));
         }
     }
 
     /// A document was closed.
     pub fn close(&mut self, uri: &str) {
-        Arc::make_mut(&mut self.0).remove(&DocumentKey::of(uri));
+        Arc::make_mut(&mut self.open).remove(&DocumentKey::of(uri));
     }
 }

@@ -6,7 +6,7 @@ use crate::buffer::{Lane, Overlay, Words};
 use crate::hashline::first_error;
 use crate::protocol::Refusal;
 use crate::protocol::edit::Warning;
-use crate::session::{Actor, Current};
+use crate::session::{Actor, AsOf, Current};
 use crate::workspace::RealPath;
 
 use super::live::{Means, of_overlay};
@@ -24,7 +24,11 @@ pub fn look(real: &RealPath, name: &str, means: Means) -> Result<Current, Refusa
             text: loaded.buffer.text.clone(),
             fingerprint: loaded.buffer.fingerprint(),
             place: None,
-            as_of: handle.opened_at(),
+            as_of: AsOf::of_disk(
+                handle.opened_at(),
+                means.overlays.of_file(real).map(|overlay| &**overlay),
+                means.overlays,
+            ),
         }),
         Err(crate::buffer::Detour::Refused(refusal)) => Err(refusal),
         // Nothing is too long for the long lane.

@@ -7,7 +7,7 @@ use crate::buffer::{Buffer, Detour, Lane, Overlay, Overlays, Store, Words};
 use crate::hashline::tag::Fingerprint;
 use crate::protocol::Refusal;
 use crate::read::{Held, Located, Spot, held, site_of_unsaved};
-use crate::session::{Actor, Current, Document, Form, Notice, Sessions, Site, Version};
+use crate::session::{Actor, AsOf, Current, Document, Form, Notice, Sessions, Site, Version};
 use crate::syntax::{self, Language};
 use crate::task::Work;
 use crate::text::Text;
@@ -33,8 +33,7 @@ pub enum Home {
         handle: Handle,
         buffer: Arc<Buffer>,
         bytes: Vec<u8>,
-        /// The open document that is a clean copy of it, but for what editors normalise.
-        clean: Option<Arc<Overlay>>,
+        as_of: AsOf,
     },
     Editor {
         overlay: Arc<Overlay>,
@@ -86,11 +85,11 @@ impl Live {
     }
 
     /// When the text was looked at.
-    pub fn as_of(&self) -> Instant {
+    pub fn as_of(&self) -> AsOf {
         match &self.home {
-            Home::Disk { handle, .. } => handle.opened_at(),
-            Home::Editor { overlay, .. } => overlay.since,
-            Home::Absent { .. } => Instant::now(),
+            Home::Disk { as_of, .. } => *as_of,
+            Home::Editor { overlay, .. } => AsOf::of_editor(overlay.since),
+            Home::Absent { .. } => AsOf::of_editor(Instant::now()),
         }
     }
 
@@ -192,10 +191,10 @@ impl Home {
                         Ok(Home::Editor { overlay, disk })
                     }
                     clean => Ok(Home::Disk {
+                        as_of: AsOf::of_disk(handle.opened_at(), clean.as_deref(), means.overlays),
                         handle,
                         buffer,
                         bytes,
-                        clean,
                     }),
                 }
             }
@@ -236,11 +235,11 @@ impl Home {
     /// The text, as the session store records it; `None` where there is none.
     fn current(&self) -> Option<Current> {
         match self {
-            Home::Disk { handle, buffer, .. } => Some(Current {
+            Home::Disk { buffer, as_of, .. } => Some(Current {
                 text: buffer.text.clone(),
                 fingerprint: buffer.fingerprint(),
                 place: None,
-                as_of: handle.opened_at(),
+                as_of: *as_of,
             }),
             Home::Editor { overlay, .. } => Some(of_overlay(overlay)),
             Home::Absent { .. } => None,
@@ -259,7 +258,7 @@ pub fn of_overlay(overlay: &Overlay) -> Current {
         text: overlay.text().clone(),
         fingerprint,
         place: Some(overlay.place.clone()),
-        as_of: overlay.since,
+        as_of: AsOf::of_editor(overlay.since),
     }
 }
 

@@ -21,6 +21,7 @@ use crate::protocol::read::LineSpan;
 use crate::read::Place;
 use crate::session::{Meaning, Notice, Version, steps};
 use crate::syntax::Language;
+use crate::text::encode;
 use crate::view::LineSet;
 
 use super::live::Means;
@@ -309,8 +310,19 @@ fn shown_and_touched(hunk: &PlainHunk) -> Option<(LineSpan, LineSpan)> {
 
 /// The new bytes of a file that is written on disk.
 pub(super) fn bytes_after(live: &Live, splices: &Splices) -> Result<Option<Vec<u8>>, Refusal> {
-    let Home::Disk { buffer, bytes, .. } = &live.home else {
-        return Ok(None);
+    let (buffer, bytes) = match &live.home {
+        Home::Disk { buffer, bytes, .. } => (buffer, bytes),
+        Home::Editor { overlay, disk } => {
+            // Saving is the editor's, which may write another character where it lacks one.
+            let encoding = overlay.encoding.or(disk.as_ref().map(|disk| disk.encoding));
+            for change in &splices.changes {
+                let fits =
+                    encoding.map_or(Ok(()), |encoding| encode(&change.text, encoding).map(drop));
+                fits.map_err(|error| refuse::encoding(&error.into(), &live.name))?;
+            }
+            return Ok(None);
+        }
+        Home::Absent { .. } => return Ok(None),
     };
     let file = FileBytes {
         bytes,

@@ -93,9 +93,11 @@ impl Engine {
 
     /// Everything that decides what a request means, as of now: taken at its first poll.
     pub fn moment(&self) -> Moment {
+        let mut overlays = self.overlays.lock().clone();
+        overlays.taken_at = Some(Instant::now());
         Moment {
             world: self.world(),
-            overlays: self.overlays.lock().clone(),
+            overlays,
         }
     }
 

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::time::{Duration, Instant};
 
-use crate::buffer::{ChangeLog, Place};
+use crate::buffer::{ChangeLog, Overlay, Overlays, Place};
 use crate::hashline::{Fingerprint, LineMap, Tag};
 use crate::text::Text;
 use crate::workspace::RealPath;
@@ -38,7 +38,50 @@ pub struct Current {
     /// Where it stands in the editor's record of changes, if it is the editor's.
     pub place: Option<Place>,
     /// When it was looked at.
-    pub as_of: Instant,
+    pub as_of: AsOf,
+}
+
+/// When a text was looked at: what the editor had then, and what the disk.
+///
+/// A look at the disk goes by what was known of the editor when its request came; by the time it
+/// is done the editor may have another text, which must not be taken for an older one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AsOf {
+    is_open: bool,
+    /// Since when the editor has had what it has; of a document that it does not have open, when
+    /// that was known.
+    editor: Instant,
+    disk: Instant,
+}
+
+impl AsOf {
+    /// The editor's own text, which it has had since then.
+    pub fn of_editor(since: Instant) -> AsOf {
+        AsOf {
+            is_open: true,
+            editor: since,
+            disk: since,
+        }
+    }
+
+    /// The text of a file that was opened then; `clean` is the document that is a copy of it.
+    pub fn of_disk(opened_at: Instant, clean: Option<&Overlay>, overlays: &Overlays) -> AsOf {
+        AsOf {
+            is_open: clean.is_some(),
+            editor: match clean {
+                Some(overlay) => overlay.since,
+                None => overlays.taken_at.unwrap_or(opened_at),
+            },
+            disk: opened_at,
+        }
+    }
+
+    fn is_after(&self, other: &AsOf) -> bool {
+        match self.is_open || other.is_open {
+            true => (self.editor, self.disk) > (other.editor, other.disk),
+            false => self.disk > other.disk,
+        }
+    }
 }
 
 /// One text of a document. Identity is `content`; the tag is only its name.
@@ -52,7 +95,7 @@ pub struct Version {
     places: Vec<Place>,
     /// Where it stands in the records of our own edits, likewise.
     ours: Vec<Place>,
-    as_of: Instant,
+    as_of: AsOf,
 }
 
 /// Records of changes of one kind that one version is kept in.
@@ -67,7 +110,7 @@ impl Version {
             text: Text::default(),
             places: Vec::new(),
             ours: Vec::new(),
-            as_of: Instant::now(),
+            as_of: AsOf::of_editor(Instant::now()),
         }
     }
 
@@ -218,7 +261,7 @@ impl Snapshots {
         let content = current.fingerprint.content;
         // A slow read may come in with what the document held before the newest version did.
         let late = history.held.last().is_some_and(|newest| {
-            newest.version.content != content && newest.version.as_of > current.as_of
+            newest.version.content != content && newest.version.as_of.is_after(&current.as_of)
         });
         if !late
             && let Some(last) = history.held.last()
@@ -474,7 +517,7 @@ mod tests {
             text: Text::new("some text\n"),
             fingerprint,
             place: None,
-            as_of: Instant::now(),
+            as_of: AsOf::of_editor(Instant::now()),
         };
         let recorded = store.record(&document(), &current, Instant::now());
         recorded.version.tag
@@ -488,6 +531,35 @@ mod tests {
         assert_eq!(record(&mut store, 0x1D84, 1), Tag(0x1D84));
         assert_eq!(record(&mut store, 0xFFFF, 3), Tag(0xFFFF));
         assert_eq!(record(&mut store, 0xFFFF, 4), Tag(0));
+    }
+
+    #[test]
+    fn a_late_look_at_the_disk_is_not_newer_than_what_was_typed_meanwhile() {
+        let start = Instant::now();
+        let later = |millis| start + Duration::from_millis(millis);
+        let mut overlays = Overlays::default();
+        overlays.open("file:///w/a.txt".into(), 1, String::new(), "old");
+        overlays.taken_at = Some(start);
+        let clean = overlays.iter().next().expect("it is open");
+        let looked = AsOf::of_disk(clean.since + Duration::from_secs(9), Some(clean), &overlays);
+        let typed = AsOf::of_editor(clean.since + Duration::from_secs(5));
+        assert!(typed.is_after(&looked) && !looked.is_after(&typed));
+        // Of a file that nobody has open the later look counts, whenever it was asked for.
+        let nobody = |taken_at, opened_at| {
+            let overlays = Overlays {
+                taken_at: Some(taken_at),
+                ..Overlays::default()
+            };
+            AsOf::of_disk(opened_at, None, &overlays)
+        };
+        let (first, second) = (nobody(later(0), later(5)), nobody(later(1), later(2)));
+        assert!(first.is_after(&second) && !second.is_after(&first));
+        // What was read after the document was closed is newer than what it held.
+        let closed = nobody(
+            clean.since + Duration::from_secs(6),
+            clean.since + Duration::from_secs(7),
+        );
+        assert!(closed.is_after(&typed));
     }
 
     #[test]

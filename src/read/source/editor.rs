@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::buffer::{Buffer, DocumentKey, Overlay};
 use crate::protocol::read::{Cache, MoreDetails, Origin, ResourceKind};
-use crate::session::{self, Actor, Form, Site};
+use crate::session::{self, Actor, AsOf, Form, Site};
 use crate::text::label;
 use crate::view::{Document, Style};
 use crate::workspace::RealPath;
@@ -71,7 +71,7 @@ fn open(overlay: &Arc<Overlay>, site: Site) -> Opened {
             },
             fingerprint: overlay.fingerprint(),
             place: Some(overlay.place.clone()),
-            as_of: overlay.since,
+            as_of: AsOf::of_editor(overlay.since),
             actor: Actor::Editor,
         }),
     }

@@ -6,14 +6,13 @@ mod huge;
 pub mod text;
 
 use std::path::Path;
-use std::time::Instant;
 
 use encoding_rs::Encoding;
 
 use crate::buffer::{Detour, Lane, Overlays, Place, Store};
 use crate::hashline::tag::Fingerprint;
 use crate::protocol::Refusal;
-use crate::session::{self, Actor, Current};
+use crate::session::{self, Actor, AsOf, Current};
 use crate::task::Work;
 use crate::text::Text;
 use crate::view::window::Limits;
@@ -35,7 +34,7 @@ pub struct Snapshot {
     /// Where the text stands in the editor's record of changes, if it is the editor's.
     pub place: Option<Place>,
     /// When the text was looked at.
-    pub as_of: Instant,
+    pub as_of: AsOf,
     /// Who made the text what it is.
     pub actor: Actor,
 }

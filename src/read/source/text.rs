@@ -9,7 +9,7 @@ use crate::buffer::{
 };
 use crate::protocol::Refusal;
 use crate::protocol::read::{MoreDetails, Origin, ResourceKind};
-use crate::session::{self, Actor, Form, Site};
+use crate::session::{self, Actor, AsOf, Form, Site};
 use crate::task::Work;
 use crate::text::label;
 use crate::view::{Document, Style};
@@ -104,14 +104,23 @@ pub fn open(
         Held::Editor { overlay, disk } => {
             Ok(editor::of_file(&overlay, handle.real(), disk.as_deref()))
         }
-        Held::Disk { overlay, loaded } => Ok(of_disk(handle, overlay.as_ref(), loaded)),
+        Held::Disk { overlay, loaded } => {
+            Ok(of_disk(handle, overlay.as_ref(), loaded, means.overlays))
+        }
         Held::Huge { overlay, words } => {
             huge::open(handle, spelled, words, overlay.as_ref(), means)
         }
     }
 }
 
-fn of_disk(handle: &Handle, overlay: Option<&Arc<Overlay>>, loaded: Loaded) -> Opened {
+fn of_disk(
+    handle: &Handle,
+    overlay: Option<&Arc<Overlay>>,
+    loaded: Loaded,
+    overlays: &Overlays,
+) -> Opened {
+    let clean = overlay.map(|overlay| &**overlay);
+    let as_of = AsOf::of_disk(handle.opened_at(), clean, overlays);
     let Loaded { buffer, cache } = loaded;
     let path = handle.real().as_path().display().to_string();
     let uri = match overlay {
@@ -152,7 +161,7 @@ fn of_disk(handle: &Handle, overlay: Option<&Arc<Overlay>>, loaded: Loaded) -> O
             place: overlay
                 .filter(|overlay| *overlay.text() == buffer.text)
                 .map(|overlay| overlay.place.clone()),
-            as_of: handle.opened_at(),
+            as_of,
             actor: Actor::Disk,
         }),
     }
