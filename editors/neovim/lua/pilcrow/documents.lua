@@ -1,0 +1,137 @@
+-- The buffers that daemons know of, and what each daemon was last told of them. A buffer is never changed here, and never loaded.
+local M = {}
+
+---What a daemon was told of a document.
+---@class pilcrow.Told
+---@field version integer
+---@field dirty? boolean
+---@field encoding? string
+
+---Vim's names that mean another encoding elsewhere.
+local labels = {
+  [''] = 'utf-8',
+  ['utf-16'] = 'utf-16be',
+  ['ucs-2'] = 'utf-16be',
+  ['ucs-2be'] = 'utf-16be',
+  ['ucs-2le'] = 'utf-16le',
+}
+
+---@param bufnr integer
+---@return string
+function M.encoding(bufnr)
+  local name = vim.bo[bufnr].fileencoding
+  return labels[name] or name
+end
+
+---The path of a buffer that has a file, or will have one.
+---@param bufnr integer
+---@return string?
+function M.path(bufnr)
+  if not vim.api.nvim_buf_is_loaded(bufnr) or vim.bo[bufnr].buftype ~= '' then
+    return nil
+  end
+  local name = vim.api.nvim_buf_get_name(bufnr)
+  if name == '' or name:match('^%a[%w+.-]+://') then
+    return nil
+  end
+  return name
+end
+
+---@param path string
+---@param root string
+---@return boolean
+function M.is_below(path, root)
+  if vim.fs.relpath(root, path) then
+    return true
+  end
+  -- The way in may be a link.
+  local folder = vim.uv.fs_realpath(vim.fs.dirname(path))
+  local real = vim.uv.fs_realpath(root)
+  return folder ~= nil and real ~= nil and vim.fs.relpath(real, folder) ~= nil
+end
+
+---The attached buffer of a URI.
+---@param client vim.lsp.Client
+---@param uri string
+---@return integer?
+function M.buffer(client, uri)
+  for bufnr in pairs(client.attached_buffers) do
+    if vim.api.nvim_buf_is_loaded(bufnr) and vim.uri_from_bufnr(bufnr) == uri then
+      return bufnr
+    end
+  end
+end
+
+---@param uri string
+---@param bufnr integer
+---@param version integer
+local function state_of(uri, bufnr, version)
+  return { uri = uri, version = version, dirty = vim.bo[bufnr].modified, encoding = M.encoding(bufnr) }
+end
+
+---Called after each notification: what tells of a text is followed by the state of that version.
+---@param link pilcrow.Link
+---@param method string
+---@param params table
+---@param send fun(method: string, params: table)
+function M.was_sent(link, method, params, send)
+  local document = params and params.textDocument
+  if method == 'textDocument/didClose' then
+    link.told[document.uri] = nil
+    return
+  end
+  if method ~= 'textDocument/didOpen' and method ~= 'textDocument/didChange' and method ~= 'textDocument/didSave' then
+    return
+  end
+  local client = vim.lsp.get_client_by_id(link.client_id)
+  local bufnr = client and M.buffer(client, document.uri)
+  if not bufnr then
+    return
+  end
+  local version = document.version or (link.told[document.uri] or {}).version
+  if version then
+    local state = state_of(document.uri, bufnr, version)
+    link.told[document.uri] = state
+    send('agent/documentState', state)
+  end
+end
+
+---Sends what is not sent yet: changes that Neovim holds back, and states that have changed since.
+---@param link pilcrow.Link
+---@param client vim.lsp.Client
+function M.catch_up(link, client)
+  for bufnr in pairs(client.attached_buffers) do
+    local uri = vim.api.nvim_buf_is_loaded(bufnr) and vim.uri_from_bufnr(bufnr)
+    local told = uri and link.told[uri]
+    local version = vim.lsp.util.buf_versions[bufnr]
+    if told and version and told.version ~= version then
+      -- Neovim lets all changes go before any other notification.
+      client:notify('agent/documentState', state_of(uri, bufnr, version))
+    end
+  end
+  for bufnr in pairs(client.attached_buffers) do
+    M.tell_state(link, client, bufnr)
+  end
+end
+
+---Tells whether a buffer is modified, if that is not what was told last.
+---@param link pilcrow.Link
+---@param client vim.lsp.Client
+---@param bufnr integer
+function M.tell_state(link, client, bufnr)
+  if not vim.api.nvim_buf_is_loaded(bufnr) then
+    return
+  end
+  local uri = vim.uri_from_bufnr(bufnr)
+  local told = link.told[uri]
+  if not told then
+    return
+  end
+  local state = state_of(uri, bufnr, told.version)
+  if state.dirty ~= told.dirty or state.encoding ~= told.encoding then
+    link.told[uri] = state
+    client.rpc.notify('agent/documentState', state)
+  end
+end
+
+return M
