@@ -66,13 +66,14 @@ end
 ---Asks before a change, where avante.nvim can.
 ---@param kind string
 ---@param input table
+---@param context? table avante's own session
 ---@param then_do fun(is_allowed: boolean)
-local function ask(kind, input, then_do)
+local function ask(kind, input, context, then_do)
   local has_helpers, helpers = pcall(require, 'avante.llm_tools.helpers')
   if not has_helpers or not helpers.confirm then
     return then_do(vim.fn.confirm(tools.question(kind, input), '&Yes\n&No', 2) == 1)
   end
-  helpers.confirm(tools.question(kind, input), then_do, nil, nil, 'pilcrow_' .. kind)
+  helpers.confirm(tools.question(kind, input), then_do, nil, context, 'pilcrow_' .. kind)
 end
 
 ---@param kind string
@@ -99,7 +100,7 @@ local function tool_of(kind, tool, opts)
       if not opts.confirm or not tools.changes_files(kind) then
         return run()
       end
-      ask(kind, input, function(is_allowed)
+      ask(kind, input, own.session_ctx, function(is_allowed)
         if is_allowed then
           return run()
         end
