@@ -4,6 +4,7 @@ local M = {}
 ---One replacement in the buffer's own rows and bytes; `whole` are rows, without columns.
 ---@class pilcrow.Splice
 ---@field whole boolean
+---@field ends? boolean whether the last line, which had no end, has one now
 ---@field row integer
 ---@field col integer
 ---@field end_row integer
@@ -50,6 +51,21 @@ local function place(edit, lines, encoding, bo)
     return nil, ('line %d of %d'):format(math.max(from.line, to.line) + 1, count)
   end
   local ends_line = rows[#rows] == ''
+  local is_to_the_end = to.line == count - 1 and byte_of(lines[count], to.character, encoding) == #lines[count]
+  if is_to_the_end and ends_line and not bo.endofline and (from.character > 0 or from.line > 0) then
+    -- The text ends with a newline now: the buffer says so without an empty row, which would be saved as one more line.
+    rows[#rows] = nil
+    local is_whole = from.character == 0
+    return {
+      whole = is_whole,
+      ends = true,
+      row = from.line,
+      col = byte_of(lines[from.line + 1], from.character, encoding),
+      end_row = is_whole and count or count - 1,
+      end_col = #lines[count],
+      text = rows,
+    }
+  end
   if to.line < count then
     return {
       whole = false,
@@ -95,12 +111,6 @@ end
 function M.plan(bufnr, edits, encoding)
   local bo = vim.bo[bufnr]
   local lines = vim.api.nvim_buf_get_lines(bufnr, 0, -1, true)
-  for number, line in ipairs(lines) do
-    -- A NUL is a newline here, and was one to the daemon: its lines are other ones than ours.
-    if line:find('\n', 1, true) then
-      return nil, ('line %d holds a NUL'):format(number)
-    end
-  end
   local order = {}
   for index, edit in ipairs(edits) do
     order[index] = { index = index, edit = edit, at = edit.range.start }
@@ -145,6 +155,9 @@ end
 function M.carry_out(bufnr, splices)
   break_undo(bufnr)
   for _, splice in ipairs(splices) do
+    if splice.ends then
+      vim.bo[bufnr].endofline = true
+    end
     if splice.whole then
       vim.api.nvim_buf_set_lines(bufnr, splice.row, splice.end_row, true, splice.text)
     else
