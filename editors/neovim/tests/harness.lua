@@ -196,6 +196,11 @@ function T.case(name, files, body, options)
   local done, why = xpcall(function()
     require('pilcrow').setup(vim.tbl_extend('force', { cmd = { T.binary, 'serve', '--stdio' } }, options or {}))
     body(root)
+    -- What the daemon itself complains of is never expected.
+    local complaint = vim.iter(notes):find(function(note)
+      return note:find('LSP[pilcrow]', 1, true)
+    end)
+    T.ok(not complaint, complaint)
   end, debug.traceback)
   local cleaned, left = pcall(clean)
   if done and not cleaned then

@@ -204,7 +204,7 @@ local function transport(link, cmd)
         return rpc.request(method, ...)
       end,
       notify = function(method, params)
-        local is_sent = rpc.notify(method, params)
+        local is_sent = rpc.notify(method, documents.as_sent(link, method, params))
         documents.was_sent(link, method, params, rpc.notify)
         return is_sent
       end,
@@ -225,8 +225,9 @@ function M.lsp_config()
     cmd = options.cmd,
     cmd_env = options.env,
     handlers = require('pilcrow.handlers'),
-    settings = { pilcrow = options.settings },
-    init_options = next(options.settings) and options.settings or vim.empty_dict(),
+    -- An empty table would be sent as a list.
+    settings = next(options.settings) and { pilcrow = options.settings } or nil,
+    init_options = next(options.settings) and options.settings or nil,
     capabilities = {
       workspace = {
         applyEdit = true,

@@ -69,6 +69,25 @@ local function state_of(uri, bufnr, version)
   return { uri = uri, version = version, dirty = vim.bo[bufnr].modified, encoding = M.encoding(bufnr) }
 end
 
+---A notification as the daemon takes it. It knows no place behind a lone CR, so that a text with CR line ends is told whole.
+---@param link pilcrow.Link
+---@param method string
+---@param params table
+---@return table params
+function M.as_sent(link, method, params)
+  if method ~= 'textDocument/didChange' then
+    return params
+  end
+  local client = vim.lsp.get_client_by_id(link.client_id)
+  local bufnr = client and M.buffer(client, params.textDocument.uri)
+  if not bufnr or vim.bo[bufnr].fileformat ~= 'mac' then
+    return params
+  end
+  local text = table.concat(vim.api.nvim_buf_get_lines(bufnr, 0, -1, true), '\r')
+  local whole = vim.bo[bufnr].endofline and text .. '\r' or text
+  return { textDocument = params.textDocument, contentChanges = { { text = whole } } }
+end
+
 ---Called after each notification: what tells of a text is followed by the state of that version.
 ---@param link pilcrow.Link
 ---@param method string
