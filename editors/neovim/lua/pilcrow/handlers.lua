@@ -111,15 +111,11 @@ M['agent/saveDocument'] = function(_, params, ctx)
   if how then
     return save_failed(('its file was changed on disk meanwhile (%s); the user has to decide'):format(how))
   end
-  vim.v.errmsg = ''
   local is_saved, why = pcall(vim.api.nvim_buf_call, bufnr, function()
     vim.cmd('silent write')
   end)
   if not is_saved then
     return save_failed((tostring(why):gsub('^.*Vim%(write%):', '')))
-  end
-  if vim.bo[bufnr].modified and vim.v.errmsg ~= '' then
-    return save_failed(vim.v.errmsg)
   end
   return { saved = not vim.bo[bufnr].modified }
 end

@@ -36,6 +36,18 @@ local function byte_of(line, character, encoding)
   return vim.str_byteindex(line, encoding, character, false)
 end
 
+---Whether a buffer's file can hold a text: Neovim would save what it cannot as another character.
+---@param text string
+---@param bo vim.bo
+---@return boolean
+local function is_encodable(text, bo)
+  local encoding = bo.fileencoding
+  if encoding == '' or encoding:match('^utf%-') or encoding:match('^ucs%-[24]') or not text:find('[\128-\255]') then
+    return true
+  end
+  return vim.fn.iconv(vim.fn.iconv(text, 'utf-8', encoding), encoding, 'utf-8') == text
+end
+
 ---Where an edit goes; an error says why it cannot be placed.
 ---@param edit lsp.TextEdit
 ---@param lines string[]
@@ -44,6 +56,9 @@ end
 ---@return pilcrow.Splice? splice
 ---@return string? why
 local function place(edit, lines, encoding, bo)
+  if not is_encodable(edit.newText, bo) then
+    return nil, ("it has characters that 'fileencoding' %s lacks"):format(bo.fileencoding)
+  end
   local from, to = edit.range.start, edit.range['end']
   local rows = rows_of(edit.newText, bo.fileformat)
   local count = #lines
