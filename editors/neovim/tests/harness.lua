@@ -10,6 +10,9 @@ T.guard = 20000
 vim.opt.runtimepath:prepend(T.plugin)
 vim.cmd.source(T.plugin .. '/plugin/pilcrow.lua')
 vim.cmd('filetype on')
+-- One line for each test: Neovim itself says nothing.
+vim.o.showmode = false
+vim.opt.shortmess:append('F')
 
 local failures = 0
 local notes = {}
@@ -103,7 +106,7 @@ end
 ---@param path string
 ---@return integer bufnr
 function T.open(path)
-  vim.cmd.edit(vim.fn.fnameescape(path))
+  vim.cmd('silent edit ' .. vim.fn.fnameescape(path))
   local bufnr = vim.api.nvim_get_current_buf()
   T.wait(function()
     return T.client(bufnr)

@@ -1,4 +1,4 @@
--- The tools for avante.nvim's `custom_tools`. A schema is carried over only as far as avante.nvim has words for it; the daemon enforces the rest.
+-- The tools for avante.nvim's `custom_tools`. What a schema says is never widened: what avante.nvim has no words for, the daemon enforces.
 local tools = require('pilcrow.tools')
 
 local M = {}
