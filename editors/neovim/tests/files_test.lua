@@ -1,4 +1,4 @@
--- What lies beside a file that is edited: swap files, undo files, backups. None of it ever reaches a reader, and none is lost.
+-- What lies beside a file that is edited: swap files, undo files, backups. It never reaches a reader, and never gets lost.
 local T = dofile(vim.fs.dirname(debug.getinfo(1, 'S').source:sub(2)) .. '/harness.lua')
 local pilcrow = require('pilcrow')
 

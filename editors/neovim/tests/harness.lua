@@ -1,4 +1,4 @@
--- What the tests are written with: workspaces, cases, waiting. There is no sleep in it: what is waited for is a condition.
+-- What the tests are written with: workspaces, cases, waiting. It never sleeps: what is waited for is a condition.
 local T = {}
 
 local here = vim.fs.dirname(vim.fs.abspath(debug.getinfo(1, 'S').source:sub(2)))

@@ -80,22 +80,36 @@ function M.text_of_many(result)
   return table.concat(parts, '\n\n')
 end
 
----What a person is asked before a tool changes files.
+---What a call is about, for a person.
 ---@param name string
 ---@param input table
 ---@return string
-function M.question(name, input)
-  if name == 'write' then
-    return ('Write %s?'):format(input.path)
+function M.summary(name, input)
+  if name == 'read' or name == 'write' then
+    return ('%s %s'):format(name == 'read' and 'Read' or 'Write', tostring(input.path))
   end
   local paths = {}
+  for _, target in ipairs(input.targets or {}) do
+    paths[#paths + 1] = target.path
+  end
+  if name == 'read_many' then
+    return 'Read ' .. table.concat(paths, ', ')
+  end
   for path in (input.patch or ''):gmatch('¶([^\n]-)#%x+') do
     paths[#paths + 1] = path
   end
   for _, file in ipairs(input.files or {}) do
     paths[#paths + 1] = file.path
   end
-  return ('Edit %s?'):format(#paths > 0 and table.concat(paths, ', ') or 'files')
+  return 'Edit ' .. (#paths > 0 and table.concat(paths, ', ') or 'files')
+end
+
+---What a person is asked before a tool changes files.
+---@param name string
+---@param input table
+---@return string
+function M.question(name, input)
+  return M.summary(name, input) .. '?'
 end
 
 return M

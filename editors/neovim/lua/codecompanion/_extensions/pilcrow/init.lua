@@ -17,9 +17,8 @@ local function tool_of(kind)
     error(("pilcrow: the daemon has no tool '%s'"):format(kind), 0)
   end
   local name = 'pilcrow_' .. kind
-  local function say(self, output, meta)
-    local text = vim.iter(output):flatten():join('\n')
-    meta.tools.chat:add_tool_output(self, text)
+  local function text_of(output)
+    return vim.iter(output):flatten():join('\n')
   end
   return {
     name = name,
@@ -38,8 +37,13 @@ local function tool_of(kind)
       prompt = function(self)
         return tools.question(kind, self.args)
       end,
-      success = say,
-      error = say,
+      success = function(self, output, meta)
+        -- The model gets the text, the person one line.
+        meta.tools.chat:add_tool_output(self, text_of(output), tools.summary(kind, self.args))
+      end,
+      error = function(self, output, meta)
+        meta.tools.chat:add_tool_output(self, text_of(output))
+      end,
       rejected = function(self, meta)
         meta.tools.chat:add_tool_output(self, 'The user declined this; nothing was changed.')
       end,
