@@ -96,11 +96,6 @@ end, { cmd = { '/nowhere/pilcrow' } })
 
 for _, name in ipairs(panels) do
   if real.has(name) then
-    for module in pairs(package.loaded) do
-      if module == name or vim.startswith(module, name .. '.') then
-        package.loaded[module] = nil
-      end
-    end
     cases(name, 'real', real[name])
   end
 end

@@ -9,8 +9,14 @@ function M.has(name)
   return folder ~= nil and vim.uv.fs_stat(('%s/%s.nvim/lua'):format(folder, name)) ~= nil
 end
 
+---Loads a panel afresh.
 ---@param name string
 local function load(name)
+  for module in pairs(package.loaded) do
+    if module == name or vim.startswith(module, name .. '.') then
+      package.loaded[module] = nil
+    end
+  end
   for _, plugin in ipairs({ 'plenary', name }) do
     vim.opt.runtimepath:append(('%s/%s.nvim'):format(folder, plugin))
   end
@@ -96,7 +102,10 @@ function M.codecompanion(opts)
       end, 5)
       if waiting then
         local lines = table.concat(vim.api.nvim_buf_get_lines(chat.bufnr, 0, -1, true), '\n')
-        local question = lines:match('Approval Required%*%*%s*(.-)%s*Please select[^*]*$')
+        local question
+        for one in lines:gmatch('Approval Required%*%*%s*(.-)%s*Please select') do
+          question = one
+        end
         local keys = require('codecompanion.interactions.chat.tools.labels').keymaps()
         vim.ui.input = function(_, done)
           done('')

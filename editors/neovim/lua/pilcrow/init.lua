@@ -1,4 +1,4 @@
--- The calls for one's own code: `require('pilcrow')`. None of them blocks but those whose names end in `_sync`.
+-- The calls for one's own code: `require('pilcrow')`. They never block, but for those whose names end in `_sync`.
 local config = require('pilcrow.config')
 local daemon = require('pilcrow.daemon')
 local documents = require('pilcrow.documents')

@@ -22,13 +22,20 @@ local function put(result, res, text)
   end
 end
 
----Adds the tools to mcphub.nvim; to be called after its own `setup`.
+---The hubs that have the tools.
+local served = setmetatable({}, { __mode = 'k' })
+
+---Adds the tools to mcphub.nvim, once; to be called after its own `setup`.
 ---@param opts? { session?: string, confirm_edits?: boolean }
 function M.setup(opts)
   opts = opts or {}
   local session = opts.session or 'mcphub'
   local confirm = vim.F.if_nil(opts.confirm_edits, require('pilcrow.config').options.confirm_edits)
   local hub = require('mcphub')
+  if served[hub] then
+    return
+  end
+  served[hub] = true
   for _, kind in ipairs(tools.names) do
     hub.add_tool('pilcrow', {
       name = kind,
