@@ -69,23 +69,57 @@ local function state_of(uri, bufnr, version)
   return { uri = uri, version = version, dirty = vim.bo[bufnr].modified, encoding = M.encoding(bufnr) }
 end
 
----A notification as the daemon takes it. It knows no place behind a lone CR, so that a text with CR line ends is told whole.
+---Whether a buffer would be saved as a file without a byte. Neovim tells of such a text as of one empty line.
+---@param bufnr integer
+---@return boolean
+function M.is_blank(bufnr)
+  if vim.api.nvim_buf_line_count(bufnr) ~= 1 or vim.api.nvim_buf_get_lines(bufnr, 0, 1, true)[1] ~= '' then
+    return false
+  end
+  return vim.api.nvim_buf_call(bufnr, vim.fn.wordcount).bytes == 0
+end
+
+local line_ends = { unix = '\n', dos = '\r\n', mac = '\r' }
+
+---The text that a buffer would be saved as.
+---@param bufnr integer
+---@return string
+local function text_of(bufnr)
+  if M.is_blank(bufnr) then
+    return ''
+  end
+  local line_end = line_ends[vim.bo[bufnr].fileformat]
+  local text = table.concat(vim.api.nvim_buf_get_lines(bufnr, 0, -1, true), line_end)
+  return vim.bo[bufnr].endofline and text .. line_end or text
+end
+
+---A notification as the daemon takes it: a text of which Neovim's own account would mislead it is told whole. It knows no
+---place behind a lone CR, and no empty file as a line.
 ---@param link pilcrow.Link
 ---@param method string
 ---@param params table
 ---@return table params
 function M.as_sent(link, method, params)
-  if method ~= 'textDocument/didChange' then
+  local opens = method == 'textDocument/didOpen'
+  if not opens and method ~= 'textDocument/didChange' then
     return params
   end
+  local document = params.textDocument
   local client = vim.lsp.get_client_by_id(link.client_id)
-  local bufnr = client and M.buffer(client, params.textDocument.uri)
-  if not bufnr or vim.bo[bufnr].fileformat ~= 'mac' then
+  local bufnr = client and M.buffer(client, document.uri)
+  if not bufnr then
     return params
   end
-  local text = table.concat(vim.api.nvim_buf_get_lines(bufnr, 0, -1, true), '\r')
-  local whole = vim.bo[bufnr].endofline and text .. '\r' or text
-  return { textDocument = params.textDocument, contentChanges = { { text = whole } } }
+  local was_blank = link.blank[document.uri]
+  local is_blank = M.is_blank(bufnr)
+  link.blank[document.uri] = is_blank or nil
+  if opens then
+    return is_blank and { textDocument = vim.tbl_extend('force', document, { text = '' }) } or params
+  end
+  if is_blank or was_blank or vim.bo[bufnr].fileformat == 'mac' then
+    return { textDocument = document, contentChanges = { { text = text_of(bufnr) } } }
+  end
+  return params
 end
 
 ---Called after each notification: what tells of a text is followed by the state of that version.
@@ -97,6 +131,7 @@ function M.was_sent(link, method, params, send)
   local document = params and params.textDocument
   if method == 'textDocument/didClose' then
     link.told[document.uri] = nil
+    link.blank[document.uri] = nil
     return
   end
   if method ~= 'textDocument/didOpen' and method ~= 'textDocument/didChange' and method ~= 'textDocument/didSave' then

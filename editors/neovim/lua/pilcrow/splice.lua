@@ -117,6 +117,27 @@ local function place(edit, lines, encoding, bo)
   }
 end
 
+---Edits of a buffer without a line, which nonetheless has a row: all of them make its first text.
+---@param order { edit: lsp.TextEdit }[] the last first
+---@param bo vim.bo
+---@return pilcrow.Splice[]? splices
+---@return string? why
+local function place_in_nothing(order, bo)
+  local text = ''
+  for _, item in ipairs(order) do
+    text = item.edit.newText .. text
+    if item.edit.range['end'].line > 0 or item.edit.range['end'].character > 0 then
+      return nil, 'the buffer is empty'
+    end
+  end
+  local rows = rows_of(text, bo.fileformat)
+  if not is_encodable(text, bo) or rows[#rows] ~= '' then
+    return nil, is_encodable(text, bo) and 'its last line would have no end' or 'it has characters that the file lacks'
+  end
+  rows[#rows] = nil
+  return { { whole = true, ends = true, row = 0, col = 0, end_row = 1, end_col = 0, text = rows } }
+end
+
 ---Places all edits; nothing is changed.
 ---@param bufnr integer
 ---@param edits lsp.TextEdit[]
@@ -139,6 +160,9 @@ function M.plan(bufnr, edits, encoding)
     end
     return one.index > other.index
   end)
+  if require('pilcrow.documents').is_blank(bufnr) then
+    return place_in_nothing(order, bo)
+  end
   local splices = {}
   local above
   for _, item in ipairs(order) do
