@@ -11,7 +11,7 @@ local M = {}
 ---@field ready boolean
 ---@field leaving boolean whether it was asked to go
 ---@field told table<string, pilcrow.Told> by URI
----@field blank table<string, boolean> the documents that were last told to be empty, by URI
+---@field line_ends table<string, integer> how many the told text has, by URI
 ---@field waiting fun(failure?: pilcrow.Error, client?: vim.lsp.Client)[]
 ---@field pending table<integer, fun(failure: pilcrow.Error)> what is not answered yet
 
@@ -269,7 +269,7 @@ local function start(root)
     return nil, M.failure(("The workspace '%s' is not there."):format(root), 'notFound')
   end
   ---@type pilcrow.Link
-  local link = { root = root, ready = false, leaving = false, told = {}, blank = {}, waiting = {}, pending = {} }
+  local link = { root = root, ready = false, leaving = false, told = {}, line_ends = {}, waiting = {}, pending = {} }
   client_config.name = 'pilcrow'
   client_config.root_dir = root
   client_config.workspace_folders = nil

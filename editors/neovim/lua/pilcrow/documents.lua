@@ -93,8 +93,33 @@ local function text_of(bufnr)
   return vim.bo[bufnr].endofline and text .. line_end or text
 end
 
----A notification as the daemon takes it: a text of which Neovim's own account would mislead it is told whole. It knows no
----place behind a lone CR, and no empty file as a line.
+---How many line ends the text of a buffer has.
+---@param bufnr integer
+---@return integer
+local function line_ends_in(bufnr)
+  local rows = vim.api.nvim_buf_line_count(bufnr)
+  return (vim.bo[bufnr].endofline and not M.is_blank(bufnr)) and rows or rows - 1
+end
+
+---How many line ends the daemon's text has after changes; nil where it has no such places.
+---@param before integer
+---@param changes lsp.TextDocumentContentChangeEvent[]
+---@return integer?
+local function line_ends_after(before, changes)
+  for _, change in ipairs(changes) do
+    -- The place after the last line end is the last one that there is.
+    if not change.range or change.range['end'].line > before then
+      return nil
+    end
+    local _, added = change.text:gsub('\n', '')
+    before = before + added - (change.range['end'].line - change.range.start.line)
+  end
+  return before
+end
+
+---A notification as the daemon takes it. Neovim's account of changes goes wrong at the end of a buffer: it gives the last
+---line an end where it has none, even that of an empty file, and some deletions leave a line too many. The line ends
+---tell; where they do not come out, the text is told whole. So is one with CR line ends, which are no lines to the daemon.
 ---@param link pilcrow.Link
 ---@param method string
 ---@param params table
@@ -110,16 +135,15 @@ function M.as_sent(link, method, params)
   if not bufnr then
     return params
   end
-  local was_blank = link.blank[document.uri]
-  local is_blank = M.is_blank(bufnr)
-  link.blank[document.uri] = is_blank or nil
+  local before, now = link.line_ends[document.uri], line_ends_in(bufnr)
+  link.line_ends[document.uri] = now
   if opens then
-    return is_blank and { textDocument = vim.tbl_extend('force', document, { text = '' }) } or params
+    return { textDocument = vim.tbl_extend('force', document, { text = text_of(bufnr) }) }
   end
-  if is_blank or was_blank or vim.bo[bufnr].fileformat == 'mac' then
-    return { textDocument = document, contentChanges = { { text = text_of(bufnr) } } }
+  if before and vim.bo[bufnr].fileformat ~= 'mac' and line_ends_after(before, params.contentChanges) == now then
+    return params
   end
-  return params
+  return { textDocument = document, contentChanges = { { text = text_of(bufnr) } } }
 end
 
 ---Called after each notification: what tells of a text is followed by the state of that version.
@@ -131,7 +155,7 @@ function M.was_sent(link, method, params, send)
   local document = params and params.textDocument
   if method == 'textDocument/didClose' then
     link.told[document.uri] = nil
-    link.blank[document.uri] = nil
+    link.line_ends[document.uri] = nil
     return
   end
   if method ~= 'textDocument/didOpen' and method ~= 'textDocument/didChange' and method ~= 'textDocument/didSave' then
