@@ -144,7 +144,7 @@ T.case(':checkhealth of what is well', { ['a.txt'] = 'a\n' }, function(root)
   T.has(text, 'OK Neovim')
   T.has(text, 'OK pilcrow ')
   T.has(text, root .. ': pilcrow ')
-  T.has(text, '1 documents')
+  T.has(text, 'documents: 1')
   T.ok(not text:find('ERROR') and not text:find('WARNING'), text)
 end)
 

@@ -39,6 +39,32 @@ T.case('a daemon that is killed comes back and is told of the documents', { ['a.
   T.eq(T.bytes(root .. '/a.txt'), 'a\nb\n')
 end)
 
+T.case('what is typed while there is no daemon is known to the next, and so is what comes after', { ['a.txt'] = 'a\nb\n' }, function()
+  local bufnr = T.open('a.txt')
+  local old = T.client(bufnr).id
+  kill()
+  T.wait(function()
+    return #T.daemons() == 0 or T.client(bufnr) == nil or T.client(bufnr).id ~= old
+  end, 'the fall')
+  T.types(bufnr, 1, 'typed without')
+  back(bufnr, old)
+  T.has(pilcrow.text(T.good(pilcrow.read_sync('a.txt'))), '1:typed without')
+  T.types(bufnr, 2, 'typed with')
+  T.has(pilcrow.text(T.good(pilcrow.read_sync('a.txt'))), '2:typed with')
+  -- The same when it was asked to stop, and it stays down while there is typing.
+  T.client(bufnr):stop()
+  T.wait(function()
+    return #T.daemons() == 0 and #require('pilcrow.daemon').links() == 0
+  end, 'the daemon to go')
+  T.types(bufnr, 1, 'typed alone')
+  T.types(bufnr, 1, 'typed alone again')
+  T.has(pilcrow.text(T.good(pilcrow.read_sync('a.txt'))), '1:typed alone again\n2:typed with')
+  T.types(bufnr, 2, 'typed at last')
+  T.has(pilcrow.text(T.good(pilcrow.read_sync('a.txt'))), '2:typed at last')
+  T.good(T.edit('a.txt', 'replace 1:\n+edited\n'))
+  T.eq(T.lines(bufnr), { 'edited', 'typed at last' })
+end)
+
 T.case('a request that a fallen daemon did not answer is told so, and works when sent again', { ['a.txt'] = 'a\n' }, function()
   local bufnr = T.open('a.txt')
   local old = T.client(bufnr).id

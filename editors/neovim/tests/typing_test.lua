@@ -56,6 +56,19 @@ local doings = {
   function()
     vim.cmd('silent! %substitute/x/yy/e')
   end,
+  function()
+    vim.cmd('silent write')
+  end,
+  function()
+    vim.cmd('silent edit!')
+    vim.bo.fixendofline = false
+  end,
+  function(bufnr)
+    -- Nobody listens for a while.
+    require('pilcrow.daemon').detach(bufnr)
+    T.types(bufnr, 1, 'alone')
+    require('pilcrow.daemon').attach(bufnr)
+  end,
 }
 
 ---What the buffer would be saved as.
@@ -81,9 +94,9 @@ for name, bytes in pairs({ ['LF'] = 'a\nb\nc\n', ['CRLF'] = 'a\r\nb\r\nc\r\n', [
         vim.api.nvim_buf_call(bufnr, function()
           vim.cmd('let &l:undolevels = &l:undolevels')
         end)
-        -- Emptying is rare.
         local doing = math.random(#doings)
-        doings[doing == 8 and math.random(4) ~= 1 and 1 or doing](bufnr)
+        -- What is harsh is rare.
+        doings[doing >= 8 and math.random(4) ~= 1 and 1 or doing](bufnr)
       end
       local raw = T.good(pilcrow.read_sync('a.txt:raw', { budget = { lines = 20000, bytes = 1000000 } }))
       T.eq(pilcrow.text(raw), text_of(bufnr), 'read in round ' .. round)

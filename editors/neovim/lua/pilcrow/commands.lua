@@ -82,7 +82,7 @@ function commands.read(args, rest)
     if failure then
       return fail(failure.message)
     end
-    show('pilcrow://read/' .. (rest ~= '' and rest or path), require('pilcrow').text(result), filetype_of(result))
+    show('pilcrow://read/' .. (rest ~= '' and rest or vim.fn.fnamemodify(path, ':~:.')), require('pilcrow').text(result), filetype_of(result))
   end)
 end
 

@@ -108,7 +108,19 @@ function M.attach(bufnr)
   end
   for _, link in pairs(links) do
     if link.client_id and concerns(link, path) then
+      documents.watch(bufnr)
       vim.lsp.buf_attach_client(bufnr, link.client_id)
+    end
+  end
+end
+
+---Lets all daemons forget of a buffer, by the name that it has now.
+---@param bufnr integer
+function M.detach(bufnr)
+  for _, link in pairs(links) do
+    local client = link.client_id and vim.lsp.get_client_by_id(link.client_id)
+    if client and client.attached_buffers[bufnr] then
+      vim.lsp.buf_detach_client(bufnr, link.client_id)
     end
   end
 end
@@ -118,6 +130,7 @@ local function attach_all(link)
   for _, bufnr in ipairs(vim.api.nvim_list_bufs()) do
     local path = documents.path(bufnr)
     if path and concerns(link, path) then
+      documents.watch(bufnr)
       vim.lsp.buf_attach_client(bufnr, link.client_id)
     end
   end

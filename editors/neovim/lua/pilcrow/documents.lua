@@ -174,10 +174,72 @@ function M.was_sent(link, method, params, send)
   end
 end
 
+---The change tick of the last change of each buffer that is watched.
+---@type table<integer, integer|false>
+local ticks = {}
+
+---Tells the daemons of changes that Neovim does not: it stops listening to a buffer that is changed while no client is there,
+---and does not begin again.
+---@param bufnr integer
+local function tell_missed(bufnr)
+  local tick = ticks[bufnr]
+  if not tick or not vim.api.nvim_buf_is_loaded(bufnr) or vim.lsp.util.buf_versions[bufnr] == tick then
+    return
+  end
+  vim.lsp.util.buf_versions[bufnr] = tick
+  local uri = vim.uri_from_bufnr(bufnr)
+  for _, link in ipairs(require('pilcrow.daemon').links()) do
+    local client = link.told[uri] and vim.lsp.get_client_by_id(link.client_id)
+    if client then
+      client:notify('textDocument/didChange', {
+        textDocument = { uri = uri, version = tick },
+        contentChanges = { { text = text_of(bufnr) } },
+      })
+    end
+  end
+end
+
+---Listens to a buffer for as long as it is loaded.
+---@param bufnr integer
+function M.watch(bufnr)
+  if ticks[bufnr] ~= nil then
+    return
+  end
+  ticks[bufnr] = false
+  local is_looking = false
+  local function changed(tick)
+    ticks[bufnr] = tick
+    if not is_looking then
+      is_looking = true
+      vim.schedule(function()
+        is_looking = false
+        tell_missed(bufnr)
+      end)
+    end
+  end
+  vim.api.nvim_buf_attach(bufnr, false, {
+    on_lines = function(_, _, tick)
+      -- A preview of a command has none.
+      if tick then
+        changed(tick)
+      end
+    end,
+    on_reload = function()
+      changed(vim.api.nvim_buf_get_changedtick(bufnr))
+    end,
+    on_detach = function()
+      ticks[bufnr] = nil
+    end,
+  })
+end
+
 ---Sends what is not sent yet: changes that Neovim holds back, and states that have changed since.
 ---@param link pilcrow.Link
 ---@param client vim.lsp.Client
 function M.catch_up(link, client)
+  for bufnr in pairs(client.attached_buffers) do
+    tell_missed(bufnr)
+  end
   for bufnr in pairs(client.attached_buffers) do
     local uri = vim.api.nvim_buf_is_loaded(bufnr) and vim.uri_from_bufnr(bufnr)
     local told = uri and link.told[uri]

@@ -63,7 +63,7 @@ local function check_status(link)
   end
   local client = vim.lsp.get_client_by_id(link.client_id)
   health.ok(
-    ('%s: pilcrow %s, %d documents, %d warm files'):format(
+    ('%s: pilcrow %s; documents: %d, warm files: %d'):format(
       link.root,
       status.version,
       client and vim.tbl_count(client.attached_buffers) or 0,

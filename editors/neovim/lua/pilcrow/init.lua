@@ -43,6 +43,10 @@ function M.setup(options)
     daemon.attach(args.buf)
     autostart(args.buf)
   end, 'tells of a document')
+  on('BufFilePre', function(args)
+    -- Neovim goes on under the new name and leaves the old one open.
+    daemon.detach(args.buf)
+  end, 'takes a name back')
   on('BufModifiedSet', function(args)
     for _, link in ipairs(daemon.links()) do
       local client = link.client_id and vim.lsp.get_client_by_id(link.client_id)
