@@ -178,14 +178,24 @@ end
 ---@type table<integer, integer|false>
 local ticks = {}
 
+---The buffers that were read from their files again: Neovim tells their new text under the old version.
+---@type table<integer, boolean>
+local reloaded = {}
+
 ---Tells the daemons of changes that Neovim does not: it stops listening to a buffer that is changed while no client is there,
 ---and does not begin again.
 ---@param bufnr integer
 local function tell_missed(bufnr)
-  local tick = ticks[bufnr]
-  if not tick or not vim.api.nvim_buf_is_loaded(bufnr) or vim.lsp.util.buf_versions[bufnr] == tick then
+  if not vim.api.nvim_buf_is_loaded(bufnr) then
     return
   end
+  local was_reloaded = reloaded[bufnr]
+  reloaded[bufnr] = nil
+  local tick = was_reloaded and vim.api.nvim_buf_get_changedtick(bufnr) or ticks[bufnr]
+  if not tick or (vim.lsp.util.buf_versions[bufnr] == tick and not was_reloaded) then
+    return
+  end
+  ticks[bufnr] = tick
   vim.lsp.util.buf_versions[bufnr] = tick
   local uri = vim.uri_from_bufnr(bufnr)
   for _, link in ipairs(require('pilcrow.daemon').links()) do
@@ -207,8 +217,7 @@ function M.watch(bufnr)
   end
   ticks[bufnr] = false
   local is_looking = false
-  local function changed(tick)
-    ticks[bufnr] = tick
+  local function changed()
     if not is_looking then
       is_looking = true
       vim.schedule(function()
@@ -221,14 +230,17 @@ function M.watch(bufnr)
     on_lines = function(_, _, tick)
       -- A preview of a command has none.
       if tick then
-        changed(tick)
+        ticks[bufnr] = tick
+        changed()
       end
     end,
     on_reload = function()
-      changed(vim.api.nvim_buf_get_changedtick(bufnr))
+      reloaded[bufnr] = true
+      changed()
     end,
     on_detach = function()
       ticks[bufnr] = nil
+      reloaded[bufnr] = nil
     end,
   })
 end
