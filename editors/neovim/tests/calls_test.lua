@@ -138,7 +138,15 @@ T.case('a buffer of a nested workspace is known to the outer one too', {
   T.wait(function()
     return #vim.lsp.get_clients({ bufnr = bufnr, name = 'pilcrow' }) == 2
   end, 'both daemons')
+  local inner = { root = vim.fn.getcwd() .. '/sub' }
   T.has(pilcrow.text(T.good(pilcrow.read_sync('sub/a.txt'))), '1:unsaved')
+  T.has(pilcrow.text(T.good(pilcrow.read_sync('a.txt', inner))), '1:unsaved')
+  -- Each may edit it, and the other knows.
+  T.good(T.edit('sub/a.txt', 'replace 1:\n+by the outer\n'))
+  T.has(pilcrow.text(T.good(pilcrow.read_sync('a.txt', inner))), '1:by the outer')
+  T.good(T.edit('a.txt', 'replace 1:\n+by the inner\n', inner))
+  T.has(pilcrow.text(T.good(pilcrow.read_sync('sub/a.txt'))), '1:by the inner')
+  T.eq(T.lines(bufnr), { 'by the inner' })
 end)
 
 T.case('a buffer that gets a name, and one that gets another, are known by it', { ['a.txt'] = 'a\n' }, function(root)
