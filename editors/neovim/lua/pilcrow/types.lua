@@ -1,0 +1,93 @@
+---@meta
+-- The types of the protocol, for the Lua language server; nothing here is ever run.
+
+---A failure as the daemon tells it; `message` is fit to be shown to a model as it is.
+---@class pilcrow.Error
+---@field code integer
+---@field message string
+---@field data? { kind: string, retryable: boolean, path?: string, suggestions?: string[], files?: pilcrow.LiveFile[], [string]: any }
+
+---@class pilcrow.LiveFile
+---@field path string
+---@field tag string
+---@field lines { line: integer, text: string }[]
+
+---@class pilcrow.Block
+---@field type 'text'|'image'|'resource'
+---@field text? string
+---@field data? string base64
+---@field mimeType? string
+---@field resource? { uri: string, mimeType: string, blob: string }
+
+---@class pilcrow.Span
+---@field start integer
+---@field end integer
+
+---@class pilcrow.ReadResult
+---@field content pilcrow.Block[] what a model is to see, in order
+---@field details pilcrow.ReadDetails
+---@field isError? true
+
+---@class pilcrow.ReadDetails
+---@field kind string
+---@field resolvedPath? string
+---@field hashline? { path: string, tag: string }
+---@field origin? 'disk'|'editor'
+---@field documentVersion? integer
+---@field dirty? boolean
+---@field encoding? string
+---@field lineEnding? 'lf'|'crlf'|'cr'|'mixed'|'none'
+---@field totalLines? integer
+---@field shown? pilcrow.Span[]
+---@field truncation? { reason: string, nextSelector: string }
+---@field notices? string[]
+
+---@class pilcrow.EditResult
+---@field content pilcrow.Block[]
+---@field details { dryRun: boolean, files: pilcrow.EditedFile[] }
+
+---@class pilcrow.EditedFile
+---@field path string
+---@field resolvedPath string
+---@field tag string
+---@field changed pilcrow.Span[]
+---@field via 'disk'|'editor'
+---@field persisted boolean
+---@field warnings { code: string, message: string }[]
+---@field diff string
+
+---@class pilcrow.FlushResult
+---@field saved string[]
+---@field left { path: string, reason: string }[]
+
+---What `User PilcrowSnapshotChanged` carries as its `data`.
+---@class pilcrow.SnapshotChanged
+---@field session string
+---@field path string
+---@field tag string
+---@field newTag? string
+---@field changed pilcrow.Span[]
+---@field actor string
+---@field root string
+
+---Options of every call.
+---@class pilcrow.CallOpts
+---@field root? string the workspace; else that of the working directory
+---@field session? string who is reading; else `default`
+---@field timeout? integer milliseconds; of the `_sync` forms 30000, of the others none
+
+---@class pilcrow.ReadOpts: pilcrow.CallOpts
+---@field selector? string given apart, `path` is taken literally
+---@field dialect? string
+---@field budget? { lines?: integer, bytes?: integer }
+---@field encoding? string
+---@field want? string[]
+
+---@class pilcrow.EditOpts: pilcrow.CallOpts
+---@field dryRun? boolean
+
+---@class pilcrow.WriteOpts: pilcrow.EditOpts
+---@field expect? string `absent`, or the tag of what is replaced
+
+---Ends the request; its callback hears of it as an error.
+---@alias pilcrow.Cancel fun()
