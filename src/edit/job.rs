@@ -218,7 +218,10 @@ impl Job<'_> {
         if !parts_seen.iter().any(parses) {
             // A thread costs more than it would find out.
             return match write(writes) {
-                Ok(written) => Ok(self.take_in(&written, &files, parts)),
+                Ok(written) => {
+                    self.take_in(&written, &files, parts);
+                    Ok(())
+                }
                 Err(error) => Err(self.refuse_write(&error, &files, parts)),
             };
         }
@@ -237,7 +240,10 @@ impl Job<'_> {
             file.warnings.extend(warning);
         }
         match written {
-            Ok(written) => Ok(self.take_in(&written, &files, parts)),
+            Ok(written) => {
+                self.take_in(&written, &files, parts);
+                Ok(())
+            }
             Err(error) => Err(self.refuse_write(&error, &files, parts)),
         }
     }

@@ -546,10 +546,8 @@ mod tests {
         assert!(typed.is_after(&looked) && !looked.is_after(&typed));
         // Of a file that nobody has open the later look counts, whenever it was asked for.
         let nobody = |taken_at, opened_at| {
-            let overlays = Overlays {
-                taken_at: Some(taken_at),
-                ..Overlays::default()
-            };
+            let mut overlays = Overlays::default();
+            overlays.taken_at = Some(taken_at);
             AsOf::of_disk(opened_at, None, &overlays)
         };
         let (first, second) = (nobody(later(0), later(5)), nobody(later(1), later(2)));
