@@ -416,6 +416,24 @@ fn a_character_that_the_file_cannot_hold_is_not_sent_to_the_editor() {
 }
 
 #[test]
+fn an_editor_that_calls_everything_utf8_damages_nothing() {
+    let tree = Tree::new().file("a.txt", b"caf\xe9 au lait\ntwo\n");
+    let daemon = start(&tree);
+    let editor = open(&daemon, &tree, "a.txt", "caf\u{fffd} au lait\ntwo\n");
+    let state = json!({ "uri": editor.uri, "version": 1, "dirty": false, "encoding": "utf8" });
+    daemon.notify("agent/documentState", state);
+    let read = daemon.read_text("a.txt");
+    assert!(read.ends_with("1:caf\u{e9} au lait\n2:two"), "{read}");
+    let first = tag(&daemon, "a.txt");
+    let result = daemon
+        .call("agent/edit", patch("a.txt", &first, "replace 2:\n+2\n"))
+        .expect("an edit");
+    assert_eq!(result["details"]["files"][0]["via"], "disk");
+    let bytes = std::fs::read(tree.join("a.txt")).expect("the file");
+    assert_eq!(bytes, b"caf\xe9 au lait\n2\n");
+}
+
+#[test]
 fn an_emptied_document_may_show_as_one_empty_line() {
     let tree = Tree::new().file("a.txt", "a\n");
     let daemon = start(&tree);

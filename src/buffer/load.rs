@@ -13,7 +13,7 @@ use xxhash_rust::xxh3::xxh3_128;
 use crate::protocol::Refusal;
 use crate::protocol::read::Cache;
 use crate::task::{Stopped, Work};
-use crate::text::{NotText, Text, decode};
+use crate::text::{Decoded, NotText, Text, decode};
 use crate::workspace::{Handle, RealPath, Stamp};
 
 use super::watch::Seen;
@@ -273,10 +273,32 @@ impl Store {
     }
 }
 
+/// The text of these bytes. An editor says UTF-8 of every file that it knows nothing of: a word of
+/// its own that the bytes do not bear out counts for less than what they say themselves.
+fn decoded(bytes: &[u8], words: &Words) -> Result<Decoded, NotText> {
+    let said = words.for_bytes(bytes);
+    let decoded = decode(bytes, said);
+    if said.is_none() || words.declared.is_some() {
+        return decoded;
+    }
+    let damage = |decoded: &Result<Decoded, NotText>| match decoded {
+        Ok(decoded) => decoded.bad_bytes,
+        Err(_) => usize::MAX,
+    };
+    if damage(&decoded) == 0 {
+        return decoded;
+    }
+    let by_itself = decode(bytes, None);
+    match damage(&by_itself) < damage(&decoded) {
+        true => by_itself,
+        false => decoded,
+    }
+}
+
 /// Decodes what was read; refuses what is no text.
 fn buffer_of(errand: &Errand, read: &SteadyRead, bytes_hash: u128) -> Result<Arc<Buffer>, Refusal> {
     let total_bytes = read.bytes.len() as u64;
-    let decoded = decode(&read.bytes, errand.words.for_bytes(&read.bytes))
+    let decoded = decoded(&read.bytes, &errand.words)
         .map_err(|NotText::Binary { what }| Refusal::not_text(errand.spelled, what))?;
     Ok(Arc::new(Buffer {
         text: decoded.text,

@@ -17,7 +17,7 @@ use super::content::{Planned, read_all};
 use super::error::{Fault, Step};
 use super::in_place::overwrite;
 use super::litter::is_failure;
-use super::lock::Locks;
+use super::lock::{Held, Locks};
 use super::note::{Record, Writer, read_records};
 use super::stage::mark_of;
 use super::state::{Room, State};
@@ -74,7 +74,8 @@ impl Cleaning<'_> {
         if rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
             return Ok(());
         }
-        let Some(records) = read_records(&read_all(&file)?) else {
+        let held = Held(file);
+        let Some(records) = read_records(&read_all(&held.0)?) else {
             return Ok(());
         };
         let not_made: HashSet<&PathBuf> = records

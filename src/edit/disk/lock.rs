@@ -21,9 +21,21 @@ const NUMBERS: u64 = 1024;
 /// The pause between two attempts: it doubles from the first to the second.
 const PAUSES: (Duration, Duration) = (Duration::from_micros(250), Duration::from_millis(10));
 
+/// A file whose lock goes when this is dropped, also where a child that is just being started has
+/// the same open file.
+#[derive(Debug)]
+pub(super) struct Held(pub(super) File);
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        // Closing it gives the lock up as well, but for such a child.
+        let _ = rustix::fs::flock(&self.0, FlockOperation::Unlock);
+    }
+}
+
 /// Locks that are held until they are dropped, or the process ends.
 #[derive(Debug)]
-pub(super) struct Locks(#[expect(dead_code, reason = "held, not used")] Vec<File>);
+pub(super) struct Locks(#[expect(dead_code, reason = "held, not used")] Vec<Held>);
 
 impl Locks {
     /// Locks the files of a write, each with its index, in one order for all processes.
@@ -41,7 +53,7 @@ impl Locks {
         let mut held = Vec::with_capacity(ordered.len());
         for (number, index) in ordered {
             let lock = lock(state, number, deadline, work).map_err(|fault| fault.of(index))?;
-            held.push(lock);
+            held.push(Held(lock));
         }
         Ok(Locks(held))
     }
