@@ -57,7 +57,7 @@ echo '{"name":"code","private":true}' >"$cache/code/package.json"
     npm_config_user_agent="npm/11 node/v$node linux x64" sh ./postinstall.sh)
 echo '{"name":"drive","private":true}' >"$cache/drive/package.json"
 (cd "$cache/drive" && npm install "playwright-core@$playwright" --ignore-scripts --no-audit --no-fund)
-node "$cache/code/node_modules/code-server/out/node/entry.js" --version
+XDG_CONFIG_HOME="$cache/config" node "$cache/code/node_modules/code-server/out/node/entry.js" --version
 touch "$stamp"
 exec 1>&3
 echo "$cache"

@@ -1,0 +1,115 @@
+// Builds the extension, runs each suite in a fresh VS Code and prints one line for each test; a suite that ends early fails, it is never left out.
+import { execFileSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import { binary } from "../scripts/binary.mjs";
+import { Code } from "./code.mjs";
+
+const here = fileURLToPath(new URL("..", import.meta.url)).replace(/\/$/, "");
+const [tools, ...wanted] = process.argv.slice(2);
+const artefacts = path.join(here, "tests", "artefacts");
+const scratch = mkdtempSync(path.join(tmpdir(), "pilcrow-tests-"));
+const program = binary();
+let failed = 0;
+
+function line(ok, name, why = "") {
+  failed += ok ? 0 : 1;
+  console.log(`${ok ? "ok    " : "FAILED"} ${name}${why ? `\n       ${why.replaceAll("\n", "\n       ")}` : ""}`);
+}
+
+function run(name, command, args) {
+  try {
+    execFileSync(command, args, { cwd: here, encoding: "utf8", stdio: ["ignore", "pipe", "pipe"], env: { ...process.env, PILCROW_BIN: program } });
+    line(true, name);
+  } catch (error) {
+    line(false, name, `${error.stdout ?? ""}${error.stderr ?? ""}` || String(error));
+  }
+}
+
+/** A folder with the daemon's program alone, to be put on the PATH. */
+function onPath() {
+  const folder = path.join(scratch, "bin");
+  mkdirSync(folder, { recursive: true });
+  symlinkSync(program, path.join(folder, "pilcrow"));
+  return folder;
+}
+const PATH = `${onPath()}:${process.env.PATH}`;
+
+/** Runs the tests of one suite in the extension host. */
+async function host(suite, { settings, extensions, prepare, extension = here, env = {}, install }) {
+  const folder = path.join(scratch, suite);
+  mkdirSync(folder, { recursive: true });
+  const report = path.join(scratch, `${suite}.report`);
+  writeFileSync(report, "");
+  const query = prepare?.(folder) ?? { folder };
+  const code = new Code({ tools, settings, extensions, env: { PATH, PILCROW_TEST_SUITE: suite, PILCROW_TEST_REPORT: report, ...env } });
+  try {
+    await install?.(code);
+    await code.start();
+    const exit = await code.hostTests(query, extension, path.join(here, "dist", "tests.js"));
+    const tests = readFileSync(report, "utf8").split("\n").filter(Boolean).map((row) => JSON.parse(row));
+    for (const { name, error } of tests) line(!error, `${suite}: ${name}`, error);
+    const all = tests.some(({ error }) => error) || exit === 0;
+    if (!all || tests.length === 0) {
+      mkdirSync(artefacts, { recursive: true });
+      await code.page.screenshot({ path: path.join(artefacts, `failed-${suite}.png`) });
+      line(false, `${suite}: runs to its end`, String(exit));
+    }
+  } catch (error) {
+    line(false, `${suite}: runs`, error.stack);
+  } finally {
+    await code.stop();
+  }
+}
+
+const suites = {
+  build: async () => {
+    run("build: bundle", "node", ["scripts/build.mjs", "--tests"]);
+    run("build: types", "node", ["node_modules/typescript/bin/tsc", "--noEmit"]);
+    run("build: tools in package.json are the daemon's", "node", ["scripts/tools.mjs", "--check"]);
+  },
+  main: () => host("main", {
+    settings: { "pilcrow.confirmEdits": "never" },
+    extensions: [path.join(here, "docs", "example")],
+    prepare: (folder) => {
+      execFileSync("git", ["init", "-q", folder]);
+      mkdirSync(path.join(folder, ".vscode"));
+      writeFileSync(path.join(folder, ".vscode", "settings.json"), JSON.stringify({ "pilcrow.access.deny": [], "pilcrow.edit.requireSeen": false }));
+      return { folder };
+    },
+  }),
+  roots: () => host("roots", {
+    prepare: (folder) => {
+      for (const root of ["one", "two"]) {
+        mkdirSync(path.join(folder, root));
+        writeFileSync(path.join(folder, root, `${root}.txt`), `${root}\n`);
+      }
+      const workspace = path.join(folder, "both.code-workspace");
+      writeFileSync(workspace, JSON.stringify({ folders: [{ path: "one" }, { path: "two" }] }));
+      return { workspace };
+    },
+  }),
+  untrusted: () => host("untrusted", {
+    settings: { "security.workspace.trust.enabled": true, "security.workspace.trust.startupPrompt": "never" },
+    prepare: (folder) => {
+      const hostile = path.join(folder, "hostile.sh");
+      writeFileSync(hostile, `#!/bin/sh\ntouch '${folder}/owned'\necho pilcrow 9.9.9\n`, { mode: 0o755 });
+      mkdirSync(path.join(folder, ".vscode"));
+      const settings = { "pilcrow.server.path": hostile, "pilcrow.server.extraEnv": { PILCROW_LOG: "pilcrow=trace", LD_PRELOAD: hostile } };
+      writeFileSync(path.join(folder, ".vscode", "settings.json"), JSON.stringify(settings));
+      writeFileSync(path.join(folder, "a.txt"), "a\n");
+      return { folder };
+    },
+  }),
+  empty: () => host("empty", { prepare: () => ({ ew: "true" }) }),
+};
+
+for (const suite of wanted.length > 0 ? wanted : Object.keys(suites)) {
+  if (!suites[suite]) throw new Error(`There is no suite ${suite}.`);
+  await suites[suite]();
+}
+rmSync(scratch, { recursive: true, force: true });
+console.log(failed === 0 ? "all passed" : `${failed} failed`);
+process.exit(failed === 0 ? 0 : 1);
