@@ -1,1 +1,27 @@
-export {};
+// Picks the tests of the suite that this window is for; a suite without tests is an error.
+import { report, type Tests } from "./harness";
+import { api } from "./api";
+import { bytesOnDisk } from "./bytes";
+import { commands } from "./commands";
+import { crashes } from "./crashes";
+import { edits } from "./edits";
+import { reads } from "./reads";
+import { toolTests } from "./tools";
+import { empty, installed, roots, untrusted } from "./windows";
+
+const SUITES: Record<string, Tests> = {
+  main: [...reads, ...edits, ...bytesOnDisk, ...toolTests, ...api, ...commands, ...crashes],
+  roots,
+  untrusted,
+  empty,
+  installed,
+};
+
+export function run(): Promise<void> {
+  const suite = process.env["PILCROW_TEST_SUITE"] ?? "";
+  const tests = SUITES[suite];
+  if (!tests?.length) {
+    throw new Error(`There are no tests for '${suite}'.`);
+  }
+  return report(tests);
+}
