@@ -4,8 +4,10 @@ import * as vscode from "vscode";
 import {
   CloseAction,
   DidChangeConfigurationNotification,
+  ErrorCodes,
   type ErrorHandler,
   LanguageClient,
+  ResponseError,
   State,
   TransportKind,
 } from "vscode-languageclient/node";
@@ -85,26 +87,34 @@ export class Daemon implements vscode.Disposable {
 
   /** Asks the daemon; waits while it is starting. Refusals are thrown as `Refused`. */
   async request<R>(method: string, params: object, token?: vscode.CancellationToken): Promise<R> {
-    const client = await this.running(token);
     try {
-      return await client.sendRequest<R>(method, params, token);
+      return await this.ask<R>(method, params, token).catch(async (error: unknown) => {
+        if (!READS.has(method) || !isLost(error)) {
+          throw error;
+        }
+        // The pipe can break before its end is told.
+        if (this.current.is === "running") {
+          await this.nextLife(token);
+        }
+        return this.ask<R>(method, params, token);
+      });
     } catch (error) {
-      const died = client !== this.client || !client.isRunning();
-      if (died && READS.has(method) && !token?.isCancellationRequested) {
-        return await (await this.running(token)).sendRequest<R>(method, params, token).catch((error: unknown) => {
-          throw asRefused(error);
-        });
-      }
       throw asRefused(error);
     } finally {
       this.answered.fire(method);
     }
   }
 
+  private async ask<R>(method: string, params: object, token?: vscode.CancellationToken): Promise<R> {
+    const client = await this.running(token);
+    // An absent token would be sent as one parameter more.
+    return token ? client.sendRequest<R>(method, params, token) : client.sendRequest<R>(method, params);
+  }
+
   /** The client once it is running; an error when it will not be. */
   private async running(token?: vscode.CancellationToken): Promise<LanguageClient> {
     for (;;) {
-      if (this.client?.isRunning()) {
+      if (this.current.is === "running" && this.client?.isRunning()) {
         return this.client;
       }
       if (this.current.is === "stopped") {
@@ -142,6 +152,7 @@ export class Daemon implements vscode.Disposable {
     const errorHandler: ErrorHandler = {
       error: (error, message, count) => crashes!.error(error, message, count),
       closed: async () => {
+        this.live({ is: "starting" });
         const { action } = await crashes!.closed();
         const again = action === CloseAction.Restart;
         this.log.warn(again ? "The daemon ended and is started again." : "The daemon ended too often.");
@@ -249,4 +260,10 @@ export class Daemon implements vscode.Disposable {
     this.client = undefined;
     return client ? client.dispose().catch(() => undefined) : Promise.resolve();
   }
+}
+
+/** Whether a request was lost with the connection, so that nobody answers it. */
+function isLost(error: unknown): boolean {
+  const codes: number[] = [ErrorCodes.PendingResponseRejected, ErrorCodes.ConnectionInactive, ErrorCodes.MessageWriteError];
+  return error instanceof ResponseError && codes.includes(error.code);
 }

@@ -25,13 +25,15 @@ const BROWSER = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic"
 export const HANG = 120_000;
 
 export class Code {
-  /** @param {{ tools: string, settings?: object, env?: object, extensions?: string[] }} options */
-  constructor({ tools, settings = {}, env = {}, extensions = [] }) {
+  /** @param {{ tools: string, settings?: object, env?: object, extensions?: string[], searched?: string }} options `searched` is the PATH */
+  constructor({ tools, settings = {}, env = {}, extensions = [], searched = process.env.PATH }) {
     this.tools = tools;
     this.home = mkdtempSync(path.join(tmpdir(), "pilcrow-code-"));
     this.extensions = path.join(this.home, "extensions");
     this.user = path.join(this.home, "user");
-    this.env = { ...process.env, HOME: this.home, XDG_CONFIG_HOME: path.join(this.home, "config"), XDG_STATE_HOME: path.join(this.home, "state"), ...env };
+    this.env = { ...process.env, HOME: this.home, XDG_CONFIG_HOME: path.join(this.home, "config"), XDG_STATE_HOME: path.join(this.home, "state"), SHELL: "/bin/bash", ...env };
+    // VS Code asks a login shell for the environment.
+    writeFileSync(path.join(this.home, ".bash_profile"), `PATH='${searched}'\n`);
     mkdirSync(path.join(this.user, "User"), { recursive: true });
     mkdirSync(this.extensions, { recursive: true });
     writeFileSync(path.join(this.user, "User", "settings.json"), JSON.stringify({ ...SETTINGS, ...settings }, null, 2));

@@ -44,13 +44,13 @@ async function host(suite, { settings, extensions, prepare, extension = here, en
   const report = path.join(scratch, `${suite}.report`);
   writeFileSync(report, "");
   const query = prepare?.(folder) ?? { folder };
-  const code = new Code({ tools, settings, extensions, env: { PATH, PILCROW_TEST_SUITE: suite, PILCROW_TEST_REPORT: report, ...env } });
+  const code = new Code({ tools, settings, extensions, searched: PATH, env: { PILCROW_TEST_SUITE: suite, PILCROW_TEST_REPORT: report, ...env } });
   try {
     await install?.(code);
     await code.start();
     const exit = await code.hostTests(query, extension, path.join(here, "dist", "tests.js"));
     const tests = readFileSync(report, "utf8").split("\n").filter(Boolean).map((row) => JSON.parse(row));
-    for (const { name, error } of tests) line(!error, `${suite}: ${name}`, error);
+    for (const { name, error } of tests) line(!error, `${suite}: ${name}`, error?.split("\n").filter((row) => !row.includes("extensionHostProcess.js")).join("\n"));
     const all = tests.some(({ error }) => error) || exit === 0;
     if (!all || tests.length === 0) {
       mkdirSync(artefacts, { recursive: true });
