@@ -6,7 +6,7 @@ interface DocumentState {
   uri: string;
   version: number;
   dirty: boolean;
-  encoding: string;
+  encoding?: string;
 }
 
 const DOCUMENT_STATE = new NotificationType<DocumentState>("agent/documentState");
@@ -15,7 +15,15 @@ const SAVE_DOCUMENT = new RequestType<{ uri: string }, { saved: boolean }, void>
 /** The documents that the daemon hears of. Cells of notebooks, diffs and outputs are none. */
 export const SELECTOR = [{ scheme: "file" }, { scheme: "untitled" }];
 
-/** Says the state of a document after everything that makes another version of it. */
+/** How soon after a change VS Code has certainly said that the document is dirty now. */
+const SETTLED = 200;
+
+/**
+ * Says the state of a document after everything that makes another version of it.
+ *
+ * VS Code tells of a change before it tells that the document is dirty by it. So "clean" at a change is not believed
+ * at once: meanwhile the daemon compares the texts.
+ */
 export function stateAfterSync(client: () => LanguageClient): Middleware {
   const say = (document: vscode.TextDocument) => tell(client(), document);
   return {
@@ -24,8 +32,19 @@ export function stateAfterSync(client: () => LanguageClient): Middleware {
       await Promise.all([opened, say(document)]);
     },
     didChange: async (event, next) => {
+      const { document } = event;
       const changed = next(event);
-      await Promise.all([changed, say(event.document)]);
+      if (document.isDirty) {
+        await Promise.all([changed, say(document)]);
+        return;
+      }
+      await changed;
+      const { version } = document;
+      setTimeout(() => {
+        if (!document.isClosed && document.version === version && client().isRunning()) {
+          void say(document);
+        }
+      }, SETTLED);
     },
     didSave: async (document, next) => {
       const saved = next(document);
@@ -47,7 +66,9 @@ export function stateWithoutSync(client: () => LanguageClient | undefined): vsco
 function tell(client: LanguageClient, document: vscode.TextDocument): Promise<void> {
   const { version, isDirty, encoding } = document;
   const uri = client.code2ProtocolConverter.asUri(document.uri);
-  return client.sendNotification(DOCUMENT_STATE, { uri, version, dirty: isDirty, encoding });
+  const state = { uri, version, dirty: isDirty };
+  // "utf8" is what VS Code takes every file for until it is told otherwise, so it says nothing of the file's bytes.
+  return client.sendNotification(DOCUMENT_STATE, encoding === "utf8" ? state : { ...state, encoding });
 }
 
 /** Offers to save a document on request. */

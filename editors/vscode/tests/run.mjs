@@ -64,6 +64,17 @@ async function host(suite, { settings, extensions, prepare, extension = here, en
   }
 }
 
+/** A folder whose own settings name a program of its own as the daemon. */
+function hostile(folder) {
+  const server = path.join(folder, "server.sh");
+  writeFileSync(server, `#!/bin/sh\ntouch '${folder}/owned'\nexec pilcrow "$@"\n`, { mode: 0o755 });
+  mkdirSync(path.join(folder, ".vscode"));
+  const settings = { "pilcrow.server.path": server, "pilcrow.server.extraEnv": { FROM_THE_FOLDER: "1" } };
+  writeFileSync(path.join(folder, ".vscode", "settings.json"), JSON.stringify(settings));
+  writeFileSync(path.join(folder, "a.txt"), "a\n");
+  return { folder };
+}
+
 const suites = {
   build: async () => {
     run("build: bundle", "node", ["scripts/build.mjs", "--tests"]);
@@ -93,16 +104,9 @@ const suites = {
   }),
   untrusted: () => host("untrusted", {
     settings: { "security.workspace.trust.enabled": true, "security.workspace.trust.startupPrompt": "never" },
-    prepare: (folder) => {
-      const hostile = path.join(folder, "hostile.sh");
-      writeFileSync(hostile, `#!/bin/sh\ntouch '${folder}/owned'\necho pilcrow 9.9.9\n`, { mode: 0o755 });
-      mkdirSync(path.join(folder, ".vscode"));
-      const settings = { "pilcrow.server.path": hostile, "pilcrow.server.extraEnv": { PILCROW_LOG: "pilcrow=trace", LD_PRELOAD: hostile } };
-      writeFileSync(path.join(folder, ".vscode", "settings.json"), JSON.stringify(settings));
-      writeFileSync(path.join(folder, "a.txt"), "a\n");
-      return { folder };
-    },
+    prepare: hostile,
   }),
+  trusted: () => host("trusted", { prepare: hostile }),
   empty: () => host("empty", { prepare: () => ({ ew: "true" }) }),
 };
 

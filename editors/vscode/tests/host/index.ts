@@ -7,12 +7,13 @@ import { crashes } from "./crashes";
 import { edits } from "./edits";
 import { reads } from "./reads";
 import { toolTests } from "./tools";
-import { empty, installed, roots, untrusted } from "./windows";
+import { empty, installed, roots, trusted, untrusted } from "./windows";
 
 const SUITES: Record<string, Tests> = {
   main: [...reads, ...edits, ...bytesOnDisk, ...toolTests, ...api, ...commands, ...crashes],
   roots,
   untrusted,
+  trusted,
   empty,
   installed,
 };

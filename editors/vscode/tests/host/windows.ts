@@ -42,21 +42,38 @@ export const roots: Tests = [
   ],
 ];
 
+/** What the folder's settings name as the server leaves a mark when it is run. */
+const wasRun = () => existsSync(path.join(folder(), "owned"));
+
 export const untrusted: Tests = [
   [
     "a hostile server.path and extraEnv of an untrusted folder are ignored",
     async () => {
       assert.equal(vscode.workspace.isTrusted, false);
-      const hostile = vscode.workspace.getConfiguration("pilcrow").inspect("server.path");
-      assert.ok(hostile?.workspaceValue, "the folder does set it");
       const { read } = await pilcrow();
       assert.match(text(await read("a.txt")), /1:a$/);
-      const { program } = (await status()) as { program: { from: string; version: string } };
+      const { program } = (await status()) as { program: { from: string } };
       assert.equal(program.from, "PATH");
       const [pid] = daemons();
       const environment = readFileSync(`/proc/${pid}/environ`, "utf8");
-      assert.doesNotMatch(environment, /hostile|pilcrow=trace/);
-      assert.equal(existsSync(path.join(folder(), "owned")), false);
+      assert.doesNotMatch(environment, /FROM_THE_FOLDER/);
+      assert.equal(wasRun(), false);
+    },
+  ],
+];
+
+export const trusted: Tests = [
+  [
+    "the same server.path and extraEnv count in a folder that is trusted",
+    async () => {
+      assert.equal(vscode.workspace.isTrusted, true);
+      const { read } = await pilcrow();
+      assert.match(text(await read("a.txt")), /1:a$/);
+      const { program } = (await status()) as { program: { from: string } };
+      assert.equal(program.from, "setting");
+      const [pid] = daemons();
+      assert.match(readFileSync(`/proc/${pid}/environ`, "utf8"), /FROM_THE_FOLDER=1/);
+      assert.equal(wasRun(), true);
     },
   ],
 ];
