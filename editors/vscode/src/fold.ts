@@ -20,8 +20,12 @@ export async function foldToSummary(read: Calls["read"]): Promise<void> {
     return;
   }
   const before = editor.selections;
+  const top = editor.visibleRanges[0];
   editor.selections = spans.map(({ start, end }) => new vscode.Selection(new vscode.Position(start - 1, 0), document.lineAt(end - 1).range.end));
   await vscode.commands.executeCommand("editor.unfoldAll");
   await vscode.commands.executeCommand("editor.createFoldingRangeFromSelection");
   editor.selections = before;
+  if (top) {
+    editor.revealRange(top, vscode.TextEditorRevealType.AtTop);
+  }
 }

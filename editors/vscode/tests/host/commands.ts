@@ -39,11 +39,12 @@ export const commands: Tests = [
       editor.selection = new vscode.Selection(0, 0, 0, 0);
       const first = (spans[0]?.start ?? 1) - 1;
       editor.revealRange(new vscode.Range(first, 0, first, 0), vscode.TextEditorRevealType.AtTop);
-      await vscode.commands.executeCommand("pilcrow.foldToSummary");
       const isVisible = (line: number) => editor.visibleRanges.some((range) => range.start.line <= line && line <= range.end.line);
-      await until("folded bodies", () => editor.visibleRanges.length > 3);
+      await until("the reveal", () => isVisible(first) && isVisible(first + 5));
+      await vscode.commands.executeCommand("pilcrow.foldToSummary");
+      await until("folded bodies", () => editor.visibleRanges.length > 3 && isVisible(first));
       for (const { start, end } of spans.slice(0, 5)) {
-        assert.ok(isVisible(start - 1), `line ${start} is seen`);
+        assert.ok(isVisible(start - 1), `line ${start} is seen in ${JSON.stringify(editor.visibleRanges)}`);
         assert.ok(!isVisible(end - 2), `line ${end - 1} is folded`);
       }
       assert.deepEqual(editor.selections, [new vscode.Selection(0, 0, 0, 0)]);

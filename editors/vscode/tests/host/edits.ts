@@ -70,6 +70,7 @@ export const edits: Tests = [
       let steps = 1;
       let typed = 0;
       let landed = 0;
+      const refusals: string[] = [];
       const user = (async () => {
         while (typing) {
           // Above, so that every edit has to move, and into the line that is edited, so that some are refused.
@@ -79,8 +80,8 @@ export const edits: Tests = [
           if (await editor.edit((builder) => builder.insert(end, typed % 3 === 1 ? "\n*" : "*"))) {
             typed += 1;
           }
-          // Nobody types without any pause: two strokes for each step of the agent.
-          await until("the agent", () => !typing || typed < 2 * steps);
+          // Nobody types without any pause: one stroke for each step of the agent.
+          await until("the agent", () => !typing || typed < steps);
         }
       })();
       const edited = new Map<number, number>();
@@ -97,6 +98,7 @@ export const edits: Tests = [
           () => true,
           (error: unknown) => {
             assert.match((error as { kind?: string }).kind ?? "", /^(stale|busy)$/, String(error));
+            refusals.push(String(error));
             return false;
           },
         );
@@ -114,7 +116,7 @@ export const edits: Tests = [
         const line = final.split("\n").find((line) => new RegExp(`^row ${row}(?!\\d)`).test(line));
         assert.equal(line?.match(/!/g)?.length ?? 0, edited.get(row) ?? 0, `row ${row}: ${line}`);
       }
-      assert.ok(landed > 0 && typed > 0, `${landed} edits, ${typed} keystrokes`);
+      assert.ok(landed > 0 && typed > 0, `${landed} edits, ${typed} keystrokes; ${refusals.at(-1)}`);
     },
   ],
   [

@@ -20,7 +20,8 @@ const SUITES: Record<string, Tests> = {
 
 export function run(): Promise<void> {
   const suite = process.env["PILCROW_TEST_SUITE"] ?? "";
-  const tests = SUITES[suite];
+  const only = new RegExp(process.env["PILCROW_TEST_ONLY"] ?? "");
+  const tests = SUITES[suite]?.filter(([name]) => only.test(name));
   if (!tests?.length) {
     throw new Error(`There are no tests for '${suite}'.`);
   }
