@@ -6,12 +6,14 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { binary } from "../scripts/binary.mjs";
 import { Code } from "./code.mjs";
+import { clicks } from "./drive/clicks.mjs";
 
 const here = fileURLToPath(new URL("..", import.meta.url)).replace(/\/$/, "");
 const [tools, ...wanted] = process.argv.slice(2);
 const artefacts = path.join(here, "tests", "artefacts");
 const scratch = mkdtempSync(path.join(tmpdir(), "pilcrow-tests-"));
 const program = binary();
+const vsix = path.join(here, "dist", "pilcrow-linux-x64.vsix");
 let failed = 0;
 
 function line(ok, name, why = "") {
@@ -38,13 +40,13 @@ function onPath() {
 const PATH = `${onPath()}:${process.env.PATH}`;
 
 /** Runs the tests of one suite in the extension host. */
-async function host(suite, { settings, extensions, prepare, extension = here, env = {}, install }) {
+async function host(suite, { settings, extensions, prepare, extension = here, install, searched = PATH }) {
   const folder = path.join(scratch, suite);
   mkdirSync(folder, { recursive: true });
   const report = path.join(scratch, `${suite}.report`);
   writeFileSync(report, "");
   const query = prepare?.(folder) ?? { folder };
-  const code = new Code({ tools, settings, extensions, searched: PATH, env: { PILCROW_TEST_SUITE: suite, PILCROW_TEST_REPORT: report, ...env } });
+  const code = new Code({ tools, settings, extensions, searched, env: { PILCROW_TEST_SUITE: suite, PILCROW_TEST_REPORT: report } });
   try {
     await install?.(code);
     await code.start();
@@ -59,6 +61,23 @@ async function host(suite, { settings, extensions, prepare, extension = here, en
     }
   } catch (error) {
     line(false, `${suite}: runs`, error.stack);
+  } finally {
+    await code.stop();
+  }
+}
+
+/** Clicks through the installed package and keeps a picture of each step. */
+async function drive() {
+  const folder = path.join(scratch, "drive");
+  mkdirSync(folder);
+  mkdirSync(artefacts, { recursive: true });
+  const code = new Code({ tools, extensions: [path.join(here, "tests", "drive", "fake-model")] });
+  try {
+    await code.command("--install-extension", vsix);
+    await code.start();
+    await clicks(code, folder, artefacts, line);
+  } catch (error) {
+    line(false, "drive: runs", error.stack);
   } finally {
     await code.stop();
   }
@@ -107,6 +126,15 @@ const suites = {
     prepare: hostile,
   }),
   trusted: () => host("trusted", { prepare: hostile }),
+  package: async () => run("package: a .vsix for linux-x64 with the program inside", "node", ["scripts/package.mjs", "linux-x64"]),
+  installed: () => host("installed", {
+    settings: { "pilcrow.confirmEdits": "never" },
+    install: (code) => code.command("--install-extension", vsix),
+    // The package is what is tested; some extension has to be the one under development.
+    extension: path.join(here, "tests", "drive", "fake-model"),
+    searched: process.env.PATH,
+  }),
+  drive: () => drive(),
   empty: () => host("empty", { prepare: () => ({ ew: "true" }) }),
 };
 
