@@ -16,7 +16,7 @@ export class Circle implements Shape {
   }
 }
 `;
-const SHOWN = 45_000;
+const SHOWN = 15_000;
 
 /**
  * @param {import("../code.mjs").Code} code
@@ -44,11 +44,9 @@ export async function clicks(code, folder, artefacts, line) {
     await page.keyboard.press("Enter");
   };
   const open = async (name) => {
-    await page.keyboard.press("Control+P");
-    await page.locator(".quick-input-widget input").first().fill(name);
-    await see(page.locator(".quick-input-list .monaco-list-row.focused").filter({ hasText: name }));
-    await page.keyboard.press("Enter");
-    await see(page.locator(".tab.active").filter({ hasText: name }));
+    await page.locator(".explorer-folders-view .monaco-list-row").filter({ hasText: name }).dblclick();
+    await see(page.locator(".tab.active").filter({ hasText: new RegExp(`${name}$`) }));
+    await see(page.locator(".editor-group-container.active .monaco-editor.focused"));
   };
   const clipboard = () => page.evaluate(() => navigator.clipboard.readText());
   const until = async (what, look) => {
@@ -92,9 +90,9 @@ export async function clicks(code, folder, artefacts, line) {
   await step("Copy as Model Sees It copies unsaved text", async () => {
     await open("shapes.ts");
     await page.keyboard.press("Control+Home");
-    await page.keyboard.type("// Unsaved.\n");
+    await page.keyboard.type("let unsaved = 1;\n");
     await command("Pilcrow: Copy as Model Sees It");
-    await until("the copy", async () => /^¶shapes\.ts#[0-9A-F]{4}\n1:\/\/ Unsaved\.\n2:\/\/ Shapes with an area\./.test(await clipboard()));
+    await until("the copy", async () => /^¶shapes\.ts#[0-9A-F]{4}\n1:let unsaved = 1;\n2:\/\/ Shapes with an area\./.test(await clipboard()));
   });
   await step("Apply Hashline Patch… shows the diff, and nothing is written before Apply", async () => {
     const [header] = (await clipboard()).split("\n");
@@ -113,16 +111,16 @@ export async function clicks(code, folder, artefacts, line) {
   await step("one undo takes the patch back and leaves what was typed", async () => {
     await page.keyboard.press("Control+Z");
     await seeText("// Shapes with an area.");
-    await seeText("// Unsaved.");
+    await seeText("let unsaved = 1;");
     await page.keyboard.press("Control+S");
-    await until("the save", () => readFileSync(file, "utf8") === `// Unsaved.\n${SHAPES}`);
+    await until("the save", () => readFileSync(file, "utf8") === `let unsaved = 1;\n${SHAPES}`);
   });
   await step("Apply Hashline Patch… says why a patch is refused", async () => {
     await page.evaluate(() => navigator.clipboard.writeText("no patch at all"));
     await command("Pilcrow: Apply Hashline Patch…");
-    await see(page.locator(".notification-toast").filter({ hasText: /patch line 1/ }));
+    await see(page.locator(".notification-list-item-message").filter({ hasText: /patch line 1/i }));
     await command("Notifications: Clear All Notifications");
-    await gone(page.locator(".notification-toast"));
+    await gone(page.locator(".notification-list-item-message"));
   });
   await step("Fold to Summary folds the active document", async () => {
     await open("many.rs");
@@ -136,7 +134,7 @@ export async function clicks(code, folder, artefacts, line) {
     await command("Pilcrow: Restart");
     await see(status.filter({ hasText: /¶/ }));
     await command("Pilcrow: Show Log");
-    await see(page.locator(".panel .view-lines").filter({ hasText: /pilcrow 0\.\d+\.\d+/ }));
+    await see(page.locator(".panel .view-lines").filter({ hasText: /pilcrow\s0\.\d+\.\d+/ }));
     await shot("log");
     await command("View: Toggle Panel Visibility");
     await gone(page.locator(".panel .view-lines"));
@@ -144,35 +142,42 @@ export async function clicks(code, folder, artefacts, line) {
 
   const chat = page.locator(".interactive-session");
   const answer = chat.locator(".interactive-response");
-  /** Asks; the first question of all may come before VS Code has the model, and is then asked again. */
+  const question = chat.getByText("Edit shapes.ts?").locator("visible=true");
+  const diff = chat.locator(".view-line:visible").filter({ hasText: "RangeError" });
+  const button = (name) => chat.locator(".monaco-button:visible").filter({ hasText: name }).first();
+  const unavailable = answer.filter({ hasText: /unavailable/i });
+  /** Asks and waits for the confirmation; the first question of all may come before VS Code has the model, and is then asked again. */
   const ask = async () => {
-    const before = await answer.count();
+    const before = await unavailable.count();
     await command("Fake Model: Ask");
-    const confirmation = chat.locator(".chat-confirmation-widget, .chat-confirmation-widget2").filter({ hasText: "Edit shapes.ts?" });
-    const again = answer.nth(before).filter({ hasText: /unavailable/i });
-    await see(confirmation.or(again));
-    if (await again.count()) {
+    await until("an answer", async () => (await question.count()) > 0 || (await unavailable.count()) > before);
+    if ((await question.count()) === 0) {
       await command("Fake Model: Ask");
-      await see(confirmation);
+      await see(question);
     }
-    return confirmation.last();
+    await see(diff);
   };
   await step("chat: an edit that the user declines changes nothing", async () => {
     await open("shapes.ts");
-    const confirmation = await ask();
-    await see(confirmation.locator(".view-line").filter({ hasText: "RangeError" }));
-    await shot("chat-declined");
-    await confirmation.locator(".monaco-button").filter({ hasText: /^(Skip|Cancel|Deny)/ }).first().click();
-    await until("the end", async () => (await confirmation.isVisible()) === false);
-    if (readFileSync(file, "utf8") !== `// Unsaved.\n${SHAPES}`) throw new Error("the file was written");
+    // More room for the chat, as in the picture in the README.
+    const { x, y, height } = await page.locator(".part.auxiliarybar").boundingBox();
+    await page.mouse.move(x - 3, y + height / 2);
+    await page.mouse.down();
+    await page.mouse.move(x - 200, y + height / 2, { steps: 5 });
+    await page.mouse.up();
+    await page.mouse.move(600, 600);
+    await gone(page.locator(".monaco-sash.hover"));
+    await ask();
+    await shot("confirm");
+    await button(/^Skip/).click();
+    await gone(question);
+    if (readFileSync(file, "utf8") !== `let unsaved = 1;\n${SHAPES}`) throw new Error("the file was written");
     if (await rows().filter({ hasText: "RangeError" }).count()) throw new Error("the buffer was changed");
   });
   await step("chat: a model reads, then edits what the user confirms by its diff", async () => {
-    await command("Chat: New Chat");
-    const confirmation = await ask();
-    await see(confirmation.locator(".view-line").filter({ hasText: "RangeError" }));
-    await shot("confirm");
-    await confirmation.locator(".monaco-button").filter({ hasText: /^(Allow|Continue)/ }).first().click();
+    await ask();
+    await shot("chat-asked");
+    await button(/^(Allow|Continue)/).click();
     await see(answer.filter({ hasText: "Done: it is refused now." }));
     await seeText('throw new RangeError("r")');
     await shot("chat-done");
