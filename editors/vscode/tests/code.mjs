@@ -57,13 +57,14 @@ export class Code {
     return said;
   }
 
-  async start() {
+  /** @param {boolean} forTests whether a test module can say how it ended; such a window shows no notifications */
+  async start(forTests) {
     const probe = createServer().listen(0, "127.0.0.1");
     await once(probe, "listening");
     this.port = probe.address().port;
     probe.close();
     await once(probe, "close");
-    const args = ["--auth", "none", "--bind-addr", `127.0.0.1:${this.port}`, "--disable-getting-started-override", "--vscode-option", "enable-smoke-test-driver"];
+    const args = ["--auth", "none", "--bind-addr", `127.0.0.1:${this.port}`, "--disable-getting-started-override", ...(forTests ? ["--vscode-option", "enable-smoke-test-driver"] : [])];
     this.server = spawn(process.execPath, this.#entry(args), { env: this.env, stdio: ["ignore", "pipe", "pipe"] });
     this.log = "";
     await new Promise((resolve, reject) => {

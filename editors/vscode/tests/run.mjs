@@ -49,7 +49,7 @@ async function host(suite, { settings, extensions, prepare, extension = here, in
   const code = new Code({ tools, settings, extensions, searched, env: { PILCROW_TEST_SUITE: suite, PILCROW_TEST_REPORT: report } });
   try {
     await install?.(code);
-    await code.start();
+    await code.start(true);
     const exit = await code.hostTests(query, extension, path.join(here, "dist", "tests.js"));
     const tests = readFileSync(report, "utf8").split("\n").filter(Boolean).map((row) => JSON.parse(row));
     for (const { name, error } of tests) line(!error, `${suite}: ${name}`, error?.split("\n").filter((row) => !row.includes("extensionHostProcess.js")).join("\n"));
@@ -74,7 +74,7 @@ async function drive() {
   const code = new Code({ tools, extensions: [path.join(here, "tests", "drive", "fake-model")] });
   try {
     await code.command("--install-extension", vsix);
-    await code.start();
+    await code.start(false);
     await clicks(code, folder, artefacts, line);
   } catch (error) {
     line(false, "drive: runs", error.stack);
