@@ -5,12 +5,13 @@ import { bytesOnDisk } from "./bytes";
 import { commands } from "./commands";
 import { crashes } from "./crashes";
 import { edits } from "./edits";
+import { finding } from "./find";
 import { reads } from "./reads";
 import { toolTests } from "./tools";
 import { empty, installed, roots, trusted, untrusted } from "./windows";
 
 const SUITES: Record<string, Tests> = {
-  main: [...reads, ...edits, ...bytesOnDisk, ...toolTests, ...api, ...commands, ...crashes],
+  main: [...reads, ...edits, ...bytesOnDisk, ...toolTests, ...api, ...commands, ...finding, ...crashes],
   roots,
   untrusted,
   trusted,

@@ -27,6 +27,18 @@ export const reads: Tests = [
     },
   ],
   [
+    "the very first keystroke in a clean document is read at once, thirty times",
+    async () => {
+      const { read } = await pilcrow();
+      for (let round = 1; round <= 30; round += 1) {
+        const editor = await show(file(`first/${round}.txt`, "a\n"));
+        await type(editor, 0, 0, "x");
+        const result = await read(`first/${round}.txt`);
+        assert.match(text(result), /1:xa$/, `round ${round}`);
+      }
+    },
+  ],
+  [
     "an untitled document is read by its URI",
     async () => {
       const { read } = await pilcrow();

@@ -143,4 +143,26 @@ export const toolTests: Tests = [
       assert.equal(await allInVersionControl([tracked, ignored]), false);
     },
   ],
+  [
+    "what is in version control is edited unasked where the user says so, and a refused edit is refused unasked",
+    async () => {
+      // A question would wait for an answer that never comes.
+      const settings = vscode.workspace.getConfiguration("pilcrow");
+      const tracked = file("tracked.txt", "a\n");
+      try {
+        await settings.update("confirmEdits", "outsideVersionControl", vscode.ConfigurationTarget.Global);
+        const first = tagIn(await call("pilcrow_read", { path: "tracked.txt" }));
+        await call("pilcrow_edit", { patch: `¶tracked.txt#${first}\nreplace 1:\n+A\n` });
+        assert.equal(bytes(tracked).toString(), "A\n");
+        await settings.update("confirmEdits", "always", vscode.ConfigurationTarget.Global);
+        const input = { path: "tracked.txt", text: "other\n" };
+        assert.match((await refusal(call("pilcrow_write", input))).message, /tracked\.txt/);
+        // The refusal showed the lines, yet what nobody confirmed is still not written.
+        assert.match((await refusal(call("pilcrow_write", input))).message, /tracked\.txt/);
+        assert.equal(bytes(tracked).toString(), "A\n");
+      } finally {
+        await settings.update("confirmEdits", "never", vscode.ConfigurationTarget.Global);
+      }
+    },
+  ],
 ];
