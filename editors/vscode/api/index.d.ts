@@ -1,0 +1,213 @@
+/**
+ * Types of what the Pilcrow extension offers to other extensions; never a runtime value.
+ *
+ * ```ts
+ * const pilcrow = await vscode.extensions.getExtension<Pilcrow>("pilcrow.pilcrow")!.activate();
+ * const { content, details } = await pilcrow.read({ path: "src/main.rs:10-20" });
+ * ```
+ *
+ * Every call is refused with a {@link PilcrowError}, whose message is fit to be shown to a model as it is.
+ */
+import type { CancellationToken, Disposable, Event } from "vscode";
+
+/** What `activate()` of the extension `pilcrow.pilcrow` returns. */
+export interface Pilcrow extends Calls {
+  /** Opens a session: who reads and edits (one chat, one agent). What was shown to one session is not shown to another. */
+  openSession(name?: string): Session;
+  /** The editor saves what edits left unsaved in documents that were clean before; what the user has typed is never saved. */
+  flush(paths?: readonly string[], token?: CancellationToken): Promise<Flushed>;
+}
+
+/** A reader of its own. Disposing it makes the daemon forget what was shown to it. */
+export interface Session extends Calls, Disposable {
+  readonly name: string;
+}
+
+export interface Calls {
+  /** Reads one path, with a selector at its end or apart. */
+  read(params: ReadParams | string, token?: CancellationToken): Promise<ReadResult>;
+  /** Reads up to 64 paths under one budget; a bad one spoils nothing. */
+  readMany(params: ReadManyParams, token?: CancellationToken): Promise<ReadManyResult>;
+  /** Applies a patch in hashline form, or its structured twin: all of it or none. */
+  edit(params: EditParams, token?: CancellationToken): Promise<EditResult>;
+  /** Makes a new file, or replaces the whole of one that was read. */
+  write(params: WriteParams, token?: CancellationToken): Promise<EditResult>;
+  /** Fires when lines that were shown change: once for each session and version, never with content. */
+  readonly onDidChangeSnapshot: Event<SnapshotChange>;
+}
+
+export interface ReadParams {
+  path: string;
+  /** With it, `path` is taken literally. */
+  selector?: string;
+  session?: string;
+  dialect?: string;
+  budget?: Budget;
+  /** A WHATWG label, where detection was wrong; remembered for the file. */
+  encoding?: string;
+  want?: "displayContent"[];
+  [parameterOfTheDialect: string]: unknown;
+}
+
+export interface ReadManyParams {
+  targets: ReadParams[];
+  session?: string;
+  budget?: Budget;
+}
+
+export interface Budget {
+  lines?: number;
+  bytes?: number;
+}
+
+export interface ReadResult {
+  /** What the model is to see, in order. */
+  content: ContentBlock[];
+  details: ReadDetails;
+  isError?: true;
+}
+
+export interface ReadManyResult {
+  results: ({ ok: ReadResult; error?: undefined } | { error: ToolError; ok?: undefined })[];
+}
+
+/** As in the Model Context Protocol. */
+export type ContentBlock =
+  | { type: "text"; text: string }
+  | { type: "image"; /** Base64. */ data: string; mimeType: string }
+  | { type: "resource"; resource: { uri: string; mimeType: string; /** Base64. */ blob: string } };
+
+/** 1-indexed and inclusive. */
+export interface LineSpan {
+  start: number;
+  end: number;
+}
+
+export interface ReadDetails {
+  kind: "file" | "directory" | "archive" | "sqlite" | "notebook" | "image" | "document" | "url" | "internal";
+  meta: { source: string };
+  cache: "hit" | "miss";
+  resolvedPath?: string;
+  uri?: string;
+  isDirectory?: boolean;
+  suffixResolution?: { from: string; to: string };
+  /** Present whenever a snapshot was recorded; `path` resolves back. */
+  hashline?: { path: string; tag: string };
+  origin?: "disk" | "editor";
+  documentVersion?: number;
+  dirty?: boolean;
+  encoding?: string;
+  encodingConfidence?: "certain" | "likely";
+  lineEnding?: "lf" | "crlf" | "cr" | "mixed" | "none";
+  bom?: boolean;
+  totalLines?: number;
+  totalBytes?: number;
+  shown?: LineSpan[];
+  cutLines?: { line: number; shownChars: number; totalChars?: number }[];
+  truncation?: { reason: "lines" | "bytes"; nextSelector: string; next?: { offset: number; limit: number } };
+  summary?: { language: string; lines: number; elidedLines: number; elidedSpans: LineSpan[] };
+  limits?: { resultLimit: number; total?: number };
+  displayContent?: { text: string; startLine: number };
+  url?: string;
+  finalUrl?: string;
+  contentType?: string;
+  method?: string;
+  notices?: string[];
+  native?: object;
+}
+
+export interface EditParams {
+  /** Hashline text, or */
+  patch?: string;
+  /** its structured twin. */
+  files?: FileEdit[];
+  session?: string;
+  /** Gives the diff and writes nothing. */
+  dryRun?: boolean;
+}
+
+export interface FileEdit {
+  path: string;
+  /** May be absent only where every operation is `replace_text`. */
+  tag?: string;
+  edits: EditOperation[];
+}
+
+export type EditOperation =
+  | { op: "replace"; start: number; end?: number; text: string | string[] }
+  | { op: "delete"; start: number; end?: number }
+  | { op: "insert_before" | "insert_after" | "insert_after_block" | "replace_block"; line: number; text: string | string[] }
+  | { op: "delete_block"; line: number }
+  | { op: "insert_head" | "insert_tail"; text: string | string[] }
+  | { op: "replace_text"; old: string; new: string; all?: boolean };
+
+export interface WriteParams {
+  path: string;
+  text: string;
+  /** The tag of what is replaced; "absent" (the default) makes a new file. */
+  expect?: string;
+  session?: string;
+  dryRun?: boolean;
+}
+
+export interface EditResult {
+  content: ContentBlock[];
+  details: { dryRun: boolean; files: EditedFile[] };
+}
+
+export interface EditedFile {
+  path: string;
+  resolvedPath: string;
+  wroteTo?: string;
+  tagBefore?: string;
+  /** Names what is really there now. */
+  tag: string;
+  changed: LineSpan[];
+  blocks?: { line: number; start: number; end: number }[];
+  remapped?: { from: number; to: number }[];
+  via: "disk" | "editor";
+  /** Whether it is on disk. */
+  persisted: boolean;
+  warnings: { code: string; message: string }[];
+  /** Unified, at most 200 lines. */
+  diff: string;
+}
+
+export interface Flushed {
+  saved: string[];
+  left: { path: string; reason: string }[];
+}
+
+export interface SnapshotChange {
+  session: string;
+  path: string;
+  tag: string;
+  newTag: string | null;
+  changed: LineSpan[];
+  /** Who did it: "editor", "disk" or "agent:" with the session. */
+  actor: string;
+}
+
+/** Why a call was refused. */
+export interface ToolError {
+  code: number;
+  message: string;
+  data?: RefusalData;
+}
+
+export interface RefusalData {
+  kind: string;
+  retryable: boolean;
+  path?: string;
+  suggestions?: string[];
+  /** Of `stale`, `unknownTag`, `expiredTag`, `notShown`: the live tag and lines, from which the next call can succeed. */
+  files?: { path: string; tag: string; lines: { line: number; text: string }[] }[];
+  [more: string]: unknown;
+}
+
+/** What calls are refused with. */
+export interface PilcrowError extends Error {
+  readonly kind: string;
+  readonly retryable: boolean;
+  readonly data: RefusalData;
+}

@@ -1,0 +1,121 @@
+// A fresh VS Code in a folder of its own, and a browser on it; nothing of it is left behind, and the user's own settings are never read.
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import path from "node:path";
+
+const SETTINGS = {
+  "workbench.startupEditor": "none",
+  "workbench.enableExperiments": false,
+  "telemetry.telemetryLevel": "off",
+  "extensions.autoUpdate": false,
+  "extensions.autoCheckUpdates": false,
+  "extensions.ignoreRecommendations": true,
+  "update.mode": "none",
+  "files.autoSave": "off",
+  "files.hotExit": "off",
+  "git.openRepositoryInParentFolders": "never",
+  "security.workspace.trust.enabled": false,
+};
+const BROWSER = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage"];
+/** How long anything may take before it counts as hung. */
+export const HANG = 120_000;
+
+export class Code {
+  /** @param {{ tools: string, settings?: object, env?: object, extensions?: string[], searched?: string }} options `searched` is the PATH */
+  constructor({ tools, settings = {}, env = {}, extensions = [], searched = process.env.PATH }) {
+    this.tools = tools;
+    this.home = mkdtempSync(path.join(tmpdir(), "pilcrow-code-"));
+    this.extensions = path.join(this.home, "extensions");
+    this.user = path.join(this.home, "user");
+    this.env = { ...process.env, HOME: this.home, XDG_CONFIG_HOME: path.join(this.home, "config"), XDG_STATE_HOME: path.join(this.home, "state"), SHELL: "/bin/bash", ...env };
+    // VS Code asks a login shell for the environment.
+    writeFileSync(path.join(this.home, ".bash_profile"), `PATH='${searched}'\n`);
+    mkdirSync(path.join(this.user, "User"), { recursive: true });
+    mkdirSync(this.extensions, { recursive: true });
+    writeFileSync(path.join(this.user, "User", "settings.json"), JSON.stringify({ ...SETTINGS, ...settings }, null, 2));
+    for (const folder of extensions) {
+      cpSync(folder, path.join(this.extensions, `pilcrow.${path.basename(folder)}-0.1.0`), { recursive: true });
+    }
+  }
+
+  #entry(args) {
+    const entry = path.join(this.tools, "code/node_modules/code-server/out/node/entry.js");
+    return [entry, "--user-data-dir", this.user, "--extensions-dir", this.extensions, "--disable-telemetry", "--disable-update-check", ...args];
+  }
+
+  /** Runs the command line of VS Code and returns what it says. */
+  async command(...args) {
+    const ran = spawn(process.execPath, this.#entry(args), { env: this.env, stdio: ["ignore", "pipe", "pipe"] });
+    let said = "";
+    for (const stream of [ran.stdout, ran.stderr]) stream.on("data", (data) => (said += data));
+    const [code] = await once(ran, "close");
+    if (code !== 0) throw new Error(`code ${args.join(" ")}: ${said}`);
+    return said;
+  }
+
+  /** @param {boolean} forTests whether a test module can say how it ended; such a window shows no notifications */
+  async start(forTests) {
+    const probe = createServer().listen(0, "127.0.0.1");
+    await once(probe, "listening");
+    this.port = probe.address().port;
+    probe.close();
+    await once(probe, "close");
+    const args = ["--auth", "none", "--bind-addr", `127.0.0.1:${this.port}`, "--disable-getting-started-override", ...(forTests ? ["--vscode-option", "enable-smoke-test-driver"] : [])];
+    this.server = spawn(process.execPath, this.#entry(args), { env: this.env, stdio: ["ignore", "pipe", "pipe"] });
+    this.log = "";
+    await new Promise((resolve, reject) => {
+      const heard = (data) => {
+        this.log += data;
+        if (this.log.includes("HTTP server listening")) resolve();
+      };
+      this.server.stdout.on("data", heard);
+      this.server.stderr.on("data", heard);
+      this.server.once("exit", (code) => reject(new Error(`VS Code ended with ${code}: ${this.log}`)));
+    });
+    const { chromium } = createRequire(path.join(this.tools, "drive/"))("playwright-core");
+    const executablePath = createRequire(import.meta.url)("node:child_process").execSync("command -v chromium || command -v chromium-browser", { encoding: "utf8" }).trim();
+    this.browser = await chromium.launch({ executablePath, args: BROWSER });
+    this.context = await this.browser.newContext({ viewport: { width: 1280, height: 800 }, permissions: ["clipboard-read", "clipboard-write"] });
+    this.page = await this.context.newPage();
+  }
+
+  /** The address of a window. @param {Record<string, string>} query @param {[string, string][]} payload */
+  address(query, payload = []) {
+    const search = new URLSearchParams(query);
+    if (payload.length > 0) search.set("payload", JSON.stringify(payload));
+    return `http://127.0.0.1:${this.port}/?${search}`;
+  }
+
+  remote(file) {
+    return `vscode-remote://127.0.0.1:${this.port}${encodeURI(file)}`;
+  }
+
+  /** Runs a test module in the extension host of a window; resolves to its exit code. */
+  async hostTests(query, extension, module) {
+    const ended = new Promise((resolve) => this.page.exposeFunction("codeAutomationExit", (code) => resolve(code)));
+    await this.page.exposeFunction("codeAutomationLog", () => undefined);
+    const payload = [["extensionDevelopmentPath", this.remote(extension)], ["extensionTestsPath", this.remote(module)]];
+    await this.page.goto(this.address(query, payload), { waitUntil: "domcontentloaded" });
+    const gone = once(this.server, "exit").then(([code]) => `VS Code ended with ${code}: ${this.log}`);
+    let timer;
+    const hung = new Promise((resolve) => (timer = setTimeout(resolve, HANG, "the tests hung")));
+    const code = await Promise.race([ended, gone, hung]);
+    clearTimeout(timer);
+    return code;
+  }
+
+  async stop() {
+    await this.browser?.close();
+    if (this.server && this.server.exitCode === null) {
+      this.server.removeAllListeners("exit");
+      const gone = once(this.server, "exit");
+      this.server.kill("SIGTERM");
+      await gone;
+    }
+    rmSync(this.home, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
+  }
+}
