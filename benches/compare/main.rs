@@ -52,24 +52,30 @@ fn pipelined(workspace: &Workspace) -> Answer<()> {
     Ok(())
 }
 
+/// The text itself, and what a bare read of a source file gives, which has to parse it.
 fn cold(workspace: &Workspace) -> Answer<()> {
-    let read = InProcess::new(workspace, "src/large.rs")?;
     let path = workspace.large();
-    let mut reads = Vec::new();
-    let mut bare = Vec::new();
-    for _ in 0..QUICK / 4 {
-        // Making and dropping the stores is no part of a read.
-        let reader = InProcess::reader();
-        let (took, answer) = timed(|| read.read(&reader))?;
-        reads.push(took);
-        drop(answer);
-        bare.push(timed(|| Ok(std::fs::read_to_string(&path)?))?.0);
+    for (what, asked, rounds) in [
+        ("read", "src/large.rs:full", QUICK / 4),
+        ("summary", "src/large.rs", SLOW),
+    ] {
+        let read = InProcess::new(workspace, asked)?;
+        let mut reads = Vec::new();
+        let mut bare = Vec::new();
+        for _ in 0..rounds {
+            // Making and dropping the stores is no part of a read.
+            let reader = InProcess::reader();
+            let (took, answer) = timed(|| read.read(&reader))?;
+            reads.push(took);
+            drop(answer);
+            bare.push(timed(|| Ok(std::fs::read_to_string(&path)?))?.0);
+        }
+        row(
+            &format!("cold {what} of 200 KB, in process"),
+            "`std::fs::read_to_string`",
+            (reads, bare),
+        );
     }
-    row(
-        "cold read of 200 KB, in process",
-        "`std::fs::read_to_string`",
-        (reads, bare),
-    );
     Ok(())
 }
 
