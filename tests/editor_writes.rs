@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::client::{Daemon, WireError, file_uri};
+use crate::client::{Daemon, Id, WireError, file_uri};
 use crate::editor::{Editor, capabilities};
 use crate::tree::Tree;
 
@@ -23,6 +23,14 @@ fn tag(daemon: &Daemon, path: &str) -> String {
     let read = daemon.read(path).expect("a read");
     let tag = &read["details"]["hashline"]["tag"];
     tag.as_str().expect("a tag").to_owned()
+}
+
+/// `a.txt` as the editor has it with that text, its tag, and an edit of it that has been asked for.
+fn asked<'a>(daemon: &'a Daemon, tree: &Tree, text: &str, ops: &str) -> (Editor<'a>, String, Id) {
+    let editor = open(daemon, tree, "a.txt", text);
+    let first = tag(daemon, "a.txt");
+    let id = daemon.request("agent/edit", patch("a.txt", &first, ops));
+    (editor, first, id)
 }
 
 fn patch(path: &str, tag: &str, ops: &str) -> Value {
@@ -102,9 +110,7 @@ fn what_cannot_be_saved_is_left_with_the_reason() {
         .capabilities(without)
         .start();
     daemon.ignore_changes();
-    let editor = open(&daemon, &tree, "a.txt", "a\nb\n");
-    let first = tag(&daemon, "a.txt");
-    let id = daemon.request("agent/edit", patch("a.txt", &first, "delete 2\n"));
+    let (editor, _, id) = asked(&daemon, &tree, "a\nb\n", "delete 2\n");
     editor.obeys();
     daemon.wait(&id).expect("an edit");
     let flushed = daemon
@@ -120,9 +126,7 @@ fn what_cannot_be_saved_is_left_with_the_reason() {
 fn a_save_that_the_file_does_not_show_is_not_believed() {
     let tree = Tree::new().file("a.txt", "a\nb\n");
     let daemon = start(&tree);
-    let editor = open(&daemon, &tree, "a.txt", "a\nb\n");
-    let first = tag(&daemon, "a.txt");
-    let id = daemon.request("agent/edit", patch("a.txt", &first, "delete 2\n"));
+    let (editor, _, id) = asked(&daemon, &tree, "a\nb\n", "delete 2\n");
     editor.obeys();
     daemon.wait(&id).expect("an edit");
     let id = daemon.request("agent/flush", json!({}));
@@ -157,12 +161,10 @@ fn a_clean_document_with_normalised_text_is_written_on_disk() {
 fn what_the_user_types_before_the_editor_is_asked_moves_the_edit() {
     let tree = Tree::new().file("a.txt", "a\nb\nc\n");
     let daemon = start(&tree);
-    let editor = open(&daemon, &tree, "a.txt", "a\nb\nc\n");
-    let first = tag(&daemon, "a.txt");
-    let id = daemon.request("agent/edit", patch("a.txt", &first, "replace 2:\n+B\n"));
-    let (asked, _) = editor.asked();
+    let (editor, _, id) = asked(&daemon, &tree, "a\nb\nc\n", "replace 2:\n+B\n");
+    let (request, _) = editor.asked();
     editor.types("a\n", "top\na\n");
-    editor.says_applied(asked, false);
+    editor.says_applied(request, false);
     editor.obeys();
     let result = daemon.wait(&id).expect("an edit");
     assert_eq!(editor.text(), "top\na\nB\nc\n");
@@ -174,12 +176,10 @@ fn what_the_user_types_before_the_editor_is_asked_moves_the_edit() {
 fn what_the_user_types_into_the_addressed_line_is_kept() {
     let tree = Tree::new().file("a.txt", "a\nb\nc\n");
     let daemon = start(&tree);
-    let editor = open(&daemon, &tree, "a.txt", "a\nb\nc\n");
-    let first = tag(&daemon, "a.txt");
-    let id = daemon.request("agent/edit", patch("a.txt", &first, "replace 2:\n+B\n"));
-    let (asked, _) = editor.asked();
+    let (editor, _, id) = asked(&daemon, &tree, "a\nb\nc\n", "replace 2:\n+B\n");
+    let (request, _) = editor.asked();
     editor.types("b", "b typed");
-    editor.says_applied(asked, false);
+    editor.says_applied(request, false);
     let refused = daemon.wait(&id);
     assert_eq!(kind(&refused), "stale");
     let error = refused.expect_err("a refusal");
@@ -203,8 +203,8 @@ fn an_editor_that_declines_is_stale_and_nothing_is_changed() {
     let (first, other) = (tag(&daemon, "a.txt"), tag(&daemon, "disk.txt"));
     let text = format!("¶disk.txt#{other}\nreplace 1:\n+ONE\n¶a.txt#{first}\nreplace 2:\n+B\n");
     let id = daemon.request("agent/edit", json!({ "patch": text }));
-    let (asked, _) = editor.asked();
-    editor.says_applied(asked, false);
+    let (request, _) = editor.asked();
+    editor.says_applied(request, false);
     let refused = daemon.wait(&id);
     assert_eq!(kind(&refused), "stale");
     let error = refused.expect_err("a refusal");
@@ -217,11 +217,9 @@ fn an_editor_that_declines_is_stale_and_nothing_is_changed() {
 fn an_editor_that_says_yes_and_does_nothing_is_not_believed() {
     let tree = Tree::new().file("a.txt", "a\nb\nc\n");
     let daemon = start(&tree);
-    let editor = open(&daemon, &tree, "a.txt", "a\nb\nc\n");
-    let first = tag(&daemon, "a.txt");
-    let id = daemon.request("agent/edit", patch("a.txt", &first, "replace 2:\n+B\n"));
-    let (asked, _) = editor.asked();
-    editor.says_applied(asked, true);
+    let (editor, first, id) = asked(&daemon, &tree, "a\nb\nc\n", "replace 2:\n+B\n");
+    let (request, _) = editor.asked();
+    editor.says_applied(request, true);
     let refused = daemon.wait(&id);
     assert_eq!(kind(&refused), "timeout");
     let error = refused.expect_err("a refusal");
@@ -237,15 +235,13 @@ fn an_editor_that_says_yes_and_does_nothing_is_not_believed() {
 fn an_edit_that_is_seen_is_done_whatever_is_typed_after_it() {
     let tree = Tree::new().file("a.txt", "a\nb\nc\n");
     let daemon = start(&tree);
-    let editor = open(&daemon, &tree, "a.txt", "a\nb\nc\n");
-    let first = tag(&daemon, "a.txt");
-    let id = daemon.request("agent/edit", patch("a.txt", &first, "replace 2:\n+B\n"));
-    let (asked, edits) = editor.asked();
+    let (editor, _, id) = asked(&daemon, &tree, "a\nb\nc\n", "replace 2:\n+B\n");
+    let (request, edits) = editor.asked();
     editor.applies(&edits);
     editor.types("a\n", "typed\na\n");
     // The editor's own word comes last, or never.
     let result = daemon.wait(&id).expect("an edit");
-    editor.says_applied(asked, true);
+    editor.says_applied(request, true);
     let file = &result["details"]["files"][0];
     let now = tag(&daemon, "a.txt");
     let (own, moved) = (
@@ -270,12 +266,10 @@ fn an_edit_that_is_seen_is_done_whatever_is_typed_after_it() {
 fn an_editor_that_does_it_and_says_no_is_believed_by_its_text() {
     let tree = Tree::new().file("a.txt", "a\nb\nc\n");
     let daemon = start(&tree);
-    let editor = open(&daemon, &tree, "a.txt", "a\nb\nc\n");
-    let first = tag(&daemon, "a.txt");
-    let id = daemon.request("agent/edit", patch("a.txt", &first, "replace 2:\n+B\n"));
-    let (asked, edits) = editor.asked();
+    let (editor, _, id) = asked(&daemon, &tree, "a\nb\nc\n", "replace 2:\n+B\n");
+    let (request, edits) = editor.asked();
     editor.applies(&edits);
-    editor.says_applied(asked, false);
+    editor.says_applied(request, false);
     daemon.wait(&id).expect("an edit");
     assert_eq!(editor.text(), "a\nB\nc\n");
 }
@@ -284,15 +278,10 @@ fn an_editor_that_does_it_and_says_no_is_believed_by_its_text() {
 fn line_ends_that_the_editor_makes_its_own_are_no_other_text() {
     let tree = Tree::new().file("a.txt", "a\r\nb\r\n");
     let daemon = start(&tree);
-    let editor = open(&daemon, &tree, "a.txt", "a\r\nb\r\n");
-    let first = tag(&daemon, "a.txt");
-    let id = daemon.request(
-        "agent/edit",
-        patch("a.txt", &first, "insert after 1:\n+new\n"),
-    );
-    let (asked, _) = editor.asked();
+    let (editor, _, id) = asked(&daemon, &tree, "a\r\nb\r\n", "insert after 1:\n+new\n");
+    let (request, _) = editor.asked();
     editor.replaces_all("a\nnew\nb\n");
-    editor.says_applied(asked, true);
+    editor.says_applied(request, true);
     let result = daemon.wait(&id).expect("an edit");
     assert_eq!(result["details"]["files"][0]["tag"], tag(&daemon, "a.txt"));
 }
@@ -301,12 +290,10 @@ fn line_ends_that_the_editor_makes_its_own_are_no_other_text() {
 fn a_document_that_is_closed_meanwhile_is_edited_as_the_file_it_was() {
     let tree = Tree::new().file("a.txt", "a\nb\nc\n");
     let daemon = start(&tree);
-    let editor = open(&daemon, &tree, "a.txt", "a\nb\nc\n");
-    let first = tag(&daemon, "a.txt");
-    let id = daemon.request("agent/edit", patch("a.txt", &first, "replace 2:\n+B\n"));
-    let (asked, _) = editor.asked();
+    let (editor, _, id) = asked(&daemon, &tree, "a\nb\nc\n", "replace 2:\n+B\n");
+    let (request, _) = editor.asked();
     editor.closes();
-    editor.says_applied(asked, false);
+    editor.says_applied(request, false);
     let result = daemon.wait(&id).expect("an edit");
     assert_eq!(result["details"]["files"][0]["via"], "disk");
     assert_eq!(on_disk(&tree, "a.txt"), "a\nB\nc\n");
@@ -316,12 +303,10 @@ fn a_document_that_is_closed_meanwhile_is_edited_as_the_file_it_was() {
 fn a_line_that_was_lost_when_its_document_was_closed_is_stale() {
     let tree = Tree::new().file("a.txt", "a\nb\nc\n");
     let daemon = start(&tree);
-    let editor = open(&daemon, &tree, "a.txt", "a\nb\nc\nunsaved\n");
-    let first = tag(&daemon, "a.txt");
-    let id = daemon.request("agent/edit", patch("a.txt", &first, "replace 4:\n+D\n"));
-    let (asked, _) = editor.asked();
+    let (editor, _, id) = asked(&daemon, &tree, "a\nb\nc\nunsaved\n", "replace 4:\n+D\n");
+    let (request, _) = editor.asked();
     editor.closes();
-    editor.says_applied(asked, false);
+    editor.says_applied(request, false);
     assert_eq!(kind(&daemon.wait(&id)), "stale");
     assert_eq!(on_disk(&tree, "a.txt"), "a\nb\nc\n");
 }
@@ -330,9 +315,7 @@ fn a_line_that_was_lost_when_its_document_was_closed_is_stale() {
 fn an_undo_by_the_user_is_seen_and_the_tags_follow() {
     let tree = Tree::new().file("a.txt", "a\nb\nc\n");
     let daemon = start(&tree);
-    let editor = open(&daemon, &tree, "a.txt", "a\nb\nc\n");
-    let first = tag(&daemon, "a.txt");
-    let id = daemon.request("agent/edit", patch("a.txt", &first, "replace 2:\n+B\n"));
+    let (editor, first, id) = asked(&daemon, &tree, "a\nb\nc\n", "replace 2:\n+B\n");
     editor.obeys();
     let result = daemon.wait(&id).expect("an edit");
     let second = result["details"]["files"][0]["tag"]
@@ -437,12 +420,10 @@ fn an_editor_that_calls_everything_utf8_damages_nothing() {
 fn an_emptied_document_may_show_as_one_empty_line() {
     let tree = Tree::new().file("a.txt", "a\n");
     let daemon = start(&tree);
-    let editor = open(&daemon, &tree, "a.txt", "a\n");
-    let first = tag(&daemon, "a.txt");
-    let id = daemon.request("agent/edit", patch("a.txt", &first, "delete 1\n"));
-    let (asked, _) = editor.asked();
+    let (editor, _, id) = asked(&daemon, &tree, "a\n", "delete 1\n");
+    let (request, _) = editor.asked();
     editor.replaces_all("\n");
-    editor.says_applied(asked, true);
+    editor.says_applied(request, true);
     daemon.wait(&id).expect("an edit");
 }
 
