@@ -222,6 +222,9 @@ fn printed(content: &[ContentBlock]) -> String {
         match block {
             ContentBlock::Text { text } => out.push_str(text),
             ContentBlock::Image { mime_type, .. } => out.push_str(&format!("[image: {mime_type}]")),
+            ContentBlock::Resource { resource } => {
+                out.push_str(&format!("[file: {}]", resource.mime_type));
+            }
         }
         if !out.is_empty() && !out.ends_with('\n') {
             out.push('\n');

@@ -152,4 +152,7 @@ fn the_readme_lists_what_the_registries_hold() {
     assert_eq!(readme_column("Methods"), METHODS);
     let dialects: Vec<_> = DIALECTS.iter().map(|dialect| dialect.name()).collect();
     assert_eq!(readme_column("Dialects"), dialects);
+    let kinds = pilcrow::read::kinds();
+    let kinds: Vec<_> = kinds.iter().map(|kind| kind.name()).collect();
+    assert_eq!(readme_column("Kinds"), kinds);
 }

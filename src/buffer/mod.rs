@@ -4,6 +4,7 @@ mod change_log;
 mod huge;
 mod load;
 mod overlay;
+mod warm;
 mod watch;
 
 use std::sync::Arc;
@@ -26,6 +27,7 @@ pub use change_log::{ChangeLog, Place};
 pub use huge::{Asked, Excerpted, Head};
 pub use load::{Detour, Lane, Words};
 pub use overlay::{Change, DocumentKey, Overlay, Overlays};
+pub use warm::{Warm, is_settled};
 pub use watch::{Event, OnChange, Opener, WatchStatus};
 
 /// Files over this many bytes are never held as a buffer.

@@ -16,6 +16,19 @@ pub enum ContentBlock {
         data: String,
         mime_type: String,
     },
+    Resource {
+        resource: Blob,
+    },
+}
+
+/// A file as a whole, for a model that can read it by itself.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Blob {
+    pub uri: String,
+    pub mime_type: String,
+    /// Base64.
+    pub blob: String,
 }
 
 #[derive(Debug, Clone, Serialize)]
@@ -32,6 +45,39 @@ pub struct ReadResult {
 pub enum ResourceKind {
     File,
     Directory,
+    Archive,
+    Sqlite,
+    Notebook,
+    Image,
+    Document,
+}
+
+impl ResourceKind {
+    /// Its name on the wire.
+    pub fn name(self) -> &'static str {
+        match self {
+            ResourceKind::File => "file",
+            ResourceKind::Directory => "directory",
+            ResourceKind::Archive => "archive",
+            ResourceKind::Sqlite => "sqlite",
+            ResourceKind::Notebook => "notebook",
+            ResourceKind::Image => "image",
+            ResourceKind::Document => "document",
+        }
+    }
+
+    /// As a sentence names it.
+    pub fn with_article(self) -> &'static str {
+        match self {
+            ResourceKind::File => "a file",
+            ResourceKind::Directory => "a directory",
+            ResourceKind::Archive => "an archive",
+            ResourceKind::Sqlite => "a database",
+            ResourceKind::Notebook => "a notebook",
+            ResourceKind::Image => "an image",
+            ResourceKind::Document => "a document",
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]

@@ -69,6 +69,15 @@ pub enum Refusal {
         what: String,
         instead: String,
     },
+    #[error("'{path}' is damaged: {what}. {instead}")]
+    Damaged {
+        path: String,
+        /// What could not be read.
+        what: String,
+        instead: String,
+    },
+    #[error("'{path}' is encrypted: {what}.")]
+    Encrypted { path: String, what: String },
     #[error("{message}")]
     Unsupported {
         path: Option<String>,
@@ -134,6 +143,8 @@ pub enum Kind {
     NoChange,
     Exists,
     Encoding,
+    Damaged,
+    Encrypted,
     Busy,
     Timeout,
     Io,
@@ -177,6 +188,8 @@ impl Refusal {
             Refusal::Binary { .. } => Kind::Binary,
             Refusal::NotRegular { .. } => Kind::NotRegular,
             Refusal::TooLarge { .. } => Kind::TooLarge,
+            Refusal::Damaged { .. } => Kind::Damaged,
+            Refusal::Encrypted { .. } => Kind::Encrypted,
             Refusal::Unsupported { .. } => Kind::Unsupported,
             Refusal::BadSelector { .. } => Kind::BadSelector,
             Refusal::BadParams { .. } => Kind::BadParams,
@@ -218,6 +231,8 @@ impl Refusal {
             | Refusal::Binary { path, .. }
             | Refusal::NotRegular { path, .. }
             | Refusal::TooLarge { path, .. }
+            | Refusal::Damaged { path, .. }
+            | Refusal::Encrypted { path, .. }
             | Refusal::Encoding { path, .. }
             | Refusal::Write { path, .. }
             | Refusal::Io { path, .. } => Some(path),
@@ -295,7 +310,13 @@ pub const SELECTOR_FORMS: &[&str] = &[
     ":A-B,C-D",
     ":raw",
     ":A-B:raw",
+    ":full",
     ":conflicts",
+    ":outputs",
+    ":crop=x,y,w,h",
+    ":pN",
+    ":pN-M",
+    ":table",
 ];
 
 fn did_you_mean(suggestions: &[String]) -> String {

@@ -68,9 +68,15 @@ impl Wanted {
         if selector.conflicts {
             return Err(Refusal::BadSelector {
                 path: Some(spelled.to_owned()),
-                message: ":conflicts is for text files, and this is a directory. Leave the selector out to list it.".to_owned(),
+                message: format!(
+                    ":conflicts is for text files, and this is {}. Leave the selector out.",
+                    document.kind.with_article()
+                ),
             }
             .into());
+        }
+        if document.style == Style::Note {
+            selector = Selector::default();
         }
         // Rows of ours have no context and no other form.
         selector.raw = false;
@@ -104,9 +110,12 @@ impl Wanted {
             return Look::Conflicts(conflicts::sheet(text, conflicts, limits));
         }
         let mut limits = *limits;
-        if document.style == Style::Listing {
+        if document.style != Style::Lines {
             // A name is given whole: there is no other way to ask for it.
             limits.columns = usize::MAX;
+        }
+        if let Some(open_lines) = document.extras.open_lines {
+            limits.open_lines = limits.open_lines.min(open_lines);
         }
         Look::Window(window::open(&document.text, &self.selector, &limits))
     }

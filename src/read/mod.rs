@@ -12,5 +12,6 @@ pub use places::{Place, place_to_edit, places_to_read};
 pub use plan::{Ask, BudgetParams, Prepared, Reader, session_name};
 pub use share::share;
 pub use source::editor::site_of_unsaved;
+pub use source::kind::{KINDS, Kind, kinds};
 pub use source::text::{Held, held};
 pub use target::{Located, Spot, locate};

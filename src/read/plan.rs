@@ -5,7 +5,7 @@ use std::sync::Arc;
 use encoding_rs::Encoding;
 use serde_json::Value;
 
-use crate::buffer::{Detour, DocumentKey, Lane, Overlays, Store};
+use crate::buffer::{Detour, DocumentKey, Lane, Overlays, Store, Warm};
 use crate::outline::Outline;
 use crate::protocol::params::Fields;
 use crate::protocol::read::{
@@ -21,8 +21,8 @@ use crate::text::encoding_for_label;
 use crate::view::dialect::{self, Body, Dialect, Request, View};
 use crate::view::excerpt::Lines;
 use crate::view::window::{Limits, Spent, Window};
-use crate::view::{Budget, LineSet, Selector, Style};
-use crate::workspace::{Found, Scope, Via};
+use crate::view::{Attachment, Budget, Document, LineSet, Selector, Style};
+use crate::workspace::{FileType, Found, Scope, Via};
 
 use super::look::{Look, Wanted};
 use super::outlines::Outlines;
@@ -151,31 +151,42 @@ pub struct Prepared {
     wanted: Wanted,
 }
 
+impl Prepared {
+    /// How what was found is called in headers and messages.
+    fn name(&self) -> &str {
+        let part = self.opened.name.as_deref();
+        part.unwrap_or(self.located.display())
+    }
+}
+
 /// The warm state that reads share.
 #[derive(Debug)]
 pub struct Reader {
     pub buffers: Arc<Store>,
     pub sessions: Sessions,
     pub outlines: Outlines,
+    pub warm: Warm,
 }
 
 impl Reader {
-    /// Holds at most `budget` bytes: an eighth of it in outlines, the rest in buffers and in
-    /// snapshots alike.
+    /// Holds at most `budget` bytes: an eighth of it in outlines, as much in what other kinds than
+    /// text keep warm, the rest in buffers and in snapshots alike.
     pub fn new(budget: u64) -> Reader {
-        let (texts, outlines) = shares(budget);
+        let (texts, eighth) = shares(budget);
         Reader {
             buffers: Arc::new(Store::new(texts)),
             sessions: Sessions::new(texts),
-            outlines: Outlines::new(outlines),
+            outlines: Outlines::new(eighth),
+            warm: Warm::new(eighth),
         }
     }
 
     pub fn set_budget(&self, budget: u64) {
-        let (texts, outlines) = shares(budget);
+        let (texts, eighth) = shares(budget);
         self.buffers.set_budget(texts);
         self.sessions.set_budget(texts);
-        self.outlines.set_budget(outlines);
+        self.outlines.set_budget(eighth);
+        self.warm.set_budget(eighth);
     }
 
     /// Finds and loads what is asked for. Blocking; work that would take long is refused in the
@@ -197,6 +208,7 @@ impl Reader {
             scope,
             overlays,
             buffers: &self.buffers,
+            warm: &self.warm,
             selector: &located.selector,
             limits: ask.limits(),
             lane,
@@ -204,11 +216,13 @@ impl Reader {
         };
         let opened = match &located.spot {
             Spot::OnDisk(found) => {
-                source::open(&found.handle, target.as_written(), ask.encoding, means)?
+                let (spelled, inner) = (target.as_written(), located.inner.as_deref());
+                source::open(&found.handle, spelled, inner, ask.encoding, means)?
             }
             Spot::InEditor(overlay, _) => source::editor::unsaved(overlay),
         };
-        let (document, selector) = (&opened.document, &located.selector);
+        let selector = opened.selector.as_ref().unwrap_or(&located.selector);
+        let document = &opened.document;
         let outline = match (&ask.request.summarize, *selector == Selector::default()) {
             (Some(settings), true) => self.outline(&opened, &located, settings, lane, work)?,
             _ => None,
@@ -282,7 +296,7 @@ impl Reader {
         };
         let look = wanted.look(document, &limits);
         let window = look.window();
-        let name = located.display();
+        let name = prepared.name();
         let (version, notices) = self.record(ask, opened, &look, name).unzip();
         let tag = version.as_ref().map(|version| version.tag.to_string());
         let raw = window.raw.then(|| raw_text(opened, window));
@@ -290,7 +304,8 @@ impl Reader {
             understood: &located.understood,
             header: tag.as_deref().map(|tag| (name, tag)),
             name,
-            style: document.style,
+            document,
+            attachments: attachments(document, window),
             window,
             byte_limit: limits.budget.bytes,
             conflicts: look.conflicts_to_mention(document),
@@ -373,13 +388,17 @@ impl Reader {
                         scope,
                         overlays,
                         buffers: &self.buffers,
+                        warm: &self.warm,
                         selector: &selector,
                         limits,
                         lane,
                         work,
                     };
                     let spelled = path.to_string_lossy();
-                    source::open(&handle, &spelled, None, means)?
+                    match handle.file_type() {
+                        FileType::Regular => source::text::open(&handle, &spelled, None, means)?,
+                        FileType::Directory | FileType::Other(_) => return Ok(Vec::new()),
+                    }
                 }
                 (Err(Refusal::NotFound { .. }), Some(overlay)) => source::editor::unsaved(overlay),
                 (Err(refusal), _) => return Err(refusal.into()),
@@ -405,10 +424,10 @@ impl Reader {
     }
 }
 
-/// Of a budget, what buffers and what snapshots may hold each, and what outlines may hold.
+/// Of a budget, what buffers and what snapshots may hold each, and an eighth.
 fn shares(budget: u64) -> (u64, u64) {
-    let outlines = budget / 8;
-    ((budget - outlines) / 2, outlines)
+    let eighth = budget / 8;
+    ((budget - 2 * eighth) / 2, eighth)
 }
 
 /// The text of the window with its own line ends; a line that was cut stands as it was cut.
@@ -425,6 +444,19 @@ fn raw_text(opened: &Opened, window: &Window) -> String {
         }
     }
     raw
+}
+
+/// The attachments of what is shown.
+fn attachments<'a>(document: &'a Document, window: &Window) -> Vec<&'a Attachment> {
+    let attachments = document.extras.attachments.iter();
+    attachments
+        .filter(|attachment| {
+            attachment.line.is_none_or(|line| {
+                let mut spans = window.spans();
+                spans.any(|span| span.start <= line && line <= span.end)
+            })
+        })
+        .collect()
 }
 
 fn details(ask: &Ask, prepared: &Prepared, look: &Look, limits: &Limits) -> MoreDetails {
@@ -460,7 +492,10 @@ fn details(ask: &Ask, prepared: &Prepared, look: &Look, limits: &Limits) -> More
     }
     if document.style == Style::Listing && window.stop.is_some() {
         more.limits = Some(ListingLimits {
-            result_limit: limits.budget.lines,
+            result_limit: limits
+                .budget
+                .lines
+                .min(document.extras.open_lines.unwrap_or(u64::MAX)),
             total: more.total_lines,
         });
     }

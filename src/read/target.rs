@@ -8,13 +8,17 @@ use crate::protocol::Refusal;
 use crate::task::Work;
 use crate::view::selector::SelectorError;
 use crate::view::{Selector, Target};
-use crate::workspace::{Found, Scope, Via, decode_file_uri};
+use crate::workspace::{FileType, Found, Scope, Via, decode_file_uri};
+
+use super::source;
 
 /// What a path string turned out to name.
 #[derive(Debug)]
 pub struct Located {
     pub spot: Spot,
     pub selector: Selector,
+    /// What follows the path of a resource that may hold more, with the character that parts them.
+    pub inner: Option<String>,
     /// How the path was understood, one sentence each.
     pub understood: Vec<String>,
 }
@@ -116,6 +120,12 @@ impl Search<'_> {
         if let Ok(Some(spot)) = literal {
             return Ok(located(spot, Selector::default()));
         }
+        for parted in source::kind::splits(path) {
+            let found = self.scope.find_exact(&path[..parted])?;
+            if let Some(found) = found.filter(|f| f.handle.file_type() == FileType::Regular) {
+                return Ok(within(Spot::OnDisk(found), &path[parted..]));
+            }
+        }
         let splits = Selector::splits(path);
         for (colon, selector) in &splits {
             if let Some(spot) = self.exactly(&path[..*colon])? {
@@ -124,7 +134,14 @@ impl Search<'_> {
         }
         refuse_other_schemes(path)?;
         self.refuse_mistyped_selector(path)?;
-        // What exists nowhere is read with as much selector as there can be.
+        // What exists nowhere is read as leading into as much, and with as much selector, as can be.
+        if let Some(&parted) = source::kind::splits(path).first() {
+            let further = self.further(&path[..parted], Selector::default())?;
+            return Ok(Located {
+                inner: Some(path[parted..].to_owned()),
+                ..further
+            });
+        }
         match splits.into_iter().next_back() {
             Some((colon, selector)) => self.further(&path[..colon], selector),
             None => {
@@ -184,7 +201,16 @@ fn located(spot: Spot, selector: Selector) -> Located {
     Located {
         spot,
         selector,
+        inner: None,
         understood,
+    }
+}
+
+/// Something within what was found.
+fn within(spot: Spot, inner: &str) -> Located {
+    Located {
+        inner: Some(inner.to_owned()),
+        ..located(spot, Selector::default())
     }
 }
 

@@ -73,6 +73,7 @@ fn capabilities(utf8: bool) -> lsp::ServerCapabilities {
         true => lsp::PositionEncodingKind::UTF8,
         false => lsp::PositionEncodingKind::UTF16,
     };
+    let kinds = crate::read::kinds();
     let languages: Vec<&str> = syntax::languages().iter().map(Language::name).collect();
     let dialects: Vec<&str> = DIALECTS.iter().map(|dialect| dialect.name()).collect();
     lsp::ServerCapabilities {
@@ -98,7 +99,7 @@ fn capabilities(utf8: bool) -> lsp::ServerCapabilities {
             "dialects": dialects,
             "schemes": ["file"],
             "languages": languages,
-            "kinds": ["file", "directory"],
+            "kinds": kinds,
         }})),
         ..Default::default()
     }

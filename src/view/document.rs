@@ -1,5 +1,7 @@
 //! A document: what a source found, ready to be shown; it never says how much of it fits.
 
+use std::sync::Arc;
+
 use crate::protocol::read::{Cache, MoreDetails, ResourceKind};
 
 use super::Content;
@@ -11,6 +13,9 @@ pub enum Style {
     Lines,
     /// Rows made by us (a directory): no numbers, no header.
     Listing,
+    /// A few words of ours in the place of what cannot be shown as text: whole, whatever lines are
+    /// asked for.
+    Note,
 }
 
 /// What a resource holds, in lines.
@@ -26,4 +31,27 @@ pub struct Document {
     pub details: MoreDetails,
     /// Damage and lossy decoding, one sentence each.
     pub notices: Vec<String>,
+    pub extras: Extras,
+}
+
+/// What only some kinds of resource have.
+#[derive(Debug, Clone, Default)]
+pub struct Extras {
+    /// What stands beside the text.
+    pub attachments: Vec<Attachment>,
+    /// Footers of this kind alone, one sentence each, without brackets.
+    pub footers: Vec<String>,
+    /// Rows of a read that names no end, where a kind allows fewer than other limits do.
+    pub open_lines: Option<u64>,
+    /// What a row is, in the plural, where footers do not speak of lines.
+    pub rows_are: Option<&'static str>,
+}
+
+/// An image that is shown with a document.
+#[derive(Debug, Clone)]
+pub struct Attachment {
+    /// The line that it belongs to: it is shown where that line is. `None`: always.
+    pub line: Option<u64>,
+    pub mime_type: &'static str,
+    pub data: Arc<[u8]>,
 }

@@ -12,11 +12,11 @@ pub mod selector;
 pub mod size;
 pub mod window;
 
-pub use document::{Document, Style};
+pub use document::{Attachment, Document, Extras, Style};
 pub use excerpt::{Content, Excerpt};
 pub use lines::LineSet;
 pub use name::in_header;
-pub use selector::Selector;
+pub use selector::{Own, Selector};
 
 /// What a path string names, as the caller wrote it.
 #[derive(Debug, Clone, PartialEq)]

@@ -28,6 +28,68 @@ pub struct Selector {
     pub conflicts: bool,
     /// A single `A-B` or `A+C`: the only form that is given context.
     pub bounded: bool,
+    /// What only one kind of resource knows.
+    pub own: Option<Own>,
+}
+
+/// A form of selector that one kind of resource has for itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Own {
+    /// `outputs`: a notebook with what its cells gave.
+    Outputs,
+    /// `crop=x,y,w,h`: a part of an image, in its pixels.
+    Crop { x: u32, y: u32, w: u32, h: u32 },
+    /// `p3`, `p3-5`: pages of a document, 1-indexed and inclusive.
+    Pages(u32, u32),
+    /// `table`: CSV as a table.
+    Table,
+}
+
+impl Own {
+    /// Parses one such form; `None` where it has none of these shapes.
+    fn parse(text: &str) -> Option<Result<Own, SelectorError>> {
+        let wrong = |message: &str| SelectorError::Invalid(message.to_owned());
+        match text {
+            "outputs" => return Some(Ok(Own::Outputs)),
+            "table" => return Some(Ok(Own::Table)),
+            _ => {}
+        }
+        if let Some(numbers) = text.strip_prefix("crop=") {
+            let numbers: Option<Vec<u32>> =
+                numbers.split(',').map(|part| part.parse().ok()).collect();
+            return Some(match numbers.as_deref() {
+                Some([x, y, w, h]) if *w > 0 && *h > 0 => Ok(Own::Crop {
+                    x: *x,
+                    y: *y,
+                    w: *w,
+                    h: *h,
+                }),
+                _ => Err(wrong(
+                    "A crop is :crop=x,y,w,h in pixels of the image, with w and h of at least 1.",
+                )),
+            });
+        }
+        let pages = text.strip_prefix('p')?;
+        let (first, last) = pages.split_once('-').unwrap_or((pages, pages));
+        let (first, last) = (first.parse().ok()?, last.parse().ok()?);
+        Some(match (first, last) {
+            (0, _) => Err(wrong("Pages are counted from 1. Use :p1.")),
+            (first, last) if last < first => Err(SelectorError::Invalid(format!(
+                "Invalid pages p{first}-{last}: the last must not come before the first."
+            ))),
+            (first, last) => Ok(Own::Pages(first, last)),
+        })
+    }
+
+    /// What it is for, as a message says it.
+    pub fn purpose(self) -> &'static str {
+        match self {
+            Own::Outputs => ":outputs is for notebooks",
+            Own::Crop { .. } => ":crop is for images",
+            Own::Pages(..) => ":p selects pages of documents",
+            Own::Table => ":table is for CSV files",
+        }
+    }
 }
 
 /// Why a text is not a selector.
@@ -42,7 +104,7 @@ pub enum SelectorError {
 }
 
 /// The forms in words, for messages.
-const FORMS: &str = ":N, :N-, :A-B, :A+C, :-N, lists of these by comma, :raw, a range with :raw on either side, :full, or :conflicts";
+const FORMS: &str = ":N, :N-, :A-B, :A+C, :-N, lists of these by comma, :raw, a range with :raw on either side, :full, :conflicts, :outputs (notebooks), :crop=x,y,w,h (images), :pN or :pN-M (documents), or :table (CSV)";
 
 /// The lines of a text that a selector asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -71,6 +133,11 @@ impl Selector {
                 "raw" if !selector.raw => selector.raw = true,
                 "full" if !selector.full => selector.full = true,
                 "conflicts" if !selector.conflicts => selector.conflicts = true,
+                part if selector.own.is_none()
+                    && let Some(own) = Own::parse(part) =>
+                {
+                    selector.own = Some(own?);
+                }
                 _ if seen_lines => return Err(SelectorError::Unknown(text.to_owned())),
                 _ => {
                     selector.pieces = parse_list(part).map_err(|error| {
@@ -81,7 +148,7 @@ impl Selector {
                 }
             }
         }
-        if selector.conflicts && (selector.raw || seen_lines) {
+        if selector.conflicts && (selector.raw || seen_lines || selector.own.is_some()) {
             return Err(SelectorError::Invalid(
                 ":conflicts shows all conflicts of a file and cannot be combined.".into(),
             ));

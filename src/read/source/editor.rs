@@ -6,7 +6,7 @@ use crate::buffer::{Buffer, DocumentKey, Overlay};
 use crate::protocol::read::{Cache, MoreDetails, Origin, ResourceKind};
 use crate::session::{self, Actor, AsOf, Form, Site};
 use crate::text::label;
-use crate::view::{Document, Style};
+use crate::view::{Document, Extras, Style};
 use crate::workspace::RealPath;
 
 use super::{Opened, Snapshot};
@@ -61,6 +61,7 @@ fn open(overlay: &Arc<Overlay>, site: Site) -> Opened {
             total_bytes: Some(text.len_bytes() as u64),
             ..MoreDetails::default()
         },
+        extras: Extras::default(),
     };
     Opened {
         document,
@@ -74,5 +75,7 @@ fn open(overlay: &Arc<Overlay>, site: Site) -> Opened {
             as_of: AsOf::of_editor(overlay.since),
             actor: Actor::Editor,
         }),
+        selector: None,
+        name: None,
     }
 }

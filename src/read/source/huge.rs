@@ -7,7 +7,7 @@ use encoding_rs::Encoding;
 use crate::buffer::{Asked, Detour, Overlay, Words};
 use crate::protocol::read::{MoreDetails, Origin, ResourceKind};
 use crate::text::label;
-use crate::view::{Content, Document, Style};
+use crate::view::{Content, Document, Extras, Style};
 use crate::workspace::Handle;
 
 use super::{Means, Opened, file_uri};
@@ -34,36 +34,34 @@ pub fn open(
         Some(overlay) => overlay.uri.clone(),
         None => file_uri(handle.real().as_path()),
     };
-    Ok(Opened {
-        document: Document {
-            kind: ResourceKind::File,
-            style: Style::Lines,
-            source: path.clone(),
-            cache: taken.cache,
-            // Of these lines only: nobody looks at the others.
-            notices: taken
-                .lossy
-                .then(|| lossy_notice(head.encoding))
-                .into_iter()
-                .collect(),
-            details: MoreDetails {
-                uri: Some(uri),
-                resolved_path: Some(path),
-                origin: Some(Origin::Disk),
-                document_version: overlay.map(|overlay| overlay.version),
-                dirty: overlay.map(|_| false),
-                encoding: Some(label(head.encoding)),
-                encoding_confidence: Some(head.confidence.as_str()),
-                line_ending: head.line_ending,
-                bom: Some(head.bom_bytes > 0),
-                total_lines: taken.excerpt.total_lines,
-                total_bytes: Some(taken.excerpt.total_bytes),
-                ..MoreDetails::default()
-            },
-            text: Content::Excerpt(taken.excerpt),
+    Ok(Opened::read_only(Document {
+        kind: ResourceKind::File,
+        style: Style::Lines,
+        source: path.clone(),
+        cache: taken.cache,
+        // Of these lines only: nobody looks at the others.
+        notices: taken
+            .lossy
+            .then(|| lossy_notice(head.encoding))
+            .into_iter()
+            .collect(),
+        details: MoreDetails {
+            uri: Some(uri),
+            resolved_path: Some(path),
+            origin: Some(Origin::Disk),
+            document_version: overlay.map(|overlay| overlay.version),
+            dirty: overlay.map(|_| false),
+            encoding: Some(label(head.encoding)),
+            encoding_confidence: Some(head.confidence.as_str()),
+            line_ending: head.line_ending,
+            bom: Some(head.bom_bytes > 0),
+            total_lines: taken.excerpt.total_lines,
+            total_bytes: Some(taken.excerpt.total_bytes),
+            ..MoreDetails::default()
         },
-        snapshot: None,
-    })
+        text: Content::Excerpt(taken.excerpt),
+        extras: Extras::default(),
+    }))
 }
 
 fn lossy_notice(encoding: &'static Encoding) -> String {

@@ -3,27 +3,47 @@
 mod directory;
 pub mod editor;
 mod huge;
+pub mod kind;
 pub mod text;
 
 use std::path::Path;
 
 use encoding_rs::Encoding;
 
-use crate::buffer::{Detour, Lane, Overlays, Place, Store};
+use crate::buffer::{Detour, Lane, Overlays, Place, Store, Warm};
 use crate::hashline::tag::Fingerprint;
 use crate::protocol::Refusal;
 use crate::session::{self, Actor, AsOf, Current};
 use crate::task::Work;
 use crate::text::Text;
+use crate::view::selector::SelectorError;
 use crate::view::window::Limits;
 use crate::view::{Document, Selector};
 use crate::workspace::{FileType, Handle, Scope};
+
+use kind::{Asked, Subject};
 
 /// A document, and the snapshot it is of where it can be edited.
 #[derive(Debug)]
 pub struct Opened {
     pub document: Document,
     pub snapshot: Option<Snapshot>,
+    /// What of it is asked for, where it took the kind of resource to tell that from its path.
+    pub selector: Option<Selector>,
+    /// How it is called in messages, where it is only a part of what was found.
+    pub name: Option<String>,
+}
+
+impl Opened {
+    /// A document that cannot be edited.
+    pub fn read_only(document: Document) -> Opened {
+        Opened {
+            document,
+            snapshot: None,
+            selector: None,
+            name: None,
+        }
+    }
 }
 
 /// Which document's text this is, and the identity of that text.
@@ -59,6 +79,8 @@ pub struct Means<'a> {
     pub scope: &'a Scope,
     pub overlays: &'a Overlays,
     pub buffers: &'a Store,
+    /// What other kinds than text keep of what they made.
+    pub warm: &'a Warm,
     /// What of it will be shown at most: files too large to hold are read only so far.
     pub selector: &'a Selector,
     pub limits: Limits,
@@ -66,21 +88,83 @@ pub struct Means<'a> {
     pub work: &'a Work,
 }
 
-/// Opens what was found as the kind of resource that it is.
+/// Opens what was found as the kind of resource that it is. `inner` is what follows its path,
+/// where that may lead on within it.
 pub fn open(
     handle: &Handle,
     spelled: &str,
+    inner: Option<&str>,
     encoding: Option<&'static Encoding>,
     means: Means,
 ) -> Result<Opened, Detour> {
     match handle.file_type() {
-        FileType::Directory => directory::open(handle, spelled, means),
-        FileType::Regular => text::open(handle, spelled, encoding, means),
+        FileType::Directory => {
+            refuse_own(means.selector, spelled, "a directory")?;
+            directory::open(handle, spelled, means)
+        }
+        FileType::Regular => {
+            let asked = Asked {
+                subject: Subject::File(handle),
+                spelled,
+                inner,
+                selector: means.selector,
+                encoding,
+                means,
+            };
+            match kind::open(&asked)? {
+                Some(opened) => Ok(opened),
+                None => plain(handle, &asked),
+            }
+        }
         FileType::Other(what) => Err(Refusal::NotRegular {
             path: spelled.to_owned(),
             what: what.to_owned(),
         }
         .into()),
+    }
+}
+
+/// A file that no kind knows by its name: text, or known by its bytes.
+fn plain(handle: &Handle, asked: &Asked) -> Result<Opened, Detour> {
+    // There is nothing within it: what follows its path can only be a selector.
+    let selector = match asked.inner.map(|inner| (inner, inner.strip_prefix(':'))) {
+        None => None,
+        Some((inner, tail)) => {
+            let parsed = match tail {
+                Some(tail) => Selector::parse(tail),
+                None => Err(SelectorError::Unknown(inner.to_owned())),
+            };
+            Some(parsed.map_err(|error| Refusal::BadSelector {
+                path: Some(asked.spelled.to_owned()),
+                message: error.to_string(),
+            })?)
+        }
+    };
+    let means = Means {
+        selector: selector.as_ref().unwrap_or(asked.selector),
+        ..asked.means
+    };
+    let opened = match text::open(handle, asked.spelled, asked.encoding, means) {
+        Err(Detour::Refused(binary @ Refusal::Binary { .. })) => {
+            return match kind::open_by_content(asked)? {
+                Some(opened) => Ok(opened),
+                None => Err(binary.into()),
+            };
+        }
+        opened => opened?,
+    };
+    refuse_own(means.selector, asked.spelled, "text")?;
+    Ok(Opened { selector, ..opened })
+}
+
+/// Refuses the forms of selectors that other kinds of resource have for themselves.
+pub fn refuse_own(selector: &Selector, spelled: &str, what: &str) -> Result<(), Refusal> {
+    match selector.own {
+        None => Ok(()),
+        Some(own) => Err(Refusal::BadSelector {
+            path: Some(spelled.to_owned()),
+            message: format!("{}, and this is {what}. Leave it out.", own.purpose()),
+        }),
     }
 }
 

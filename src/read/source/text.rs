@@ -12,7 +12,7 @@ use crate::protocol::read::{MoreDetails, Origin, ResourceKind};
 use crate::session::{self, Actor, AsOf, Form, Site};
 use crate::task::Work;
 use crate::text::label;
-use crate::view::{Document, Style};
+use crate::view::{Document, Extras, Style};
 use crate::workspace::Handle;
 
 use super::{Means, Opened, Snapshot, editor, file_uri, huge};
@@ -148,6 +148,7 @@ fn of_disk(
             total_bytes: Some(buffer.total_bytes),
             ..MoreDetails::default()
         },
+        extras: Extras::default(),
     };
     Opened {
         document,
@@ -164,6 +165,8 @@ fn of_disk(
             as_of,
             actor: Actor::Disk,
         }),
+        selector: None,
+        name: None,
     }
 }
 

@@ -2,6 +2,8 @@
 
 mod rows;
 
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD as BASE64;
 use serde_json::Value;
 
 use crate::protocol::params::Fields;
@@ -13,7 +15,7 @@ use crate::protocol::{Refusal, Settings};
 use super::conflicts::Sheet;
 use super::folded::Elided;
 use super::window::{Limits, Window};
-use super::{Style, Target};
+use super::{Attachment, Document, Target};
 
 /// What a dialect makes of its parameters.
 #[derive(Debug, Clone, PartialEq)]
@@ -33,7 +35,9 @@ pub struct View<'a> {
     pub header: Option<(&'a str, &'a str)>,
     /// The path as messages name it.
     pub name: &'a str,
-    pub style: Style,
+    pub document: &'a Document,
+    /// Those of its attachments that belong to what is shown.
+    pub attachments: Vec<&'a Attachment>,
     pub window: &'a Window<'a>,
     /// The byte budget that a footer names.
     pub byte_limit: u64,
@@ -53,6 +57,18 @@ pub enum Body<'a> {
     Raw(&'a str),
     /// The conflicts of the text; the window is that of the sheet.
     Conflicts(&'a Sheet<'a>),
+}
+
+impl View<'_> {
+    /// The attachments as blocks.
+    pub fn blocks(&self) -> impl Iterator<Item = ContentBlock> {
+        self.attachments
+            .iter()
+            .map(|attachment| ContentBlock::Image {
+                data: BASE64.encode(&attachment.data),
+                mime_type: attachment.mime_type.to_owned(),
+            })
+    }
 }
 
 /// What a dialect wrote.

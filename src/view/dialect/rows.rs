@@ -104,7 +104,9 @@ impl Dialect for Rows {
                 if text.ends_with('\n') {
                     text.pop();
                 }
-                vec![text_block(text)]
+                let mut content = vec![text_block(text)];
+                content.extend(view.blocks());
+                content
             }
         };
         Written {
@@ -188,7 +190,7 @@ impl Rows {
             if index > 0 {
                 text.push_str("…\n");
             }
-            self.write_block(block, view.style, text);
+            self.write_block(block, view.document.style, text);
         }
     }
 
@@ -283,6 +285,9 @@ fn write_footers(view: &View, text: &mut String) {
     if let Some(elided) = view.elided.and_then(|elided| elided.footer(view.name)) {
         let _ = writeln!(text, "[{elided}]");
     }
+    for footer in &view.document.extras.footers {
+        let _ = writeln!(text, "[{footer}]");
+    }
     if let Some(showing) = showing(window, view) {
         let _ = writeln!(text, "[{showing}]");
     }
@@ -305,6 +310,18 @@ fn showing(window: &Window, view: &View) -> Option<String> {
         return Some(format!(
             "Showing conflicts 1-{} of {}{limit}. Use :{next} to continue",
             sheet.shown, sheet.total
+        ));
+    }
+    if let Some(rows) = view.document.extras.rows_are {
+        // Who asks for the next ones asks for the same thing: the path is part of the answer.
+        return Some(format!(
+            "Showing {} of {} {rows}{limit}. Use {}:{next} to continue",
+            match &spans[..] {
+                [only] => only.strip_prefix("1-").unwrap_or(only).to_owned(),
+                spans => spans.join(","),
+            },
+            window.total_lines,
+            view.name,
         ));
     }
     Some(format!(

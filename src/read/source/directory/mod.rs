@@ -8,7 +8,7 @@ use crate::buffer::{Detour, Lane};
 use crate::protocol::read::{Cache, MoreDetails, ResourceKind};
 use crate::text::Text;
 use crate::view::listing::{self, Listing};
-use crate::view::{Document, Style};
+use crate::view::{Document, Extras, Style};
 use crate::workspace::Handle;
 
 use super::{Means, Opened, file_uri};
@@ -24,24 +24,22 @@ pub fn open(handle: &Handle, spelled: &str, means: Means) -> Result<Opened, Deto
     };
     let text = Text::new(&listing::rows(&listing, now_ns()));
     let path = handle.real().as_path().display().to_string();
-    Ok(Opened {
-        document: Document {
-            kind: ResourceKind::Directory,
-            style: Style::Listing,
-            source: path.clone(),
-            cache: Cache::Miss,
-            notices: Vec::new(),
-            details: MoreDetails {
-                uri: Some(file_uri(handle.real().as_path())),
-                resolved_path: Some(path),
-                is_directory: Some(true),
-                total_lines: Some(text.len_lines() as u64),
-                ..MoreDetails::default()
-            },
-            text: text.into(),
+    Ok(Opened::read_only(Document {
+        kind: ResourceKind::Directory,
+        style: Style::Listing,
+        source: path.clone(),
+        cache: Cache::Miss,
+        notices: Vec::new(),
+        details: MoreDetails {
+            uri: Some(file_uri(handle.real().as_path())),
+            resolved_path: Some(path),
+            is_directory: Some(true),
+            total_lines: Some(text.len_lines() as u64),
+            ..MoreDetails::default()
         },
-        snapshot: None,
-    })
+        text: text.into(),
+        extras: Extras::default(),
+    }))
 }
 
 /// Nanoseconds since the epoch; 0 for a clock before it.
