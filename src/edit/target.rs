@@ -39,39 +39,27 @@ pub fn name_places(
 ) -> Result<Vec<Named>, Detour> {
     let name = |section: Section| {
         work.check()?;
-        let place = place_to_edit(&section.path, false, scope, overlays, lane, work)?;
-        let understood = understood(&section.path, scope, overlays, lane, work)?;
-        let rebound = match understood {
-            Some(_) => None,
-            None => rebound(&section, session, sessions),
-        };
-        let place = match &rebound {
-            Some(path) => place_to_edit(path, false, scope, overlays, lane, work)?,
-            None => place,
-        };
-        Ok(Named {
-            section,
-            place,
-            rebound,
-            understood: understood.unwrap_or_default(),
-        })
+        match find(&section.path, scope, overlays, lane, work) {
+            Ok(located) => Ok(Named {
+                section,
+                place: located.place(scope),
+                rebound: None,
+                understood: located.understood,
+            }),
+            Err(Detour::Refused(Refusal::NotFound { .. })) => {
+                let rebound = rebound(&section, session, sessions);
+                let path = rebound.as_deref().unwrap_or(&section.path);
+                Ok(Named {
+                    place: place_to_edit(path, false, scope, overlays, lane, work)?,
+                    section,
+                    rebound,
+                    understood: Vec::new(),
+                })
+            }
+            Err(detour) => Err(detour),
+        }
     };
     sections.into_iter().map(name).collect()
-}
-
-/// How a path was understood that leads somewhere; `None` for one that does not.
-fn understood(
-    path: &str,
-    scope: &Scope,
-    overlays: &Overlays,
-    lane: Lane,
-    work: &Work,
-) -> Result<Option<Vec<String>>, Detour> {
-    match find(path, scope, overlays, lane, work) {
-        Ok(located) => Ok(Some(located.understood)),
-        Err(Detour::Refused(Refusal::NotFound { .. })) => Ok(None),
-        Err(detour) => Err(detour),
-    }
 }
 
 /// What a path leads to, as a read of it would find it.

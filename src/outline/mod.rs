@@ -15,6 +15,8 @@ mod hostile;
 #[cfg(test)]
 mod rust_items;
 #[cfg(test)]
+mod sqlite;
+#[cfg(test)]
 mod tests;
 #[cfg(test)]
 mod trees;

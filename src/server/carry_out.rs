@@ -21,7 +21,7 @@ pub type Plan =
 const PLANS: usize = 3;
 
 impl State {
-    /// Plans the change and writes it. Editors are asked first: what they refuse leaves the disk
+    /// Plans the change, unless that has `begun`, and writes it. Editors are asked first: what they refuse leaves the disk
     /// as it was.
     pub async fn carry_out(
         self: &Arc<State>,
@@ -29,15 +29,21 @@ impl State {
         change: Change,
         world: Arc<World>,
         plan: Plan,
+        begun: Option<Begun>,
     ) -> Result<EditResult, Refusal> {
         self.cleaned().await;
         let mut attempt = 0;
+        let mut begun = begun;
         loop {
             attempt += 1;
             let plan = plan.clone();
-            let begun = self
-                .in_job(&commit, &change, &world, move |job| job.begin(&*plan))
-                .await?;
+            let begun = match begun.take() {
+                Some(begun) => begun,
+                None => {
+                    self.in_job(&commit, &change, &world, move |job| job.begin(&*plan))
+                        .await?
+                }
+            };
             let planned = match begun {
                 Begun::Done(answer) => {
                     let (result, notices) = *answer;
@@ -66,7 +72,7 @@ impl State {
         }
     }
 
-    /// Runs a blocking part of a commit, with the open documents as they are now.
+    /// Runs a blocking part of a commit.
     async fn in_job<T: Send + 'static>(
         self: &Arc<State>,
         commit: &Arc<Commit>,
@@ -75,29 +81,41 @@ impl State {
         part: impl FnOnce(&Job) -> Result<T, Refusal> + Send + 'static,
     ) -> Result<T, Refusal> {
         let (state, change, world) = (self.clone(), change.clone(), world.clone());
-        let overlays = self.engine.moment().overlays;
         self.in_commit_lane(commit.clone(), move |commit: &Commit, work: &Work| {
-            let reader = &state.engine.reader;
-            let facts = state.client_facts.get().copied().unwrap_or_default();
-            part(&Job {
-                change: &change,
-                means: Means {
-                    scope: &world.scope,
-                    overlays: &overlays,
-                    buffers: &reader.buffers,
-                    sessions: &reader.sessions,
-                    editor: EditorCan {
-                        apply: facts.apply_edit,
-                    },
-                    work,
-                },
-                settings: &world.settings,
-                writer: &state.engine.writer,
-                no_ops: &state.no_ops,
-                places: commit.places(),
-            })
+            state.job_of(commit, &change, &world, work, part)
         })
         .await
+    }
+
+    /// The blocking part of a commit, here and now, with the open documents as they are now.
+    pub fn job_of<T>(
+        &self,
+        commit: &Commit,
+        change: &Change,
+        world: &World,
+        work: &Work,
+        part: impl FnOnce(&Job) -> Result<T, Refusal>,
+    ) -> Result<T, Refusal> {
+        let overlays = self.engine.moment().overlays;
+        let reader = &self.engine.reader;
+        let facts = self.client_facts.get().copied().unwrap_or_default();
+        part(&Job {
+            change,
+            means: Means {
+                scope: &world.scope,
+                overlays: &overlays,
+                buffers: &reader.buffers,
+                sessions: &reader.sessions,
+                editor: EditorCan {
+                    apply: facts.apply_edit,
+                },
+                work,
+            },
+            settings: &world.settings,
+            writer: &self.engine.writer,
+            no_ops: &self.no_ops,
+            places: commit.places(),
+        })
     }
 
     /// Has the editor change its documents, one after the other.

@@ -78,6 +78,11 @@ impl State {
         });
     }
 
+    /// Whether nothing of that is left to do.
+    pub fn is_cleaned(&self) -> bool {
+        *self.cleanings.open.borrow() == 0
+    }
+
     /// Waits until what dead processes left is cleaned up, or for a while.
     pub async fn cleaned(&self) {
         let mut open = self.cleanings.open.subscribe();

@@ -9,6 +9,7 @@ mod face;
 mod flush;
 mod handler;
 mod hold;
+mod in_one_job;
 mod intake;
 mod leftovers;
 mod lifecycle;

@@ -238,7 +238,7 @@ impl State {
             unsaved_by_us: Mutex::default(),
             short: Lane::new(SHORT_PLACES, threads(rpc::run_soon)),
             long: Lane::new(LONG_PLACES, threads(run_elsewhere)),
-            commits: Lane::new(COMMIT_PLACES, threads(run_elsewhere)),
+            commits: Lane::new(COMMIT_PLACES, threads(rpc::run_soon)),
         }
     }
 
@@ -262,6 +262,15 @@ impl State {
         self.commits
             .run(work, move |work| job(&commit, work))
             .await?
+    }
+
+    /// Runs a job that finds its own turn, and then commits. It is not cancelled.
+    pub async fn in_free_commit_lane<T: Send + 'static>(
+        &self,
+        job: impl FnOnce(&Work) -> Result<T, Refusal> + Send + 'static,
+    ) -> Result<Result<T, Refusal>, Refusal> {
+        let work = Work::new(CancelToken::new(), WORK_LIMIT);
+        Ok(self.commits.run(work, job).await?)
     }
 
     /// Runs a blocking job of our own, which no request waits for, beside commits.

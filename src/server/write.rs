@@ -6,44 +6,54 @@ use serde_json::Value;
 use tower_lsp::jsonrpc;
 
 use crate::edit::{Change, Job, Planner, WriteRequest};
+use crate::protocol::Refusal;
 use crate::protocol::edit::EditResult;
+use crate::read::place_to_edit;
 
 use super::Server;
+use super::carry_out::Plan;
 use super::edit::refuse_where_off;
 use super::handler::answer;
-use super::intake::EditPath;
+use super::in_one_job::Submitted;
 use super::read_many::DEFAULT_SESSION;
+use super::state::{Moment, State};
 
 impl Server {
     pub async fn write(&self, params: Value) -> jsonrpc::Result<EditResult> {
-        let state = self.state.clone();
-        let moment = state.engine.moment();
-        let submitted = WriteRequest::parse(&params, DEFAULT_SESSION).and_then(|request| {
-            refuse_where_off(&moment.world)?;
-            let path = EditPath {
-                path: request.path.clone(),
-                creates: true,
-            };
-            let submission = state.submit_edit(&request.session, vec![path], &moment)?;
-            Ok((request, submission))
-        });
-        let path = submitted.as_ref().ok();
-        let path = path.map(|(request, _)| request.path.clone());
+        let moment = self.state.engine.moment();
+        let request = WriteRequest::parse(&params, DEFAULT_SESSION);
+        let path = request.as_ref().ok().map(|request| request.path.clone());
+        let submitted = request.and_then(|request| self.state.submit_write(request, &moment));
         answer("agent/write", path, async move {
-            let (request, submission) = submitted?;
-            let grant = submission.granted().await?;
-            let change = Change {
-                session: request.session.clone(),
-                identity: request.identity(),
-                dry_run: request.dry_run,
-            };
-            let plan = move |job: &Job| Planner::of(job).plan_write(&request);
-            let run = |commit| async move {
-                let world = moment.world;
-                state.carry_out(commit, change, world, Arc::new(plan)).await
-            };
-            grant.commit(run).await
+            submitted?.carried_out().await
         })
         .await
+    }
+}
+
+impl State {
+    fn submit_write(
+        self: &Arc<State>,
+        request: WriteRequest,
+        moment: &Moment,
+    ) -> Result<Submitted, Refusal> {
+        refuse_where_off(&moment.world)?;
+        let change = Change {
+            session: request.session.clone(),
+            identity: request.identity(),
+            dry_run: request.dry_run,
+        };
+        let moment = moment.clone();
+        let world = moment.world.clone();
+        let request = Arc::new(request);
+        let resolve = move |lane, work: &_| {
+            let Moment { world, overlays } = &moment;
+            // The file may have to be made: look-alikes of its name are other files.
+            let place = place_to_edit(&request.path, true, &world.scope, overlays, lane, work)?;
+            let request = request.clone();
+            let plan: Plan = Arc::new(move |job: &Job| Planner::of(job).plan_write(&request));
+            Ok((vec![place], plan))
+        };
+        self.submit_change(change, world, Arc::new(resolve))
     }
 }

@@ -34,8 +34,11 @@ impl Home {
     fn notes(&self) -> Vec<String> {
         let rooms = ["writes", "copies"].map(|room| self.0.path().join("pilcrow").join(room));
         let rooms = rooms.iter().filter(|room| room.is_dir());
+        // A note that says nothing waits for the next write.
         rooms
-            .flat_map(|room| everything(room).into_keys())
+            .flat_map(|room| everything(room))
+            .filter(|(_, bytes)| bytes != b"pilcrow write 1\0")
+            .map(|(path, _)| path)
             .collect()
     }
 }

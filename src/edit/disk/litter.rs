@@ -43,7 +43,7 @@ impl Litter {
     }
 
     /// Makes the note outlive a power cut.
-    pub(super) fn sync_note(&self) -> Result<(), Fault> {
+    pub(super) fn sync_note(&mut self) -> Result<(), Fault> {
         self.note.sync()
     }
 

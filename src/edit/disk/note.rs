@@ -1,26 +1,28 @@
-//! The note of one write: what it makes, written down before it is made; a note is never changed, only added to.
+//! The note of one write: what it makes, written down before it is made; a note is only added to until all that it says is gone.
 //!
 //! A note must outlive the process and not a power cut, so it is not flushed, which would cost as
 //! much as the write itself; only for a file that is overwritten it is. Its lock is held for as
-//! long as the write is under way, and the system drops the lock of a process that dies.
+//! long as its process lives, and the system drops the lock of one that dies.
 
 use std::ffi::OsStr;
-use std::fs::File;
 use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use rustix::fs::{FlockOperation, OFlags};
 use rustix::io::Errno;
 
 use super::content::Planned;
 use super::error::{Fault, Step, step};
-use super::state::{Room, State, sync_parent};
+use super::state::{NoteFile, Room, State, sync_parent};
 
 /// The first field of every note; another one is of another version, and left alone.
 const VERSION: &str = "pilcrow write 1";
+
+/// What a note begins with, and all that an idle one holds.
+const HEADER: &[u8] = b"pilcrow write 1\0";
 
 /// One thing that is about to be done.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,54 +56,77 @@ pub(super) fn next_number() -> u64 {
 /// The note of a write that is under way.
 #[derive(Debug)]
 pub(super) struct Note {
-    file: File,
-    path: PathBuf,
+    state: Arc<State>,
+    /// There until it ends.
+    open: Option<NoteFile>,
 }
 
 impl Note {
     /// Begins a note, and locks it.
-    pub(super) fn begin(state: &State) -> Result<Note, Fault> {
-        let mut note = step(Step::Note, || {
-            let (file, path) = loop {
-                let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::APPEND;
-                match state.open(Room::Notes, &name_of_write(next_number()), flags) {
-                    // Of a process with our number in another container.
-                    Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-                    opened => break opened?,
-                }
-            };
-            Ok::<_, io::Error>(Note { file, path })
+    pub(super) fn begin(state: &Arc<State>) -> Result<Note, Fault> {
+        let open = step(Step::Note, || match state.take_idle_note() {
+            Some(idle) => Ok(idle),
+            None => make(state),
         })?;
-        let locked = rustix::fs::flock(&note.file, FlockOperation::NonBlockingLockExclusive);
-        let header = [VERSION.as_bytes(), b"\0"].concat();
-        let begun = locked
-            .map_err(io::Error::from)
-            .and_then(|()| note.file.write_all(&header));
-        begun.map_err(|error| {
-            // Nothing was noted yet, so nothing is lost with it.
-            let _ = std::fs::remove_file(&note.path);
-            Fault::Io(Step::Note, error)
-        })?;
-        Ok(note)
+        Ok(Note {
+            state: state.clone(),
+            open: Some(open),
+        })
+    }
+
+    fn open(&mut self) -> io::Result<&mut NoteFile> {
+        self.open.as_mut().ok_or(io::ErrorKind::NotFound.into())
     }
 
     /// Adds what is about to be done.
     pub(super) fn add(&mut self, record: &Record) -> Result<(), Fault> {
         let bytes = record.to_bytes();
-        step(Step::Note, || self.file.write_all(&bytes))
+        step(Step::Note, || self.open()?.file.write_all(&bytes))
     }
 
     /// Makes the note outlive a power cut too.
-    pub(super) fn sync(&self) -> Result<(), Fault> {
+    pub(super) fn sync(&mut self) -> Result<(), Fault> {
         step(Step::Sync, || {
-            self.file.sync_all()?;
-            sync_parent(&self.path)
+            let open = self.open()?;
+            open.file.sync_all()?;
+            sync_parent(&open.path)
         })
     }
 
     /// To be called when nothing that it says is left.
-    pub(super) fn end(&self) -> io::Result<()> {
-        std::fs::remove_file(&self.path)
+    pub(super) fn end(&mut self) -> io::Result<()> {
+        let Some(open) = self.open.take() else {
+            return Ok(());
+        };
+        let spare = match open.file.set_len(HEADER.len() as u64) {
+            Ok(()) => self.state.keep_idle_note(open),
+            Err(_) => Some(open),
+        };
+        spare.map_or(Ok(()), |open| std::fs::remove_file(&open.path))
+    }
+}
+
+/// Makes a note that says nothing yet, and locks it.
+fn make(state: &State) -> io::Result<NoteFile> {
+    let (mut file, path) = loop {
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::APPEND;
+        match state.open(Room::Notes, &name_of_write(next_number()), flags) {
+            // Of a process with our number in another container.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            opened => break opened?,
+        }
+    };
+    let locked = rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive);
+    let begun = locked
+        .map_err(io::Error::from)
+        .and_then(|()| file.write_all(HEADER));
+    match begun {
+        Ok(()) => Ok(NoteFile { file, path }),
+        Err(error) => {
+            // Nothing was noted yet, so nothing is lost with it.
+            let _ = std::fs::remove_file(&path);
+            Err(error)
+        }
     }
 }
 

@@ -5,6 +5,7 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
+use parking_lot::Mutex;
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
@@ -13,7 +14,7 @@ use super::error::errno_of;
 /// What is kept apart in the state directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Room {
-    /// One file for each write that is under way.
+    /// One file for each write that is under way, and some for those that come.
     Notes,
     /// The files that are locked, by a number.
     Locks,
@@ -35,11 +36,48 @@ impl Room {
 #[derive(Debug)]
 pub(super) struct State {
     wanted: Option<PathBuf>,
+    /// Notes of writes that are done, which say nothing now, for the next ones: making a file and
+    /// removing it costs as much as the flush of a small text.
+    idle_notes: Mutex<Vec<NoteFile>>,
 }
+
+/// A note's file, which this process has locked.
+#[derive(Debug)]
+pub(super) struct NoteFile {
+    pub(super) file: File,
+    pub(super) path: PathBuf,
+}
+
+/// Idle notes that are kept.
+const IDLE_NOTES: usize = 4;
 
 impl State {
     pub(super) fn new(wanted: Option<PathBuf>) -> State {
-        State { wanted }
+        State {
+            wanted,
+            idle_notes: Mutex::default(),
+        }
+    }
+
+    /// A note's file that no write uses any more and that is still in its place.
+    pub(super) fn take_idle_note(&self) -> Option<NoteFile> {
+        let mut idle = self.idle_notes.lock();
+        std::iter::from_fn(|| idle.pop()).find(|note| {
+            let metadata = note.file.metadata();
+            // Another user of this process could not flush the directory that it is in.
+            let user = rustix::process::geteuid().as_raw();
+            metadata.is_ok_and(|metadata| metadata.nlink() > 0 && metadata.uid() == user)
+        })
+    }
+
+    /// Keeps one for a later write; gives it back where there are enough.
+    pub(super) fn keep_idle_note(&self, note: NoteFile) -> Option<NoteFile> {
+        let mut idle = self.idle_notes.lock();
+        if idle.len() >= IDLE_NOTES {
+            return Some(note);
+        }
+        idle.push(note);
+        None
     }
 
     /// Where state may be: the place that was asked for and, for a home that cannot be written
@@ -85,6 +123,15 @@ impl State {
             .collect();
         files.sort();
         files
+    }
+}
+
+impl Drop for State {
+    fn drop(&mut self) {
+        for note in self.idle_notes.get_mut().drain(..) {
+            // One that stays says nothing, and goes with the next start.
+            let _ = std::fs::remove_file(&note.path);
+        }
     }
 }
 

@@ -13,6 +13,8 @@ use crate::read::Place;
 #[derive(Debug, Default)]
 pub struct Flight {
     session: String,
+    /// It is an edit that takes its tickets by itself.
+    is_alone: bool,
     places: OnceLock<Vec<Place>>,
     done: AtomicBool,
     changed: Notify,
@@ -26,11 +28,41 @@ impl Flight {
         })
     }
 
-    /// Tells which places it concerns. Only the first word counts.
-    pub fn publish(&self, places: Vec<Place>) {
-        // Told again when a job begun in the short lane is run again in the long one.
-        let _ = self.places.set(places);
+    /// An edit that takes its tickets by itself: others wait for its places with theirs.
+    pub fn alone(session: &str) -> Arc<Flight> {
+        Arc::new(Flight {
+            session: session.to_owned(),
+            is_alone: true,
+            ..Flight::default()
+        })
+    }
+
+    pub fn is_alone(&self) -> bool {
+        self.is_alone
+    }
+
+    /// Tells which places it concerns. Only the first word counts; whether this is it.
+    pub fn publish(&self, places: Vec<Place>) -> bool {
+        let is_first = self.places.set(places).is_ok();
         self.changed.notify_waiters();
+        is_first
+    }
+
+    /// Whether its places are known, or no longer matter.
+    pub fn is_decided(&self) -> bool {
+        self.is_done() || self.places.get().is_some()
+    }
+
+    /// Waits for [`Flight::is_decided`]. The caller sets the limit.
+    pub async fn decided(&self) {
+        loop {
+            // Made before the look, so that no change in between is missed.
+            let changed = self.changed.notified();
+            if self.is_decided() {
+                return;
+            }
+            changed.await;
+        }
     }
 
     pub fn finish(&self) {

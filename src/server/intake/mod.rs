@@ -7,6 +7,7 @@
 //!
 //! Everybody waits only for what came before, so nobody waits in a circle.
 
+mod alone;
 mod flight;
 mod paths;
 mod tickets;
@@ -22,11 +23,12 @@ use futures::future::{BoxFuture, join, join_all};
 use futures::stream;
 use parking_lot::Mutex;
 use tokio::sync::{mpsc, oneshot, watch};
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::protocol::Refusal;
 use crate::read::Place;
 
+pub use alone::Alone;
 use flight::{Flight, Reads};
 pub use paths::EditPath;
 use tickets::{Lines, Tickets};
@@ -87,6 +89,8 @@ type Resolved = Result<Vec<Place>, Refusal>;
 struct Queued {
     resolve: BoxFuture<'static, Resolved>,
     flight: Arc<Flight>,
+    /// Those before it that take their tickets by themselves.
+    alone: Vec<Arc<Flight>>,
     reply: oneshot::Sender<Result<Tickets, Refusal>>,
 }
 
@@ -122,9 +126,14 @@ impl Intake {
         }
         let flight = Flight::new(session);
         let (reply, tickets) = oneshot::channel();
+        let pending = self.now.borrow().pending.clone();
+        let undecided = pending
+            .iter()
+            .filter(|edit| edit.is_alone() && !edit.is_decided());
         let queued = Queued {
             resolve: resolve.boxed(),
             flight: flight.clone(),
+            alone: undecided.cloned().collect(),
             reply,
         };
         self.queue.try_send(queued).map_err(|_| Refusal::Busy {
@@ -186,8 +195,10 @@ async fn give_tickets(outlet: mpsc::Receiver<Queued>, lines: Arc<Lines>, limit: 
         let Queued {
             resolve,
             flight,
+            alone,
             reply,
         } = queued;
+        let came = Instant::now();
         let resolved = match reply.is_closed() {
             true => Err(Refusal::Cancelled),
             false => timeout(limit, AssertUnwindSafe(resolve).catch_unwind())
@@ -195,10 +206,16 @@ async fn give_tickets(outlet: mpsc::Receiver<Queued>, lines: Arc<Lines>, limit: 
                 .unwrap_or_else(|_| Ok(Err(too_slow())))
                 .unwrap_or(Err(Refusal::Internal)),
         };
-        (resolved, flight, reply)
+        (resolved, flight, (alone, came), reply)
     };
     let mut resolved = std::pin::pin!(arrivals.map(resolve).buffered(RESOLVED_AT_ONCE));
-    while let Some((resolved, flight, reply)) = resolved.next().await {
+    while let Some((resolved, flight, (alone, came), reply)) = resolved.next().await {
+        for before in alone {
+            // Like everybody else it has so long to find its files, and then is refused.
+            if timeout_at(came + limit, before.decided()).await.is_err() {
+                before.publish(Vec::new());
+            }
+        }
         // Who is refused writes nowhere, and nobody need wait until its handler has noticed.
         flight.publish(resolved.as_ref().cloned().unwrap_or_default());
         // One that was cancelled meanwhile gets its tickets back in the error and drops them.
@@ -206,7 +223,7 @@ async fn give_tickets(outlet: mpsc::Receiver<Queued>, lines: Arc<Lines>, limit: 
     }
 }
 
-fn too_slow() -> Refusal {
+pub fn too_slow() -> Refusal {
     Refusal::Timeout {
         path: None,
         message: "Finding the files to edit took too long; nothing was written.".to_owned(),
@@ -296,11 +313,28 @@ impl Grant {
         T: Send + 'static,
         Running: Future<Output = Result<T, Refusal>> + Send + 'static,
     {
+        let commit = Arc::new(self.begin()?);
+        Grant::carry_on(commit, run).await
+    }
+
+    /// Begins the commit: what runs with it must go on when its handler does not.
+    pub fn begin(self) -> Result<Commit, Refusal> {
         let begun = Begun::new(&self.pending.intake)?;
-        let commit = Arc::new(Commit {
+        Ok(Commit {
             grant: self,
             _begun: begun,
-        });
+        })
+    }
+
+    /// As [`Grant::commit`], of one that has begun.
+    pub async fn carry_on<T, Running>(
+        commit: Arc<Commit>,
+        run: impl FnOnce(Arc<Commit>) -> Running,
+    ) -> Result<T, Refusal>
+    where
+        T: Send + 'static,
+        Running: Future<Output = Result<T, Refusal>> + Send + 'static,
+    {
         let running = run(commit.clone());
         let task = tokio::spawn(async move {
             let result = AssertUnwindSafe(running).catch_unwind().await;

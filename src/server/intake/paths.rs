@@ -1,6 +1,7 @@
 //! From the path strings of reads and edits to the places they are ordered by; nothing is read or written here.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::buffer::{Detour, Lane};
 use crate::protocol::Refusal;
@@ -37,6 +38,11 @@ impl State {
             };
             paths.iter().map(place).collect()
         })
+    }
+
+    /// How long an edit may take to find its places.
+    pub fn resolving_limit(&self) -> Duration {
+        self.intake.limits.resolving
     }
 
     /// Takes an edit in whose places are found by a job. To be called before the handler's first

@@ -86,6 +86,11 @@ impl Tickets {
         &self.places
     }
 
+    /// Whether nobody is ahead in any line.
+    pub fn are_first(&self) -> bool {
+        self.ticket.behind.load(Ordering::Acquire) == 0
+    }
+
     /// Waits to be first in every line. Gives up when for `patience` nobody ahead was done: a
     /// long line that moves is no reason to.
     pub async fn first(&self, patience: Duration) -> Result<(), Stalled> {

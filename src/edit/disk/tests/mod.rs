@@ -102,7 +102,7 @@ impl Place {
         self.writer.write(&self.scope, files, &work())
     }
 
-    /// Names below the top that are the writer's own: temporaries, notes and copies.
+    /// Names below the top that are the writer's own: temporaries, notes that say something, copies.
     fn litter(&self) -> Vec<PathBuf> {
         let mut found = Vec::new();
         let mut folders = vec![self.top.clone()];
@@ -110,7 +110,8 @@ impl Place {
             for entry in fs::read_dir(&folder).expect("a directory") {
                 let path = entry.expect("an entry").path();
                 let is_state = folder.ends_with("state/writes") || folder.ends_with("state/copies");
-                if path.to_string_lossy().contains(".pilcrow-") || is_state {
+                let is_idle = fs::read(&path).is_ok_and(|bytes| bytes == b"pilcrow write 1\0");
+                if path.to_string_lossy().contains(".pilcrow-") || (is_state && !is_idle) {
                     found.push(path.clone());
                 }
                 if path.symlink_metadata().expect("it is there").is_dir() {
