@@ -1,4 +1,7 @@
-(function_definition body: (compound_statement) @body)
+; A type behind a macro (`struct EXPORT Name {`) is taken for a function without parameters: its members stay.
+(function_definition
+  declarator: [(function_declarator) (pointer_declarator) (parenthesized_declarator) (attributed_declarator)]
+  body: (compound_statement) @body)
 
 (preproc_function_def value: (preproc_arg) @body)
 (initializer_list) @literal

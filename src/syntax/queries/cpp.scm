@@ -1,4 +1,7 @@
-(function_definition body: (compound_statement) @body)
+; A type behind a macro (`struct EXPORT Name {`) is taken for a function without parameters: its members stay.
+(function_definition
+  declarator: [(function_declarator) (pointer_declarator) (parenthesized_declarator) (attributed_declarator) (reference_declarator) (operator_cast)]
+  body: (compound_statement) @body)
 (function_definition (try_statement) @body)
 (argument_list (lambda_expression body: (compound_statement) @callback))
 (lambda_expression body: (compound_statement) @body)
