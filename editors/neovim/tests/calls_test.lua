@@ -65,6 +65,14 @@ T.case('several reads are one call', { ['a.txt'] = 'a\n', ['b.txt'] = 'b\n' }, f
   T.eq(pilcrow.text(many.results[3].ok), 'b')
 end)
 
+local PIXEL = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
+
+T.case('an image comes as a block, byte for byte', { ['dot.png'] = vim.base64.decode(PIXEL) }, function()
+  local read = T.good(pilcrow.read_sync('dot.png'))
+  T.eq(read.content[1].text, '[dot.png: image/png, 1x1, 70B]')
+  T.eq(read.content[2], { type = 'image', data = PIXEL, mimeType = 'image/png' })
+end)
+
 T.case('selector, budget and dialect are passed on', { ['a.txt'] = ('row\n'):rep(50) }, function()
   local read = T.good(pilcrow.read_sync('a.txt', { selector = '5-6', dialect = 'plain' }))
   T.eq(read.details.shown, { { start = 4, ['end'] = 9 } })

@@ -62,6 +62,19 @@ export const toolTests: Tests = [
     },
   ],
   [
+    "an image comes as a part that a model can see, byte for byte",
+    async () => {
+      file("dot.png", Buffer.from(PIXEL, "base64"));
+      const result = await vscode.lm.invokeTool("pilcrow_read", { input: { path: "dot.png" }, toolInvocationToken: undefined });
+      const [words, image] = result.content;
+      assert.ok(words instanceof vscode.LanguageModelTextPart, String(words));
+      assert.equal(words.value, "[dot.png: image/png, 1x1, 70B]");
+      assert.ok(image instanceof vscode.LanguageModelDataPart && image.mimeType === "image/png");
+      assert.deepEqual(Buffer.from(image.data), Buffer.from(PIXEL, "base64"));
+      assert.equal(result.content.length, 2);
+    },
+  ],
+  [
     "write makes a file",
     async () => {
       await call("pilcrow_write", { path: "tool-made.txt", text: "made\n" });
