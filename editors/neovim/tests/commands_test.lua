@@ -2,12 +2,14 @@
 local T = dofile(vim.fs.dirname(debug.getinfo(1, 'S').source:sub(2)) .. '/harness.lua')
 local pilcrow = require('pilcrow')
 
----Runs a command and waits for the scratch buffer it opens.
+---Runs a command and waits for the scratch buffer it opens, or fills anew.
 local function shown(command, name)
+  local before = { vim.api.nvim_get_current_buf(), vim.b.changedtick }
   vim.cmd(command)
   return T.wait(function()
     local bufnr = vim.api.nvim_get_current_buf()
-    return vim.api.nvim_buf_get_name(bufnr):find(name, 1, true) and bufnr
+    local is_new = not vim.deep_equal(before, { bufnr, vim.b.changedtick })
+    return is_new and vim.api.nvim_buf_get_name(bufnr):find(name, 1, true) and bufnr
   end, 'a buffer called ' .. name)
 end
 
@@ -36,6 +38,11 @@ T.case(':Pilcrow read shows what a model sees, with the right file type', { ['sr
   T.eq(#vim.api.nvim_list_wins(), windows)
   local part = shown('Pilcrow read src/a.lua:2:raw', ':2:raw')
   T.eq(T.lines(part)[1], 'local b = 2')
+end)
+
+T.case('a file type that takes a look into the file is found', { ['a.ts'] = 'const a = 1\n', ['b.ts'] = '<?xml version="1.0"?>\n' }, function()
+  T.eq(vim.bo[shown('Pilcrow read a.ts', 'read/a.ts')].filetype, 'typescript')
+  T.eq(vim.bo[shown('Pilcrow read b.ts', 'read/b.ts')].filetype, 'xml')
 end)
 
 T.case(':Pilcrow read reads this file, or a range of it, or a folder', { ['a.txt'] = ('row\n'):rep(20), ['sub/b.txt'] = 'b\n' }, function()

@@ -67,7 +67,16 @@ local function filetype_of(result)
   if details.kind ~= 'file' or not details.resolvedPath then
     return ''
   end
-  return vim.filetype.match({ filename = details.resolvedPath }) or ''
+  -- Some names are told apart by what the file holds: `.ts` may be a translation.
+  local rows = {}
+  for row in require('pilcrow').text(result):gmatch('[^\n]+') do
+    rows[#rows + 1] = row:match('^%d+:(.*)$')
+  end
+  local bufnr = vim.api.nvim_create_buf(false, true)
+  vim.api.nvim_buf_set_lines(bufnr, 0, -1, false, rows)
+  local filetype = vim.filetype.match({ filename = details.resolvedPath, buf = bufnr })
+  vim.api.nvim_buf_delete(bufnr, { force = true })
+  return filetype or ''
 end
 
 ---@type table<string, fun(args: table, rest: string)>
