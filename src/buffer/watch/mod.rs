@@ -4,6 +4,10 @@
 //! what is in the [`table`]; the one background thread (in [`worker`]) registers directories and
 //! reads files again. A read takes the table's lock for a moment and waits for nothing else.
 
+#[cfg(target_os = "linux")]
+mod inotify;
+#[cfg(not(target_os = "linux"))]
+mod native;
 mod source;
 mod table;
 #[cfg(test)]

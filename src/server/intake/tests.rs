@@ -171,3 +171,69 @@ async fn a_commit_goes_on_when_nobody_waits_for_it_and_the_end_waits() {
     let nothing = |_| ready(Ok(()));
     assert_eq!(grant.commit(nothing).await, Err(Refusal::Cancelled));
 }
+
+#[tokio::test]
+async fn an_edit_is_alone_only_where_nobody_is_in_front_of_it() {
+    let intake = Intake::new(LONG);
+    let read = intake.begin_read("s");
+    assert!(intake.submit_alone("s").is_none());
+    let alone = intake.submit_alone("other").expect("nobody of its session");
+    drop(read);
+    assert!(intake.submit_alone("s").is_none());
+    drop(alone);
+    let queued = submit(&intake, &["a"]);
+    assert!(intake.submit_alone("s").is_none());
+    drop(queued);
+    let alone = intake.submit_alone("s").expect("the other has left");
+    intake.settled(HANG).await;
+    let submission = alone.take_tickets(places(&["a"])).expect("in time");
+    let grant = submission.granted_now().expect("it is first");
+    assert_eq!(grant.begin().err(), Some(Refusal::Cancelled));
+    assert!(
+        intake.submit_alone("s").is_none(),
+        "nothing begins any more"
+    );
+}
+
+#[tokio::test]
+async fn those_who_come_later_wait_for_the_places_of_one_alone() {
+    let intake = Intake::new(LONG);
+    let alone = intake.submit_alone("s").expect("nobody is there");
+    let mut same = Box::pin(submit(&intake, &["b", "a"]).granted());
+    let mut elsewhere = Box::pin(submit(&intake, &["c"]).granted());
+    let read = intake.begin_read("s");
+    let wanted = places(&["a"]);
+    let mut turn = Box::pin(read.turn(&wanted));
+    assert!(still_waits(&mut same).await && still_waits(&mut elsewhere).await);
+    assert!(still_waits(&mut turn).await);
+    let submission = alone.take_tickets(places(&["a"])).expect("in time");
+    let grant = submission.granted_now().expect("it is first");
+    assert!(elsewhere.await.is_ok());
+    assert!(still_waits(&mut same).await && still_waits(&mut turn).await);
+    drop(grant);
+    let grant = same.await.expect("it is next");
+    drop(grant);
+    turn.await.expect("both are done");
+}
+
+#[tokio::test]
+async fn one_alone_that_takes_too_long_is_passed_and_refused() {
+    let intake = Intake::new(SHORT);
+    let alone = intake.submit_alone("s").expect("nobody is there");
+    assert!(submit(&intake, &["a"]).granted().await.is_ok());
+    let refused = alone.take_tickets(places(&["a"])).err();
+    assert!(
+        matches!(refused, Some(Refusal::Timeout { .. })),
+        "{refused:?}"
+    );
+    let alone = intake.submit_alone("s").expect("it has left");
+    let pass_over = alone.pass_over();
+    assert!(pass_over());
+    assert!(alone.take_tickets(places(&["a"])).is_err());
+    let alone = intake.submit_alone("s").expect("it has left");
+    let pass_over = alone.pass_over();
+    let submission = alone.take_tickets(places(&["a"])).expect("in time");
+    assert!(!pass_over(), "it has its tickets");
+    drop(submission);
+    assert_eq!(intake.lines.count(), 0);
+}
