@@ -56,7 +56,7 @@ fn statements_that_do_more_than_read() {
     ] {
         let refused = refusal(&daemon, &format!("museum.db?q={sql}"));
         assert_eq!(
-            (refused.kind(), refused.message),
+            (refused.kind(), refused.message.clone()),
             (
                 "badParams",
                 format!("Only reading is possible here, and {what} is not. Use SELECT.")
@@ -257,7 +257,7 @@ fn damaged_databases_give_what_can_be_had() {
     let text = salvaged["content"][0]["text"].as_str().expect("a text");
     assert!(text.contains("log (200 rows)"), "{text}");
     let notices = salvaged["details"]["notices"].to_string();
-    assert!(notices.contains("The schema is damaged"), "{notices}");
+    assert!(notices.contains("The database is damaged"), "{notices}");
     let texts = daemon.read_text("bad-utf8.sqlite:texts");
     assert!(
         texts.contains('\u{FFFD}') && texts.contains("\\u{0}"),

@@ -114,7 +114,7 @@ struct Gate {
 pub struct Link {
     pub connection: Connection,
     gate: Arc<Mutex<Gate>>,
-    /// The schema is damaged, and what of it can be read is used.
+    /// The database is damaged, and what of it can be read is used.
     pub salvaged: bool,
 }
 
@@ -173,12 +173,12 @@ impl Link {
             connection.execute_batch("PRAGMA locking_mode=EXCLUSIVE;")?;
         }
         if self.salvaged {
-            // Not to write it: with this on, what cannot be parsed is left out. Later than
-            // `DEFENSIVE` it could not be set.
+            // Not to write it: with this on, what cannot be parsed is left out, and a file that is
+            // shorter than it says is read as far as it goes. `DEFENSIVE` would undo that.
             connection.execute_batch("PRAGMA writable_schema=ON;")?;
         }
         for (config, on) in [
-            (DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true),
+            (DbConfig::SQLITE_DBCONFIG_DEFENSIVE, !self.salvaged),
             (DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true),
             (DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false),
             (DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false),

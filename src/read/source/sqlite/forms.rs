@@ -90,8 +90,7 @@ impl Request<'_> {
             Form::Unknown(name) => return Err(self.unknown_table(name, &objects).into()),
         };
         if self.link.salvaged {
-            let what =
-                "The schema is damaged: what of it can be read is shown, and tables may be missing";
+            let what = "The database is damaged: what of it can be read is shown, and tables or rows may be missing";
             answer.notices.insert(0, what.to_owned());
         }
         Ok(answer)
@@ -124,7 +123,9 @@ impl Request<'_> {
                     Ok(count) if count > COUNTED => format!(">{COUNTED} rows"),
                     Ok(count) => format!("{count} rows"),
                     Err(Fault::Sqlite(error)) if fault::is_stop(&error) => {
-                        stop_if_done(self.work)?;
+                        if self.work.check().is_err() {
+                            return Err(error.into());
+                        }
                         "not counted".to_owned()
                     }
                     Err(Fault::Sqlite(error)) if fault::is_damage(&error) => {
@@ -181,7 +182,9 @@ impl Request<'_> {
         let fetched = match sample {
             Ok(fetched) => fetched,
             Err(Fault::Sqlite(error)) => {
-                stop_if_done(self.work)?;
+                if self.work.check().is_err() {
+                    return Err(error.into());
+                }
                 let why = match fault::is_stop(&error) {
                     true => format!("they take more than {} s", COUNT_TIME.as_secs()),
                     false => words(&error),

@@ -171,72 +171,116 @@ fn opened(handle: &Handle, asked: &Asked, kept: &Kept, cache: Cache) -> Opened {
     }
 }
 
+/// What the next attempt is to leave out.
+#[derive(Debug, Clone, Copy, Default)]
+struct Manner {
+    /// The database is damaged: what of it can be read is to be had.
+    salvage: bool,
+    /// The log's index is not to be used.
+    without_index: bool,
+}
+
+/// What came of one attempt.
+enum Attempt {
+    Done(Answer, Sides),
+    /// Once more, as soon as it stands still, or in another manner.
+    Again(Manner),
+}
+
 /// What the database says, and what was beside it then.
 fn read(handle: &Handle, asked: &Asked) -> Result<(Answer, Sides), Refusal> {
-    let work = asked.means.work;
-    let limited = work.within(QUERY_TIME);
-    let refuse = |fault| fault::refusal(fault, asked.spelled, work);
-    let io = |error: std::io::Error| Refusal::io(asked.spelled, &error);
-    let mut salvage = false;
-    let mut without_index = false;
+    let limited = asked.means.work.within(QUERY_TIME);
+    let mut manner = Manner::default();
     for _ in 0..ATTEMPTS {
-        work.check()?;
-        let sides = Sides::look(handle, asked.means.scope)?;
-        let stamp = handle.restamp().map_err(io)?;
-        if !handle.still_there() {
-            let message = format!("'{}' was just replaced.", asked.spelled);
-            return Err(Refusal::Busy { message });
-        }
-        let head = asked.subject.head(HEAD, asked.spelled)?;
-        let mut way = Way::of(&padded(head), &sides);
-        if way == Way::Shared && without_index {
-            way = Way::Alone;
-        }
-        let state = State {
-            real: handle.real().clone(),
-            stamp,
-            sides,
-            way,
-        };
-        let warm = pool::take(&state).filter(|link| link.salvaged == salvage);
-        let mut link = match warm {
-            Some(link) => link,
-            None => Link::open(handle.real().as_path(), way, salvage)
-                .map_err(|error| refuse(error.into()))?,
-        };
-        let outcome = ask(&mut link, asked, &limited);
-        let same_file = handle.still_there();
-        let same_bytes = same_file
-            && handle.restamp().map_err(io)? == stamp
-            && Sides::look(handle, asked.means.scope)? == sides;
-        // Where SQLite's locks reach, a log may grow while it is read. Everywhere else nothing may
-        // have changed: a lock of ours ends when any file of ours to the same inode is closed.
-        let is_steady = match way {
-            Way::Shared => same_file,
-            Way::Locked | Way::Alone | Way::Fixed => same_bytes,
-        };
-        if let Err(Fault::Sqlite(error)) = &outcome {
-            if fault::is_about_index(error) && way == Way::Shared {
-                without_index = true;
-                continue;
-            }
-            if fault::is_damage(error) && is_steady && !salvage {
-                salvage = true;
-                continue;
-            }
-        }
-        let is_final = matches!(&outcome, Err(Fault::Sqlite(error)) if !fault::is_damage(error));
-        if is_steady || is_final {
-            let answer = outcome.map_err(refuse)?;
-            if link.connection.is_autocommit() {
-                pool::keep(state, handle, link);
-            }
-            return Ok((answer, sides));
+        asked.means.work.check()?;
+        match attempt(handle, asked, &limited, manner)? {
+            Attempt::Done(answer, sides) => return Ok((answer, sides)),
+            Attempt::Again(next) => manner = next,
         }
     }
     Err(Refusal::Busy {
         message: format!("'{}' is being changed all the time.", asked.spelled),
     })
+}
+
+fn attempt(
+    handle: &Handle,
+    asked: &Asked,
+    limited: &Work,
+    manner: Manner,
+) -> Result<Attempt, Refusal> {
+    let refuse = |fault| fault::refusal(fault, asked.spelled, asked.means.work);
+    let state = state(handle, asked, manner)?;
+    let warm = pool::take(&state).filter(|link| link.salvaged == manner.salvage);
+    let mut link = match warm {
+        Some(link) => link,
+        None => Link::open(handle.real().as_path(), state.way, manner.salvage)
+            .map_err(|error| refuse(error.into()))?,
+    };
+    let outcome = ask(&mut link, asked, limited);
+    // Where SQLite's locks reach, a log may grow while it is read. Everywhere else nothing may
+    // have changed: a lock of ours ends when any file of ours to the same inode is closed.
+    let is_steady = match state.way {
+        Way::Shared => handle.still_there(),
+        Way::Locked | Way::Alone | Way::Fixed => is_unchanged(handle, asked, &state)?,
+    };
+    let error = match &outcome {
+        Err(Fault::Sqlite(error)) => Some(error),
+        _ => None,
+    };
+    if error.is_some_and(fault::is_about_index) && state.way == Way::Shared {
+        return Ok(Attempt::Again(Manner {
+            without_index: true,
+            ..manner
+        }));
+    }
+    if error.is_some_and(fault::is_damage) && !(is_steady && manner.salvage) {
+        return Ok(Attempt::Again(Manner {
+            salvage: is_steady,
+            ..manner
+        }));
+    }
+    if !is_steady && error.is_none() {
+        return Ok(Attempt::Again(manner));
+    }
+    let answer = outcome.map_err(refuse)?;
+    let sides = state.sides;
+    if link.connection.is_autocommit() {
+        pool::keep(state, handle, link);
+    }
+    Ok(Attempt::Done(answer, sides))
+}
+
+/// What there is, and by what means it is read.
+fn state(handle: &Handle, asked: &Asked, manner: Manner) -> Result<State, Refusal> {
+    let sides = Sides::look(handle, asked.means.scope)?;
+    let stamp = handle
+        .restamp()
+        .map_err(|error| Refusal::io(asked.spelled, &error))?;
+    if !handle.still_there() {
+        let message = format!("'{}' was just replaced.", asked.spelled);
+        return Err(Refusal::Busy { message });
+    }
+    let head = asked.subject.head(HEAD, asked.spelled)?;
+    let way = match Way::of(&padded(head), &sides) {
+        Way::Shared if manner.without_index => Way::Alone,
+        way => way,
+    };
+    Ok(State {
+        real: handle.real().clone(),
+        stamp,
+        sides,
+        way,
+    })
+}
+
+fn is_unchanged(handle: &Handle, asked: &Asked, state: &State) -> Result<bool, Refusal> {
+    let stamp = handle
+        .restamp()
+        .map_err(|error| Refusal::io(asked.spelled, &error))?;
+    Ok(handle.still_there()
+        && stamp == state.stamp
+        && Sides::look(handle, asked.means.scope)? == state.sides)
 }
 
 /// A file that ends within its header is read as if zeros followed.
