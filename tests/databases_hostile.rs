@@ -34,7 +34,6 @@ fn statements_that_do_more_than_read() {
             "INSERT INTO users(name) VALUES ('x') RETURNING id",
             "INSERT",
         ),
-        ("DELETE FROM notes_data RETURNING id", "DELETE"),
         ("CREATE TABLE x (a)", "CREATE"),
         ("CREATE TEMP TABLE x (a)", "CREATE"),
         ("DROP TABLE users", "DROP"),
@@ -65,6 +64,7 @@ fn statements_that_do_more_than_read() {
         );
     }
     for sql in [
+        "DELETE FROM notes_data RETURNING id",
         "SELECT load_extension('x.so')",
         "SELECT fts3_tokenizer('simple', x'0000000000000000')",
         "SELECT readfile('/etc/passwd')",
@@ -117,6 +117,10 @@ fn queries_that_want_everything() {
     let deep = format!("SELECT {}1{}", "(".repeat(20_000), ")".repeat(20_000));
     let long = format!("SELECT {}1", "1+".repeat(60_000));
     let many = format!("SELECT 1{}", " UNION ALL SELECT 1".repeat(5000));
+    let nested =
+        |open: &str, close: &str| format!("SELECT {}1{}", open.repeat(4000), close.repeat(4000));
+    let doubled = (1..30).map(|n| format!(", c{n} AS (SELECT x.a FROM c{0} x, c{0} y)", n - 1));
+    let doubled: String = doubled.collect();
     let queries = [
         "SELECT zeroblob(1000000000)".to_owned(),
         "SELECT randomblob(1000000000)".to_owned(),
@@ -132,6 +136,16 @@ fn queries_that_want_everything() {
         deep,
         long,
         many,
+        nested("abs(", ")"),
+        nested("(SELECT ", ")"),
+        nested("CASE WHEN 1 THEN ", " END"),
+        nested("1 IN (", ")"),
+        format!("WITH c0 AS (SELECT 1 a){doubled} SELECT * FROM c29"),
+        format!("SELECT json('{}')", "[".repeat(90_000)),
+        format!(
+            "SELECT * FROM notes WHERE notes MATCH '{}'",
+            "(".repeat(30_000)
+        ),
     ];
     let ids: Vec<_> = queries
         .iter()
@@ -189,6 +203,7 @@ c.commit()",
     let daemon = Daemon::start(tree.path());
     let table = daemon.read_text("large.db:t?limit=4");
     assert!(table.contains("| <blob 9.5MB> |"), "{table}");
+    assert!(table.contains("[1 more row; continue with large.db:t?limit=4&offset=4]"));
     let row = daemon.read("large.db:t:1").expect("a row");
     assert_eq!(row["details"]["truncation"]["reason"], "bytes");
     let too_large = refusal(&daemon, "large.db:t:9");

@@ -8,6 +8,8 @@ mod conflicts;
 #[cfg(unix)]
 mod databases;
 #[cfg(unix)]
+mod databases_asked;
+#[cfg(unix)]
 mod databases_beside;
 #[cfg(unix)]
 mod databases_hostile;

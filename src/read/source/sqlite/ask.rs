@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use crate::view::Selector;
 
 use super::condition::{self, ConditionError};
+use super::fault::brief;
 
 /// Rows of a query that names no limit, and the most that one may name (seed 000, SQLite).
 pub const DEFAULT_LIMIT: u64 = 20;
@@ -148,7 +149,7 @@ fn without_table(query: &str) -> Result<Form<'_>, AskError> {
         name @ ("limit" | "offset" | "order" | "where") => {
             Err(AskError::NeedsTable(name.to_owned()))
         }
-        name => Err(AskError::UnknownParameter(name.to_owned())),
+        name => Err(AskError::UnknownParameter(brief(name))),
     }
 }
 
@@ -194,16 +195,16 @@ fn parameters(query: &str) -> Result<Page<'_>, AskError> {
             "order" => page.order = Some(value),
             "limit" => match whole_number(&value) {
                 Some(limit) if limit > 0 => page.limit = Some(limit),
-                _ => return Err(AskError::Limit(value.into_owned())),
+                _ => return Err(AskError::Limit(brief(&value))),
             },
             "offset" => {
                 let offset = whole_number(&value).filter(|offset| *offset <= i64::MAX as u64);
-                page.offset = offset.ok_or_else(|| AskError::Offset(value.into_owned()))?;
+                page.offset = offset.ok_or_else(|| AskError::Offset(brief(&value)))?;
                 has_offset = true;
                 continue;
             }
             "q" => return Err(AskError::CombinedQuery),
-            name => return Err(AskError::UnknownParameter(name.to_owned())),
+            name => return Err(AskError::UnknownParameter(brief(name))),
         }
         page.spelled.push(part);
     }

@@ -5,9 +5,13 @@ use rusqlite::{Error, ErrorCode};
 
 use crate::protocol::Refusal;
 use crate::task::{Stopped, Work};
+use crate::view::table::plain;
 
 use super::ask::AskError;
 use super::connection::LOCK_WAIT;
+
+/// Characters of what a message quotes.
+const BRIEF_CHARS: usize = 300;
 
 /// Why there is no answer.
 #[derive(Debug, thiserror::Error)]
@@ -57,6 +61,12 @@ pub fn is_stop(error: &Error) -> bool {
     code(error).is_some_and(|error| error.code == ErrorCode::OperationInterrupted)
 }
 
+/// Whether rows that came before it stand: what fails is only what would have come next.
+pub fn ends_rows(error: &Error) -> bool {
+    let too_big = code(error).is_some_and(|error| error.code == ErrorCode::TooBig);
+    is_damage(error) || is_stop(error) || too_big
+}
+
 /// Whether the log's index could not be used as it is.
 pub fn is_about_index(error: &Error) -> bool {
     let Some(error) = code(error) else {
@@ -72,16 +82,23 @@ pub fn is_about_index(error: &Error) -> bool {
         )
 }
 
-/// SQLite's own words.
+/// SQLite's own words, in one line; it repeats names of any length.
 pub fn words(error: &Error) -> String {
     match error {
         Error::SqliteFailure(error, message) => match message {
-            Some(message) => message.clone(),
+            Some(message) => brief(message),
             None => ffi::code_to_str(error.extended_code).to_owned(),
         },
-        Error::SqlInputError { msg, .. } => msg.clone(),
-        Error::MultipleStatement => "there is more than one statement".to_owned(),
-        other => other.to_string(),
+        Error::SqlInputError { msg, .. } => brief(msg),
+        other => brief(&other.to_string()),
+    }
+}
+
+/// A text as a message quotes it: in one line, and not all of a long one.
+pub fn brief(text: &str) -> String {
+    match plain(text, BRIEF_CHARS) {
+        (text, true) => text,
+        (text, false) => text + "…",
     }
 }
 
@@ -91,6 +108,7 @@ pub fn refusal(fault: Fault, spelled: &str, work: &Work) -> Refusal {
         Fault::Refused(refusal) => return refusal,
         Fault::Sqlite(error) => error,
     };
+    let spelled = &*brief(spelled);
     if is_damage(&error) {
         return Refusal::Damaged {
             path: spelled.to_owned(),

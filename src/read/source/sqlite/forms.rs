@@ -9,7 +9,7 @@ use crate::view::{Budget, Selector, in_listing};
 use super::COUNT_TIME;
 use super::ask::{self, Form, Page};
 use super::connection::Link;
-use super::fault::{self, Fault, words};
+use super::fault::{self, Fault, brief, words};
 use super::rows::{self, Fetched};
 use super::schema::{self, Column, Key, Object, quoted};
 
@@ -205,7 +205,7 @@ impl Request<'_> {
             let footer = self.more_rows(object, &Page::default(), shown, &next, spelled)?;
             answer.footers.push(footer);
         }
-        if table.cut || fetched.cut {
+        if (table.cut || fetched.cut) && fetched.fault.is_none() {
             let footer = self.cut_footer(object, spelled)?;
             answer.footers.push(footer);
         }
@@ -240,7 +240,7 @@ impl Request<'_> {
                 total: None,
             });
         }
-        if table.cut || fetched.cut {
+        if (table.cut || fetched.cut) && fetched.fault.is_none() {
             let footer = self.cut_footer(object, spelled)?;
             answer.footers.push(footer);
         }
@@ -324,8 +324,9 @@ impl Request<'_> {
             let names = columns.iter().map(|column| column.name.as_str());
             let hint = did_you_mean(&schema::near(name, names));
             return Err(Fault::bad_params(format!(
-                "'order' must be COLUMN, COLUMN:asc or COLUMN:desc with a column of '{}', not '{order}'.{hint}",
-                object.name
+                "'order' must be COLUMN, COLUMN:asc or COLUMN:desc with a column of '{}', not '{}'.{hint}",
+                object.name,
+                brief(order)
             )));
         };
         let mut sql = format!(" ORDER BY {} {direction}", quoted(&column.name));
@@ -456,7 +457,8 @@ impl Request<'_> {
         Refusal::NoSuchPart {
             path: self.spelled.to_owned(),
             message: format!(
-                "No table or view '{name}' in {0}. {0} alone lists them.",
+                "No table or view '{}' in {1}. {1} alone lists them.",
+                brief(name),
                 self.display
             ),
             suggestions: near

@@ -8,7 +8,7 @@ use crate::view::table::plain;
 
 use super::ask::{self, DEFAULT_LIMIT};
 use super::connection::MAX_VALUE;
-use super::fault::Fault;
+use super::fault::{Fault, brief};
 use super::forms::{Answer, Request, broken_footer};
 use super::schema::{self, Column, Key, Object, quoted};
 use super::values;
@@ -134,7 +134,8 @@ impl Request<'_> {
         Refusal::NoSuchPart {
             path: self.spelled.to_owned(),
             message: format!(
-                "No row of '{table}' has the key {column} = {key}. Use {at}?where=… or {at}?limit={DEFAULT_LIMIT} to look for it."
+                "No row of '{table}' has the key {column} = {}. Use {at}?where=… or {at}?limit={DEFAULT_LIMIT} to look for it.",
+                brief(key)
             ),
             suggestions: Vec::new(),
         }

@@ -3,7 +3,7 @@
 use rusqlite::types::Value;
 use rusqlite::{Params, Row, Statement};
 
-use crate::task::Work;
+use crate::task::{Stopped, Work};
 use crate::view::Budget;
 use crate::view::table::{Table, plain};
 
@@ -57,9 +57,13 @@ pub fn fetch(
             Ok(Some(row)) => row,
             Ok(None) => return Ok(fetched),
             Err(error) => {
-                let is_partial = fault::is_damage(&error) || fault::is_stop(&error);
-                if fetched.rows.is_empty() || !is_partial || work.check().is_err() {
+                let cancelled = work.check() == Err(Stopped::Cancelled);
+                if fetched.rows.is_empty() || !fault::ends_rows(&error) || cancelled {
                     return Err(error.into());
+                }
+                if fetched.rows.len() as u64 == limit {
+                    fetched.more = true;
+                    return Ok(fetched);
                 }
                 fetched.only = None;
                 fetched.fault = Some(error);

@@ -138,7 +138,8 @@ pub fn near<'a>(asked: &str, names: impl IntoIterator<Item = &'a str>) -> Vec<&'
     let measure = |name: &'a str| {
         let lower = name.to_lowercase();
         let distance = strsim::osa_distance(&asked, &lower);
-        let contains = asked.len() >= 3 && (lower.contains(&asked) || asked.contains(&lower));
+        let are_words = asked.len().min(lower.len()) >= 3;
+        let contains = are_words && (lower.contains(&asked) || asked.contains(&lower));
         let is_near = distance <= 2.max(asked.len() / 3) && distance < asked.len().max(lower.len());
         (!name.is_empty() && (is_near || contains)).then_some((distance, name))
     };
