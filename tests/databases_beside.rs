@@ -180,6 +180,47 @@ fn what_is_warm_is_read_again_only_after_a_change() {
 }
 
 #[test]
+#[cfg(target_os = "linux")]
+fn at_most_eight_databases_stay_open() {
+    let outside = databases();
+    let tree = Tree::new();
+    for n in 0..12 {
+        fs::copy(outside.join("words.db3"), tree.join(&format!("{n}.db"))).expect("a copy");
+    }
+    let daemon = Daemon::start(tree.path());
+    let open = || {
+        let folder = format!("/proc/{}/fd", daemon.pid());
+        let entries = fs::read_dir(folder).expect("its open files");
+        let target = |entry: fs::DirEntry| fs::read_link(entry.path()).ok();
+        let targets: Vec<_> = entries.filter_map(|entry| target(entry.ok()?)).collect();
+        let databases = targets.iter().filter(|path| path.starts_with(tree.path()));
+        databases
+            .map(|path| path.display().to_string())
+            .collect::<Vec<_>>()
+    };
+    // Only what has not changed for two seconds is kept.
+    let until = Instant::now() + Duration::from_secs(20);
+    let mut number = 0;
+    while open().len() < 8 {
+        assert!(Instant::now() < until, "{} are kept", open().len());
+        for n in 0..12 {
+            number += 1;
+            let text = daemon.read_text(format!("{n}.db?q=SELECT {number} AS n"));
+            assert!(text.contains(&number.to_string()), "{text}");
+            assert!(open().len() <= 8, "{:?}", open());
+        }
+    }
+    // One that is gone is not held on to.
+    fs::remove_file(tree.join("11.db")).expect("removed");
+    daemon.read_text("10.db?q=SELECT 'last'");
+    assert!(
+        open().iter().all(|path| !path.contains("11.db")),
+        "{:?}",
+        open()
+    );
+}
+
+#[test]
 fn links_beside_a_database_are_not_followed() {
     let outside = databases();
     let tree = Tree::new();

@@ -6,6 +6,7 @@ use crate::task::Work;
 use crate::view::table::Table;
 use crate::view::{Budget, Selector, in_listing};
 
+use super::super::refuse_own;
 use super::COUNT_TIME;
 use super::ask::{self, Form, Page};
 use super::connection::Link;
@@ -72,6 +73,7 @@ impl Request<'_> {
                     true => self.selector.clone(),
                     false => selector,
                 };
+                refuse_own(&selector, self.spelled, "a database")?;
                 self.list(&objects, selector)?
             }
             Form::Schema(name) => {

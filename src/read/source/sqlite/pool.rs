@@ -12,8 +12,8 @@ use super::sides::Sides;
 
 const MAX_LINKS: usize = 8;
 
-/// A connection that nobody used for so long is closed at the next look: it keeps a file open that
-/// may be deleted long since.
+/// A connection that nobody used for so long is closed at the next look, as is one to a file that
+/// is no longer there: what is open takes its place on the disk.
 const IDLE: Duration = Duration::from_secs(60);
 
 /// What a connection was made for, and must still be true when it is used again.
@@ -23,6 +23,17 @@ pub struct State {
     pub stamp: Stamp,
     pub sides: Sides,
     pub way: Way,
+}
+
+impl State {
+    /// Whether the name still leads to the file.
+    fn is_there(&self) -> bool {
+        let now = std::fs::symlink_metadata(self.real.as_path());
+        now.is_ok_and(|now| {
+            let now = Stamp::of(&now);
+            (now.dev, now.ino) == (self.stamp.dev, self.stamp.ino)
+        })
+    }
 }
 
 #[derive(Debug)]
@@ -51,11 +62,11 @@ pub fn keep(state: State, handle: &Handle, link: Link) {
     let settled = is_settled(handle) && state.sides.are_settled();
     let may_stay = settled && state.stamp == handle.stamp() && state.way != Way::Shared;
     let mut closed = Vec::new();
-    let mut links = LINKS.lock();
     let now = Instant::now();
+    let mut links = LINKS.lock();
     for kept in std::mem::take(&mut *links) {
         let is_same_file = kept.state.real == state.real;
-        match is_same_file || now - kept.used > IDLE {
+        match is_same_file || now - kept.used > IDLE || !kept.state.is_there() {
             true => closed.push(kept.link),
             false => links.push(kept),
         }
