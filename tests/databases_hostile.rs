@@ -190,6 +190,34 @@ fn queries_that_want_everything() {
 }
 
 #[test]
+fn views_that_double() {
+    let tree = Tree::new();
+    python(
+        &tree,
+        "c = sqlite3.connect('double.db')
+c.execute('create table t (a)')
+c.execute('insert into t values (1)')
+for kind, sql in (('u', 'select a from u%d union all select a from u%d'), ('v', 'select x.a from v%d x join v%d y')):
+    c.execute('create view %s0 as select a from t' % kind)
+    for n in range(1, 40): c.execute('create view %s%d as ' % (kind, n) + sql % (n - 1, n - 1))
+c.commit()",
+    );
+    let daemon = Daemon::start(tree.path());
+    let ids: Vec<_> = ["double.db:u39", "double.db:v39"]
+        .iter()
+        .map(|path| daemon.request("agent/read", json!({ "path": path })))
+        .collect();
+    assert_eq!(daemon.read_text("double.db:t:1"), "a: 1");
+    let page = daemon.read_text("double.db:t?order=a");
+    assert!(page.ends_with("| 1   |"), "{page}");
+    for id in ids {
+        if let Err(refused) = daemon.wait(&id) {
+            assert_eq!(refused.kind(), "timeout", "{refused:?}");
+        }
+    }
+}
+
+#[test]
 fn large_values_do_not_add_up() {
     let tree = Tree::new();
     python(

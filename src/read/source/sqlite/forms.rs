@@ -1,5 +1,7 @@
 //! The answers: the list of tables, a table's making, a row, rows, a query; no answer holds more rows than the caller can page through.
 
+use std::collections::HashMap;
+
 use crate::protocol::Refusal;
 use crate::protocol::read::Limits as ListingLimits;
 use crate::task::Work;
@@ -16,6 +18,8 @@ use super::schema::{self, Column, Key, Object, quoted};
 
 /// Tables of a list that names no end (seed 000, SQLite).
 const LIST_LIMIT: u64 = 500;
+/// Bytes of a name that is looked for: longer ones are only to be had by a query.
+const MAX_NAME: usize = 1000;
 /// Rows that are shown of a table with its statement.
 const SAMPLE: u64 = 5;
 /// Rows that are counted, and no more.
@@ -54,20 +58,20 @@ pub struct Request<'a> {
 impl Request<'_> {
     pub fn answer(&mut self) -> Result<Answer, Fault> {
         let objects = schema::objects(&self.link.connection)?;
-        let find = |name: &str| {
-            let mut all = objects.iter();
-            let exact = all.clone().find(|object| object.name == name);
-            exact.or_else(|| all.find(|object| object.name.eq_ignore_ascii_case(name)))
+        // No two tables differ in case alone.
+        let by_name: HashMap<String, &Object> = objects
+            .iter()
+            .filter(|object| object.name.len() <= MAX_NAME)
+            .map(|object| (object.name.to_ascii_lowercase(), object))
+            .collect();
+        let longest = by_name.keys().map(String::len).max();
+        let find = |name: &str| match Some(name.len()) <= longest {
+            true => by_name.get(&name.to_ascii_lowercase()).copied(),
+            false => None,
         };
-        let longest = objects.iter().map(|object| object.name.len()).max();
-        let may_be = |name: &str| Some(name.len()) <= longest && find(name).is_some();
         // Only a name that was found comes back as one.
-        let found = |name: &str| {
-            find(name)
-                .cloned()
-                .ok_or_else(|| no_table(self.spelled, name))
-        };
-        let mut answer = match ask::understand(self.inner, &may_be)? {
+        let found = |name: &str| find(name).ok_or_else(|| no_table(self.spelled, name));
+        let mut answer = match ask::understand(self.inner, &|name| find(name).is_some())? {
             Form::List(selector) => {
                 let selector = match self.inner.is_empty() {
                     true => self.selector.clone(),
@@ -78,15 +82,15 @@ impl Request<'_> {
             }
             Form::Schema(name) => {
                 let object = found(name)?;
-                self.schema(&object, name, Selector::default())?
+                self.schema(object, name, Selector::default())?
             }
             Form::Row { table, key } => {
                 let object = found(table)?;
-                self.row(&object, table, key)?
+                self.row(object, table, key)?
             }
             Form::Page { table, page, lines } => {
                 let object = found(table)?;
-                self.page(&object, table, &page, lines)?
+                self.page(object, table, &page, lines)?
             }
             Form::Raw { sql, lines } => self.raw(sql, lines, &objects)?,
             Form::Unknown(name) => return Err(self.unknown_table(name, &objects).into()),
@@ -94,6 +98,7 @@ impl Request<'_> {
         if self.link.salvaged {
             let what = "The database is damaged: what of it can be read is shown, and tables or rows may be missing";
             answer.notices.insert(0, what.to_owned());
+            answer.footers.insert(0, what.to_owned());
         }
         Ok(answer)
     }

@@ -81,17 +81,6 @@ pub fn columns(connection: &Connection, table: &str) -> rusqlite::Result<Vec<Col
     columns.collect()
 }
 
-/// Whether its rows have no number of their own.
-fn is_without_rowid(connection: &Connection, table: &str) -> rusqlite::Result<bool> {
-    let sql = "SELECT wr FROM pragma_table_list(?1) WHERE schema = 'main'";
-    let mut statement = connection.prepare(sql)?;
-    let mut rows = statement.query([table])?;
-    match rows.next()? {
-        Some(row) => Ok(row.get::<_, i64>(0)? != 0),
-        None => Ok(false),
-    }
-}
-
 pub fn key(connection: &Connection, object: &Object, columns: &[Column]) -> rusqlite::Result<Key> {
     if object.is_view {
         return Ok(Key::None);
@@ -116,7 +105,7 @@ pub fn rowid(
     object: &Object,
     columns: &[Column],
 ) -> rusqlite::Result<Option<&'static str>> {
-    if object.is_view || is_without_rowid(connection, &object.name)? {
+    if object.is_view {
         return Ok(None);
     }
     let is_column = |name: &str| {
@@ -124,7 +113,13 @@ pub fn rowid(
         columns.any(|column| column.name.eq_ignore_ascii_case(name))
     };
     let names = ["rowid", "_rowid_", "oid"];
-    Ok(names.into_iter().find(|name| !is_column(name)))
+    let Some(name) = names.into_iter().find(|name| !is_column(name)) else {
+        return Ok(None);
+    };
+    // Whether the rows have numbers at all only `PRAGMA table_list` tells, which looks into every
+    // view of the database for it.
+    let sql = format!("SELECT {name} FROM {}", quoted(&object.name));
+    Ok(connection.prepare(&sql).is_ok().then_some(name))
 }
 
 /// A name as SQL takes it literally.
