@@ -212,7 +212,8 @@ c.commit()",
     assert!(page.ends_with("| 1   |"), "{page}");
     for id in ids {
         if let Err(refused) = daemon.wait(&id) {
-            assert_eq!(refused.kind(), "timeout", "{refused:?}");
+            let known = ["timeout", "tooLarge"].contains(&refused.kind());
+            assert!(known, "{refused:?}");
         }
     }
 }

@@ -18,9 +18,9 @@ use super::sides::Sides;
 /// How long another program's lock is waited for (seed 000, SQLite).
 pub const LOCK_WAIT: Duration = Duration::from_secs(3);
 
-/// What all connections of this process may hold together. A value of [`MAX_VALUE`] bytes fits in
-/// it twice: as it is stored and as it is handed out.
-const HEAP_BYTES: usize = 96 * 1024 * 1024;
+/// What all connections of this process may hold together: a value of [`MAX_VALUE`] bytes, and as
+/// much beside it. The allocator keeps some of it for each thread, so it counts more than once.
+const HEAP_BYTES: usize = 64 * 1024 * 1024;
 
 /// The longest value, and the longest row, that is read (bytes).
 pub const MAX_VALUE: usize = 32 * 1024 * 1024;

@@ -232,8 +232,8 @@ impl Request<'_> {
             selector: lines,
             ..Answer::default()
         };
-        let fetched = self.rows(object, page, page.rows())?;
-        if self.is_shown_as_row(&fetched, page.offset, &mut answer) {
+        let mut fetched = self.rows(object, page, page.rows())?;
+        if self.is_shown_as_row(&mut fetched, page.offset, &mut answer) {
             return Ok(answer);
         }
         let (shown, table) = rows::lay_out(&fetched, page.offset + 1, self.budget);
@@ -265,8 +265,8 @@ impl Request<'_> {
             let mut statement = rows::prepare(self.link, sql)?;
             rows::fetch(&mut statement, [], QUERY_LIMIT, self.work)
         };
-        let fetched = run().map_err(|fault| self.with_hint(fault, None, objects))?;
-        if self.is_shown_as_row(&fetched, 0, &mut answer) {
+        let mut fetched = run().map_err(|fault| self.with_hint(fault, None, objects))?;
+        if self.is_shown_as_row(&mut fetched, 0, &mut answer) {
             return Ok(answer);
         }
         let (shown, table) = rows::lay_out(&fetched, 1, self.budget);
@@ -413,14 +413,14 @@ impl Request<'_> {
     }
 
     /// One row that a table would cut stands whole.
-    fn is_shown_as_row(&self, fetched: &Fetched, offset: u64, answer: &mut Answer) -> bool {
-        let Some((text, broken)) = fetched.only.as_ref().filter(|_| !fetched.more) else {
+    fn is_shown_as_row(&self, fetched: &mut Fetched, offset: u64, answer: &mut Answer) -> bool {
+        let Some((text, broken)) = fetched.only.take().filter(|_| !fetched.more) else {
             return false;
         };
         let table = Table::new(&fetched.columns, &fetched.rows, offset + 1);
         if table.cut || fetched.cut {
-            answer.text.clone_from(text);
-            answer.footers.extend(broken_footer(broken));
+            answer.text = text;
+            answer.footers.extend(broken_footer(&broken));
             return true;
         }
         false

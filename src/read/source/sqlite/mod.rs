@@ -96,15 +96,12 @@ impl Kind for Sqlite {
         if asked.means.lane == Lane::Short {
             return Err(Detour::TakesLong);
         }
-        let (answer, sides) = read(handle, asked)?;
-        let text = Text::new(&answer.text);
-        let bytes = answer.text.len() as u64 * 2 + 1024;
+        let (mut answer, sides) = read(handle, asked)?;
+        let text = Text::new(&std::mem::take(&mut answer.text));
+        let bytes = text.len_bytes() as u64 * 2 + 1024;
         let kept = Arc::new(Kept {
             text,
-            answer: Answer {
-                text: String::new(),
-                ..answer
-            },
+            answer,
             sides,
         });
         if sides.are_settled() {
@@ -182,7 +179,7 @@ struct Manner {
 
 /// What came of one attempt.
 enum Attempt {
-    Done(Answer, Sides),
+    Done(Box<(Answer, Sides)>),
     /// Once more, as soon as it stands still, or in another manner.
     Again(Manner),
 }
@@ -194,7 +191,7 @@ fn read(handle: &Handle, asked: &Asked) -> Result<(Answer, Sides), Refusal> {
     for _ in 0..ATTEMPTS {
         asked.means.work.check()?;
         match attempt(handle, asked, &limited, manner)? {
-            Attempt::Done(answer, sides) => return Ok((answer, sides)),
+            Attempt::Done(done) => return Ok(*done),
             Attempt::Again(next) => manner = next,
         }
     }
@@ -248,7 +245,7 @@ fn attempt(
     if link.connection.is_autocommit() {
         pool::keep(state, handle, link);
     }
-    Ok(Attempt::Done(answer, sides))
+    Ok(Attempt::Done(Box::new((answer, sides))))
 }
 
 /// What there is, and by what means it is read.

@@ -70,7 +70,7 @@ impl Request<'_> {
         let table = quoted(&object.name);
         let sql = format!("SELECT * FROM {table} WHERE {column} = ?1 LIMIT 1");
         let mut statement = self.link.connection.prepare(&sql)?;
-        let names = statement.column_names().into_iter();
+        let names = statement.column_names();
         let names: Vec<String> = names.map(|name| plain(name, 100).0).collect();
         for value in key_values(key) {
             let mut rows = statement.query([value])?;

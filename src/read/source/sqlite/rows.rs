@@ -40,7 +40,7 @@ pub fn fetch(
     limit: u64,
     work: &Work,
 ) -> Result<Fetched, Fault> {
-    let columns = statement.column_names().into_iter();
+    let columns = statement.column_names();
     let columns: Vec<String> = columns.map(|name| plain(name, NAME_CHARS).0).collect();
     let mut fetched = Fetched {
         rows: Vec::new(),

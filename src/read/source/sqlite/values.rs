@@ -88,6 +88,8 @@ pub fn row_text(
         if text.len() + column.len() + value.len() > limit {
             return Ok(None);
         }
+        // Not doubled as it grows: a value may be large.
+        text.reserve_exact(column.len() + value.len() + value.len() / (LINE_BYTES / 2) + 4);
         text.push_str(column);
         text.push_str(": ");
         if push_lines(&value, &mut text) {
