@@ -6,6 +6,14 @@ mod command_line;
 #[cfg(unix)]
 mod conflicts;
 #[cfg(unix)]
+mod databases;
+#[cfg(unix)]
+mod databases_asked;
+#[cfg(unix)]
+mod databases_beside;
+#[cfg(unix)]
+mod databases_hostile;
+#[cfg(unix)]
 mod directory;
 #[cfg(unix)]
 mod edit_laws;

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
-use pilcrow::buffer::{Lane, Overlays};
+use pilcrow::buffer::{Detour, Lane, Overlays};
 use pilcrow::protocol::Settings;
 use pilcrow::protocol::read::ReadResult;
 use pilcrow::read::{Ask, Reader};
@@ -308,16 +308,17 @@ impl InProcess {
     }
 
     pub fn read(&self, reader: &Reader) -> Answer<ReadResult> {
-        let prepared = reader
-            .prepare(
-                &self.ask,
-                &self.scope,
-                &Overlays::default(),
-                Lane::Short,
-                &self.work,
-                &|_| (),
-            )
-            .map_err(|detour| format!("{detour:?}"))?;
+        let prepare = |lane| {
+            let found = |_| ();
+            let overlays = Overlays::default();
+            reader.prepare(&self.ask, &self.scope, &overlays, lane, &self.work, &found)
+        };
+        // As the daemon does it: what takes long is begun again where it may.
+        let prepared = match prepare(Lane::Short) {
+            Err(Detour::TakesLong) => prepare(Lane::Long),
+            prepared => prepared,
+        };
+        let prepared = prepared.map_err(|detour| format!("{detour:?}"))?;
         Ok(reader.finish(&self.ask, &prepared, None).0)
     }
 }

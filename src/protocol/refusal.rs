@@ -47,6 +47,13 @@ pub enum Refusal {
         path: String,
         suggestions: Vec<String>,
     },
+    /// The file is there; what is asked for within it is not. `message` says so in its words.
+    #[error("{message}{}", did_you_mean(suggestions))]
+    NoSuchPart {
+        path: String,
+        message: String,
+        suggestions: Vec<String>,
+    },
     #[error(
         "'{path}' is outside the workspace. Use a path inside the workspace, or ask the user to allow it with access.additionalRoots or access.outsideWorkspace."
     )]
@@ -182,7 +189,9 @@ impl Refusal {
 
     pub fn kind(&self) -> Kind {
         match self {
-            Refusal::NotFound { .. } | Refusal::NothingToEdit { .. } => Kind::NotFound,
+            Refusal::NotFound { .. }
+            | Refusal::NothingToEdit { .. }
+            | Refusal::NoSuchPart { .. } => Kind::NotFound,
             Refusal::OutsideWorkspace { .. } => Kind::OutsideWorkspace,
             Refusal::Denied { .. } => Kind::Denied,
             Refusal::Binary { .. } => Kind::Binary,
@@ -226,6 +235,7 @@ impl Refusal {
         match self {
             Refusal::NotFound { path, .. }
             | Refusal::NothingToEdit { path, .. }
+            | Refusal::NoSuchPart { path, .. }
             | Refusal::OutsideWorkspace { path, .. }
             | Refusal::Denied { path, .. }
             | Refusal::Binary { path, .. }
@@ -256,7 +266,9 @@ impl Refusal {
             data.insert("path".into(), json!(path));
         }
         match self {
-            Refusal::NotFound { suggestions, .. } | Refusal::NothingToEdit { suggestions, .. } => {
+            Refusal::NotFound { suggestions, .. }
+            | Refusal::NothingToEdit { suggestions, .. }
+            | Refusal::NoSuchPart { suggestions, .. } => {
                 data.insert("suggestions".into(), json!(suggestions));
             }
             Refusal::OutsideWorkspace { real_path, .. } => {

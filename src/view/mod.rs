@@ -10,12 +10,13 @@ pub mod listing;
 mod name;
 pub mod selector;
 pub mod size;
+pub mod table;
 pub mod window;
 
 pub use document::{Attachment, Document, Extras, Style};
 pub use excerpt::{Content, Excerpt};
 pub use lines::LineSet;
-pub use name::in_header;
+pub use name::{in_header, in_listing};
 pub use selector::{Own, Selector};
 
 /// What a path string names, as the caller wrote it.

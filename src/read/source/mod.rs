@@ -4,6 +4,7 @@ mod directory;
 pub mod editor;
 mod huge;
 pub mod kind;
+mod sqlite;
 pub mod text;
 
 use std::path::Path;

@@ -1,0 +1,281 @@
+//! One connection to a database: read-only, limited in time, memory and in what it may do; it never leaves a trace on the disk.
+
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use rusqlite::config::DbConfig;
+use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
+use rusqlite::limits::Limit;
+use rusqlite::{Connection, OpenFlags};
+
+use crate::task::Work;
+
+use super::sides::Sides;
+
+/// How long another program's lock is waited for (seed 000, SQLite).
+pub const LOCK_WAIT: Duration = Duration::from_secs(3);
+
+/// What all connections of this process may hold together: a value of [`MAX_VALUE`] bytes, and as
+/// much beside it. The allocator keeps some of it for each thread, so it counts more than once.
+const HEAP_BYTES: usize = 64 * 1024 * 1024;
+
+/// The longest value, and the longest row, that is read (bytes).
+pub const MAX_VALUE: usize = 32 * 1024 * 1024;
+
+/// Instructions of SQLite between two looks at the cancel token and the clock: about 20 µs.
+const STEPS: i32 = 1000;
+
+/// The limits that keep a statement small before it runs. What a schema holds must pass as well.
+const LIMITS: &[(Limit, i32)] = &[
+    (Limit::SQLITE_LIMIT_LENGTH, MAX_VALUE as i32),
+    (Limit::SQLITE_LIMIT_SQL_LENGTH, 1_000_000),
+    (Limit::SQLITE_LIMIT_EXPR_DEPTH, 500),
+    (Limit::SQLITE_LIMIT_COMPOUND_SELECT, 200),
+    (Limit::SQLITE_LIMIT_VDBE_OP, 1_000_000),
+    (Limit::SQLITE_LIMIT_FUNCTION_ARG, 100),
+    (Limit::SQLITE_LIMIT_ATTACHED, 0),
+    (Limit::SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 1000),
+    (Limit::SQLITE_LIMIT_TRIGGER_DEPTH, 1),
+    (Limit::SQLITE_LIMIT_WORKER_THREADS, 0),
+];
+
+/// Pragmas that tell of a schema; virtual tables ask the last three of their own tables.
+const PRAGMAS: &[&str] = &[
+    "table_info",
+    "table_xinfo",
+    "table_list",
+    "index_list",
+    "index_info",
+    "index_xinfo",
+    "foreign_key_list",
+    "data_version",
+    "page_size",
+    "page_count",
+];
+
+/// Functions that reach out of the database. Most are not compiled in; what is, is off.
+const FUNCTIONS: &[&str] = &[
+    "load_extension",
+    "fts3_tokenizer",
+    "readfile",
+    "writefile",
+    "edit",
+    "sqlite_log",
+];
+
+/// By what means a database is read, told from what is beside it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Way {
+    /// A rollback journal is its rule: SQLite's own locks hold while it is read.
+    Locked,
+    /// Another program has it open with a log and its index: both are read, the index through a
+    /// descriptor that cannot write (`readonly_shm`). When nobody has it open after all, SQLite
+    /// makes an index of its own in memory.
+    Shared,
+    /// A log without an index. To be read as SQLite usually does, the index would have to be made
+    /// on the disk. A connection that believes to be alone keeps it in memory; that it believes so
+    /// takes no lock on the disk (`unix-none`), so the stamps must show that nothing was changed.
+    Alone,
+    /// Its rule is a log, and there is none: all is in the file. Read as what never changes, which
+    /// the stamps must show; else SQLite would make log and index.
+    Fixed,
+}
+
+/// Byte 18 of a database: 2 where a log is its rule (<https://www.sqlite.org/fileformat2.html>).
+const FORMAT_BYTE: usize = 18;
+
+impl Way {
+    /// `head` is at least the first 20 bytes of the database.
+    pub fn of(head: &[u8], sides: &Sides) -> Way {
+        let has_log_rule = head[FORMAT_BYTE] == 2 || head[FORMAT_BYTE + 1] == 2;
+        match (sides.log, sides.index) {
+            (Some(log), true) if log.size > 0 => Way::Shared,
+            (Some(log), false) if log.size > 0 => Way::Alone,
+            (Some(_), _) => Way::Fixed,
+            (None, _) if has_log_rule => Way::Fixed,
+            (None, _) => Way::Locked,
+        }
+    }
+}
+
+/// What the authorizer heard and what it may let pass.
+#[derive(Debug, Default)]
+struct Gate {
+    /// A statement of ours is being prepared.
+    ours: bool,
+    /// The first thing that was not allowed, in words.
+    refused: Option<String>,
+}
+
+/// A guarded connection.
+pub struct Link {
+    pub connection: Connection,
+    gate: Arc<Mutex<Gate>>,
+    /// The database is damaged, and what of it can be read is used.
+    pub salvaged: bool,
+}
+
+impl std::fmt::Debug for Link {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(out, "Link({:?})", self.connection.path())
+    }
+}
+
+impl Link {
+    /// Opens the database at a real path.
+    ///
+    /// SQLite opens by name, not by descriptor: a log is found by its name. `NOFOLLOW` refuses any
+    /// link on the way to it, and the caller compares the file at that name with the judged one
+    /// before and after; what can slip through is only a file put there and taken away again
+    /// between these two looks, in a folder that was judged.
+    pub fn open(path: &Path, way: Way, salvage: bool) -> rusqlite::Result<Link> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
+            | OpenFlags::SQLITE_OPEN_URI
+            | OpenFlags::SQLITE_OPEN_NO_MUTEX
+            | OpenFlags::SQLITE_OPEN_NOFOLLOW
+            | OpenFlags::SQLITE_OPEN_EXRESCODE;
+        let immutable = if way == Way::Fixed {
+            "&immutable=1"
+        } else {
+            ""
+        };
+        let uri = format!("{}?mode=ro&readonly_shm=1{immutable}", uri(path));
+        let connection = match way {
+            Way::Alone => Connection::open_with_flags_and_vfs(uri, flags, "unix-none")?,
+            Way::Locked | Way::Shared | Way::Fixed => Connection::open_with_flags(uri, flags)?,
+        };
+        let mut link = Link {
+            connection,
+            gate: Arc::default(),
+            salvaged: salvage,
+        };
+        link.guard(way)?;
+        Ok(link)
+    }
+
+    fn guard(&mut self, way: Way) -> rusqlite::Result<()> {
+        let connection = &mut self.connection;
+        connection.busy_timeout(LOCK_WAIT)?;
+        for (limit, value) in LIMITS {
+            connection.set_limit(*limit, *value)?;
+        }
+        connection.execute_batch(&format!(
+            "PRAGMA hard_heap_limit={HEAP_BYTES};
+             PRAGMA query_only=ON;
+             PRAGMA cell_size_check=ON;
+             PRAGMA mmap_size=0;
+             PRAGMA temp_store=MEMORY;"
+        ))?;
+        if way == Way::Alone {
+            connection.execute_batch("PRAGMA locking_mode=EXCLUSIVE;")?;
+        }
+        if self.salvaged {
+            // Not to write it: with this on, what cannot be parsed is left out, and a file that is
+            // shorter than it says is read as far as it goes. `DEFENSIVE` would undo that.
+            connection.execute_batch("PRAGMA writable_schema=ON;")?;
+        }
+        for (config, on) in [
+            (DbConfig::SQLITE_DBCONFIG_DEFENSIVE, !self.salvaged),
+            (DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true),
+            (DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false),
+            (DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false),
+            (DbConfig::SQLITE_DBCONFIG_ENABLE_FTS3_TOKENIZER, false),
+        ] {
+            connection.set_db_config(config, on)?;
+        }
+        let gate = self.gate.clone();
+        connection.authorizer(Some(move |context: AuthContext<'_>| {
+            judge(&mut gate.lock(), context.action)
+        }))
+    }
+
+    /// From now on the work is asked from time to time whether it is to go on.
+    pub fn work_for(&mut self, work: &Work) -> rusqlite::Result<()> {
+        let work = work.clone();
+        let stop = move || work.check().is_err();
+        self.connection.progress_handler(STEPS, Some(stop))
+    }
+
+    /// Statements of ours see one state of the database until [`Link::end`].
+    pub fn begin(&self) -> rusqlite::Result<()> {
+        self.run_ours("BEGIN")
+    }
+
+    pub fn end(&self) -> rusqlite::Result<()> {
+        match self.connection.is_autocommit() {
+            true => Ok(()),
+            false => self.run_ours("ROLLBACK"),
+        }
+    }
+
+    fn run_ours(&self, sql: &str) -> rusqlite::Result<()> {
+        self.gate.lock().ours = true;
+        let done = self.connection.execute_batch(sql);
+        self.gate.lock().ours = false;
+        done
+    }
+
+    /// What the last statement wanted that is not allowed, in words.
+    pub fn take_refused(&self) -> Option<String> {
+        self.gate.lock().refused.take()
+    }
+}
+
+/// Reading is allowed. A write of rows is `Ignore`d and not `Deny`d because virtual tables (rtree)
+/// prepare theirs as soon as they are looked at; whoever runs a statement sees to it that it is one
+/// that reads, and the file is open for reading alone.
+fn judge(gate: &mut Gate, action: AuthAction<'_>) -> Authorization {
+    let known = |list: &[&str], name: &str| list.iter().any(|one| one.eq_ignore_ascii_case(name));
+    let refused = match action {
+        AuthAction::Select | AuthAction::Read { .. } | AuthAction::Recursive => None,
+        AuthAction::Function { function_name } if !known(FUNCTIONS, function_name) => None,
+        AuthAction::Function { function_name } => Some(format!("the function {function_name}")),
+        AuthAction::Pragma { pragma_name, .. } if known(PRAGMAS, pragma_name) => None,
+        AuthAction::Pragma { pragma_name, .. } => Some(format!("PRAGMA {pragma_name}")),
+        AuthAction::Transaction { .. } if gate.ours => None,
+        AuthAction::Insert { .. } => Some("INSERT".to_owned()),
+        AuthAction::Update { .. } => Some("UPDATE".to_owned()),
+        AuthAction::Delete { .. } => Some("DELETE".to_owned()),
+        AuthAction::Attach { .. } => Some("ATTACH".to_owned()),
+        AuthAction::Detach { .. } => Some("DETACH".to_owned()),
+        AuthAction::Transaction { .. } | AuthAction::Savepoint { .. } => {
+            Some("a transaction".to_owned())
+        }
+        AuthAction::Analyze { .. } => Some("ANALYZE".to_owned()),
+        AuthAction::Reindex { .. } => Some("REINDEX".to_owned()),
+        _ => Some("a change of the schema".to_owned()),
+    };
+    let is_write = matches!(
+        action,
+        AuthAction::Insert { .. } | AuthAction::Update { .. } | AuthAction::Delete { .. }
+    );
+    match refused {
+        None => Authorization::Allow,
+        Some(what) => {
+            gate.refused.get_or_insert(what);
+            match is_write {
+                true => Authorization::Ignore,
+                false => Authorization::Deny,
+            }
+        }
+    }
+}
+
+/// The path as a `file:` URI, every byte that could mean something else escaped.
+fn uri(path: &Path) -> String {
+    use std::fmt::Write;
+    let mut uri = String::from("file:");
+    for byte in path.as_os_str().as_bytes() {
+        match byte {
+            b'/' | b'-' | b'.' | b'_' => uri.push(char::from(*byte)),
+            byte if byte.is_ascii_alphanumeric() => uri.push(char::from(*byte)),
+            byte => {
+                let _ = write!(uri, "%{byte:02x}");
+            }
+        }
+    }
+    uri
+}

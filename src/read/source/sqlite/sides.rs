@@ -1,0 +1,82 @@
+//! The files beside a database (its log, the log's index, its journal); none of them is ever created, changed, or followed as a link.
+
+use std::ffi::OsString;
+use std::fs::Metadata;
+use std::io::ErrorKind;
+use std::path::PathBuf;
+use std::time::SystemTime;
+
+use crate::protocol::Refusal;
+use crate::workspace::{Handle, Scope, Stamp};
+
+/// What is beside a database, as it was when it was looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sides {
+    /// `-wal`: changes that are not in the database yet.
+    pub log: Option<Stamp>,
+    /// `-shm`: an index of the log, shared by the programs that have it open. What it holds follows
+    /// from the log, so only whether it is there counts.
+    pub index: bool,
+    /// `-journal`: what was there before a change that may have been cut off.
+    pub journal: Option<Stamp>,
+}
+
+/// How long a file must have had its stamp before the stamp proves anything: as for the warm store.
+const DOUBT_NS: i128 = 2_000_000_000;
+
+impl Sides {
+    /// Looks beside an opened database. SQLite opens these files by their names, so each is judged
+    /// like any path before; one that is a link is refused, whatever it leads to (SQLite itself
+    /// opens them with `O_NOFOLLOW`).
+    pub fn look(handle: &Handle, scope: &Scope) -> Result<Sides, Refusal> {
+        Ok(Sides {
+            log: beside(handle, scope, "-wal")?,
+            index: beside(handle, scope, "-shm")?.is_some(),
+            journal: beside(handle, scope, "-journal")?,
+        })
+    }
+
+    /// Whether every later change of these files bears another stamp.
+    pub fn are_settled(&self) -> bool {
+        let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+        let now = since.map_or(0, |since| since.as_nanos() as i128);
+        let settled = |stamp: Stamp| now - stamp.mtime_ns > DOUBT_NS;
+        self.log.is_none_or(settled) && self.journal.is_none_or(settled)
+    }
+}
+
+fn beside(handle: &Handle, scope: &Scope, ending: &str) -> Result<Option<Stamp>, Refusal> {
+    let mut name = OsString::from(handle.real().as_path());
+    name.push(ending);
+    let path = PathBuf::from(name);
+    let spelled = || scope.display_of(&path);
+    let metadata: Metadata = match std::fs::symlink_metadata(&path) {
+        Ok(metadata) => metadata,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(Refusal::io(spelled(), &error)),
+    };
+    if !metadata.is_file() {
+        let what = match metadata.is_symlink() {
+            true => "a symbolic link",
+            false => "no file",
+        };
+        return Err(Refusal::NotRegular {
+            path: spelled(),
+            what: what.to_owned(),
+        });
+    }
+    match scope.open(&path) {
+        // SQLite, as root, gives a log to the database's owner whenever it opens it, which it then
+        // is already; but the time of that change is now.
+        Ok(_) => Ok(Some(Stamp {
+            ctime_ns: 0,
+            ..Stamp::of(&metadata)
+        })),
+        Err(Refusal::NotFound { .. }) => Ok(None),
+        Err(Refusal::Denied { rule, .. }) => Err(Refusal::Denied {
+            path: spelled(),
+            rule,
+        }),
+        Err(refusal) => Err(refusal),
+    }
+}
