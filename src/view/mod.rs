@@ -7,6 +7,7 @@ pub mod excerpt;
 pub mod folded;
 pub mod lines;
 pub mod listing;
+pub mod members;
 mod name;
 pub mod selector;
 pub mod size;
