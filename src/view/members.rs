@@ -3,13 +3,6 @@
 use super::name;
 use super::size::file_size;
 
-/// One child, as it is shown.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Member<'a> {
-    pub name: &'a str,
-    pub kind: MemberKind,
-}
-
 /// What a child is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MemberKind {
@@ -25,35 +18,29 @@ pub enum MemberKind {
     Special(&'static str),
 }
 
-/// The rows, a line each.
-pub fn rows<'a>(members: impl Iterator<Item = Member<'a>>) -> String {
-    let mut text = String::new();
-    for member in members {
-        let start = text.len();
-        text.push_str(&written(member.name, member.kind == MemberKind::Directory));
-        match member.kind {
-            MemberKind::Directory => {}
-            MemberKind::File { size, encrypted } => {
-                let size = size.filter(|size| *size > 0).map(file_size);
-                let words: Vec<String> = size
-                    .into_iter()
-                    .chain(encrypted.then(|| "encrypted".to_owned()))
-                    .collect();
-                if !words.is_empty() {
-                    text.push_str(&format!(" ({})", words.join(", ")));
-                }
+/// Adds a row, with its line end.
+pub fn push_row(text: &mut String, name: &str, kind: &MemberKind) {
+    let start = text.len();
+    text.push_str(&written(name, *kind == MemberKind::Directory));
+    match kind {
+        MemberKind::Directory => {}
+        MemberKind::File { size, encrypted } => {
+            let size = size.filter(|size| *size > 0).map(file_size);
+            let encrypted = encrypted.then(|| "encrypted".to_owned());
+            let words: Vec<String> = size.into_iter().chain(encrypted).collect();
+            if !words.is_empty() {
+                text.push_str(&format!(" ({})", words.join(", ")));
             }
-            MemberKind::Link(None) => text.push_str(" -> (not known)"),
-            MemberKind::Link(Some(to)) => {
-                text.push_str(" -> ");
-                text.push_str(&written(&to, false));
-            }
-            MemberKind::Special(what) => text.push_str(&format!(" ({what})")),
         }
-        debug_assert!(!text[start..].contains('\n'));
-        text.push('\n');
+        MemberKind::Link(None) => text.push_str(" -> (not known)"),
+        MemberKind::Link(Some(to)) => {
+            text.push_str(" -> ");
+            text.push_str(&written(to, false));
+        }
+        MemberKind::Special(what) => text.push_str(&format!(" ({what})")),
     }
-    text
+    debug_assert!(!text[start..].contains('\n'));
+    text.push('\n');
 }
 
 /// A name that ends as our own remarks do is written as a JSON string.
@@ -70,7 +57,9 @@ mod tests {
     use super::*;
 
     fn row(name: &str, kind: MemberKind) -> String {
-        rows([Member { name, kind }].into_iter())
+        let mut text = String::new();
+        push_row(&mut text, name, &kind);
+        text
     }
 
     fn file(size: u64) -> MemberKind {

@@ -5,6 +5,7 @@ pub mod dialect;
 pub mod document;
 pub mod excerpt;
 pub mod folded;
+pub mod large;
 pub mod lines;
 pub mod listing;
 pub mod members;

@@ -22,8 +22,27 @@ pub enum Kind {
     Symlink,
     /// Another name of the member that `link` names.
     Hardlink,
-    /// With its name in words: "FIFO".
-    Special(&'static str),
+    Special(Special),
+}
+
+/// A member that is neither file, directory nor link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Special {
+    Fifo,
+    CharacterDevice,
+    BlockDevice,
+    Socket,
+}
+
+impl Special {
+    pub fn in_words(self) -> &'static str {
+        match self {
+            Special::Fifo => "FIFO",
+            Special::CharacterDevice => "character device",
+            Special::BlockDevice => "block device",
+            Special::Socket => "socket",
+        }
+    }
 }
 
 /// How a member's bytes are to be had from where they are.

@@ -41,8 +41,11 @@ const HEAD: usize = 8192;
 /// Held by who inflates much: one at a time, so that what several hold does not add up.
 static HEAVY: Mutex<()> = Mutex::new(());
 
+/// A turn at [`HEAVY`].
+pub type Turn = MutexGuard<'static, ()>;
+
 /// Waits for its turn as long as somebody waits for the answer. Short work has no turns.
-pub fn turn(lane: Lane, work: &Work) -> Result<Option<MutexGuard<'static, ()>>, Detour> {
+pub fn turn(lane: Lane, work: &Work) -> Result<Option<Turn>, Detour> {
     if lane == Lane::Short {
         return Ok(None);
     }
@@ -66,17 +69,16 @@ pub fn know(
     if let Some(known) = warm.get::<Known>(handle, MAKER, "").filter(|_| may_be_warm) {
         return Ok(Some((known, true)));
     }
-    let (lane, work) = (asked.means.lane, asked.means.work);
-    let turn = turn(lane, work)?;
     let refuse = |error: io::Error| Refusal::io(asked.spelled, &error);
     let Some(known) = look(asked, disk)? else {
         let head = disk.bytes(0, HEAD).map_err(refuse)?;
         return match decode(&head, asked.encoding) {
-            Err(NotText::Binary { .. }) => Err(nothing(asked, "no archive was found in it").into()),
-            Ok(_) => Ok(None),
+            Err(NotText::Binary { .. }) if !super::is_office(&asked.subject.file_name()) => {
+                Err(nothing(asked, "no archive was found in it").into())
+            }
+            _ => Ok(None),
         };
     };
-    drop(turn);
     let known = Arc::new(known);
     if may_be_warm {
         let weight = known.index.weight();

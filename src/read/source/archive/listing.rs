@@ -1,8 +1,8 @@
 //! The children of a directory in an archive; a name that is unsafe or denied is never among them.
 
-use crate::buffer::Detour;
+use crate::buffer::{Detour, Lane};
 use crate::text::Text;
-use crate::view::members::{Member, MemberKind, rows};
+use crate::view::members::{self, MemberKind};
 use crate::view::{Selector, Style};
 
 use super::super::{Opened, refuse_own};
@@ -13,6 +13,9 @@ use super::{Shelf, member};
 
 /// Entries of a listing that names no end.
 const SHOWN: u64 = 500;
+
+/// Entries of a listing in the short lane: each name is judged.
+const SHORT_LANE_ENTRIES: usize = 2000;
 
 /// Links of a zip whose targets a listing looks up: each is a member to be unpacked.
 const LINKS_READ: usize = 1000;
@@ -27,30 +30,29 @@ impl Shelf<'_> {
     ) -> Result<Option<Opened>, Detour> {
         refuse_own(&selector, self.asked.spelled, "a listing")?;
         let index = &self.known.index;
-        let scope = self.asked.means.scope;
         let real = self.handle.real().as_path().join(path);
-        let mut members = Vec::new();
+        let permits = self.asked.means.scope.permits_in(&real);
+        let children = index.children(path, self.asked.means.work)?;
+        if self.asked.means.lane == Lane::Short && children.len() > SHORT_LANE_ENTRIES {
+            return Err(Detour::TakesLong);
+        }
+        let mut text = String::new();
         let mut links = 0;
-        for (count, child) in index
-            .children(path, self.asked.means.work)?
-            .into_iter()
-            .enumerate()
-        {
+        for (count, child) in children.into_iter().enumerate() {
             if count % 1024 == 0 {
                 self.asked.means.work.check()?;
             }
-            if scope.permits(&real.join(child.name), child.member.is_none()) {
-                members.push(Member {
-                    name: child.name,
-                    kind: self.member_kind(&child, &mut links)?,
-                });
+            if permits(child.name, child.member.is_none()) {
+                let kind = self.member_kind(&child, &mut links)?;
+                members::push_row(&mut text, child.name, &kind);
             }
         }
-        let text = match (members.is_empty(), path) {
-            (true, "") => "(empty archive)\n".to_owned(),
-            (true, _) => "(empty directory)\n".to_owned(),
-            (false, _) => rows(members.into_iter()),
-        };
+        if text.is_empty() {
+            text.push_str(match path {
+                "" => "(empty archive)\n",
+                _ => "(empty directory)\n",
+            });
+        }
         let text = Text::new(&text);
         let total = text.len_lines() as u64;
         let mut document = self.document(Style::Listing, text);
@@ -89,7 +91,7 @@ impl Shelf<'_> {
         };
         Ok(match entry.kind {
             Kind::Directory => MemberKind::Directory,
-            Kind::Special(what) => MemberKind::Special(what),
+            Kind::Special(what) => MemberKind::Special(what.in_words()),
             Kind::Symlink | Kind::Hardlink => {
                 *links += 1;
                 let is_free = self.known.form != Form::Zip;

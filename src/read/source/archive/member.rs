@@ -3,21 +3,27 @@
 use std::io;
 use std::sync::Arc;
 
-use encoding_rs::Encoding;
+use encoding_rs::{Encoding, UTF_8};
 
 use crate::buffer::{Detour, MAX_BUFFER_BYTES};
 use crate::protocol::Refusal;
 use crate::task::Work;
-use crate::text::{Decoded, NotText, decode};
+use crate::text::{Confidence, Decoded, NotText, decode};
 
 use super::index::{Entry, Kind, Packing};
 use super::inflate::{Disk, Halt, Inflow, MAX_MEMBER, MAX_PASS};
-use super::known::{Form, Known, turn};
+use super::known::{Form, Known};
 use super::zip::{self, Failure, Unpacked};
 use super::{Asked, tar};
 
 /// Bytes of a link that a zip keeps as a member's content.
 const MAX_LINK: u64 = 4096;
+
+/// A text of more bytes than this is not made a rope of.
+const LARGE: u64 = 8 * 1024 * 1024;
+
+/// Bytes by which the encoding of a large text is told.
+const SAMPLE: usize = 1024 * 1024;
 
 /// A member as it is shown.
 #[derive(Debug)]
@@ -26,8 +32,22 @@ pub enum Content {
         decoded: Decoded,
         bytes: u64,
     },
+    Large(LargeText),
     /// No text.
     Binary(Arc<[u8]>),
+}
+
+/// A text so large that a rope of it would be too much besides.
+#[derive(Debug)]
+pub struct LargeText {
+    pub text: String,
+    pub encoding: &'static Encoding,
+    pub confidence: Confidence,
+    pub bom: bool,
+    /// Bytes that mean nothing in its encoding are U+FFFD.
+    pub lossy: bool,
+    /// Before it was decoded.
+    pub bytes: u64,
 }
 
 /// What was made of a member, as it is kept warm.
@@ -42,6 +62,7 @@ impl Held {
     pub fn weight(&self) -> u64 {
         match &self.content {
             Content::Text { decoded, .. } => decoded.text.len_bytes() as u64 * 5 / 4 + 1024,
+            Content::Large(large) => large.text.capacity() as u64 + 256,
             Content::Binary(bytes) => bytes.len() as u64 + 256,
         }
     }
@@ -69,6 +90,10 @@ pub fn hold(
             "it has more than 32 MiB and is not text in UTF-8",
         ));
     }
+    if size > LARGE {
+        let content = large(bytes, encoding);
+        return Ok(Held { content, faults });
+    }
     let content = match decode(&bytes, encoding) {
         Ok(decoded) => Content::Text {
             decoded,
@@ -77,6 +102,56 @@ pub fn hold(
         Err(NotText::Binary { .. }) => Content::Binary(bytes.into()),
     };
     Ok(Held { content, faults })
+}
+
+/// A large member: its encoding is told by a part of it.
+fn large(bytes: Vec<u8>, declared: Option<&'static Encoding>) -> Content {
+    let size = bytes.len() as u64;
+    // What is not UTF-8 may begin with much that says nothing.
+    let from = match std::str::from_utf8(&bytes) {
+        Ok(_) => 0,
+        Err(error) => error.valid_up_to().saturating_sub(SAMPLE / 2),
+    };
+    let decide = |from: usize| {
+        let sample = &bytes[from..bytes.len().min(from + SAMPLE)];
+        // Whole lines, so that no character is cut.
+        let first = match from {
+            0 => 0,
+            _ => memchr::memchr(b'\n', sample).map_or(0, |at| at + 1),
+        };
+        let last = memchr::memrchr(b'\n', sample).map_or(sample.len(), |at| at + 1);
+        decode(sample.get(first..last).unwrap_or(sample), declared)
+    };
+    let decided = decide(0).and_then(|head| match from {
+        0 => Ok(head),
+        _ if head.bom => Ok(head),
+        from => decide(from),
+    });
+    let Ok(decided) = decided else {
+        return Content::Binary(bytes.into());
+    };
+    let (encoding, confidence, bom) = (decided.encoding, decided.confidence, decided.bom);
+    let start = match (bom, encoding == UTF_8) {
+        (false, _) => 0,
+        (true, true) => 3,
+        (true, false) => 2,
+    };
+    let (text, lossy) = match (encoding == UTF_8 && start == 0, String::from_utf8(bytes)) {
+        (true, Ok(text)) => (text, false),
+        (_, kept) => {
+            let bytes = kept.map_or_else(|error| error.into_bytes(), String::into_bytes);
+            let (text, lossy) = encoding.decode_without_bom_handling(&bytes[start..]);
+            (text.into_owned(), lossy)
+        }
+    };
+    Content::Large(LargeText {
+        text,
+        encoding,
+        confidence,
+        bom,
+        lossy,
+        bytes: size,
+    })
 }
 
 /// The bytes of a member that is a file.
@@ -249,7 +324,7 @@ pub fn link_text(
     }
 }
 
-/// Waits for its turn, unpacks a member and makes of it what is shown.
+/// Unpacks a member and makes of it what is shown.
 pub fn take_out(
     asked: &Asked,
     disk: &Disk,
@@ -257,7 +332,6 @@ pub fn take_out(
     entry: &Entry,
     as_bytes: bool,
 ) -> Result<Held, Detour> {
-    let _turn = turn(asked.means.lane, asked.means.work)?;
     let unpacked = unpack(asked, disk, known, entry)?;
     Ok(hold(asked, unpacked, asked.encoding, as_bytes)?)
 }

@@ -10,6 +10,7 @@ mod path;
 mod tar;
 mod zip;
 
+use std::cell::Cell;
 use std::sync::Arc;
 
 use crate::buffer::Detour;
@@ -17,14 +18,14 @@ use crate::protocol::Refusal;
 use crate::protocol::read::{Cache, MoreDetails, ResourceKind};
 use crate::text::{Text, label};
 use crate::view::size::file_size;
-use crate::view::{Document, Extras, Selector, Style, in_header};
+use crate::view::{self, Document, Extras, Selector, Style, in_header, large};
 use crate::workspace::Handle;
 
 use super::kind::{self, Asked, Kind, Subject};
 use super::{Means, Opened, file_uri, refuse_own};
 
 use inflate::{Codec, Disk};
-use known::{Form, Known};
+use known::{Form, Known, Turn, turn};
 use member::{Content, Held};
 use path::Place;
 
@@ -52,6 +53,9 @@ const OFFICE_ENDINGS: &[&str] = &[
 
 /// Attempts to read an archive that does not change meanwhile.
 const STEADY_ATTEMPTS: usize = 3;
+
+/// Places in a path string that are looked at as the end of an archive's own path.
+const MAX_SPLITS: usize = 64;
 
 /// See the module.
 #[derive(Debug)]
@@ -92,7 +96,7 @@ impl Kind for Archive {
     }
 
     fn splits(&self, path: &str) -> Vec<usize> {
-        let parts = path.match_indices(':').map(|(at, _)| at);
+        let parts = path.match_indices(':').map(|(at, _)| at).take(MAX_SPLITS);
         parts
             .filter(|at| is_named_so(&path[..*at]) || is_office(&path[..*at]))
             .collect()
@@ -103,7 +107,13 @@ impl Kind for Archive {
             Subject::File(handle) => handle,
             Subject::Member { outer, name, bytes } => return Ok(nested(outer, name, bytes)),
         };
-        if is_office(&asked.subject.file_name()) && asked.inner.is_none() {
+        // Of a document it is for the kind of documents to say what a selector means.
+        let inner = asked
+            .inner
+            .map(|inner| inner.strip_prefix(':').unwrap_or(inner));
+        if is_office(&asked.subject.file_name())
+            && inner.is_none_or(|inner| Selector::parse(inner).is_ok())
+        {
             return Ok(None);
         }
         let refuse = |error: std::io::Error| Refusal::io(asked.spelled, &error);
@@ -132,6 +142,7 @@ fn open_steady(
     disk: &Disk,
     may_be_warm: bool,
 ) -> Result<Option<Opened>, Detour> {
+    let turn = turn(asked.means.lane, asked.means.work)?;
     let Some((known, warm)) = known::know(asked, handle, disk, may_be_warm)? else {
         return Ok(None);
     };
@@ -142,36 +153,26 @@ fn open_steady(
         known: &known,
         warm,
         may_be_warm,
+        turn: Cell::new(turn),
     };
     let link = |entry: &index::Entry| member::link_text(disk, &known, entry, asked);
     let wanted = match asked.inner {
         // Of one compressed file that is what it is about.
         None if matches!(known.form, Form::Single(_)) => return shelf.only(asked.selector.clone()),
         None => path::find(asked, handle, &known.index, ":", &link)?,
-        Some(inner) => match path::find(asked, handle, &known.index, inner, &link) {
-            // It may be a selector of the document's.
-            Err(Detour::Refused(Refusal::NotFound { .. } | Refusal::BadSelector { .. }))
-                if is_office(&asked.subject.file_name())
-                    && Selector::parse(inner.trim_start_matches(':')).is_ok() =>
-            {
-                return Ok(None);
-            }
-            wanted => wanted?,
-        },
+        Some(inner) => path::find(asked, handle, &known.index, inner, &link)?,
     };
     let selector = match asked.inner {
         None => asked.selector.clone(),
         Some(_) => wanted.selector,
     };
     match wanted.place {
-        Place::Directory(path) if path.is_empty() && selector != Selector::default() => {
-            if is_office(&asked.subject.file_name()) {
-                return Ok(None);
-            }
-            match known.form {
-                Form::Single(_) => shelf.only(selector),
-                _ => shelf.directory(&path, &wanted.path, selector),
-            }
+        Place::Directory(path)
+            if path.is_empty()
+                && selector != Selector::default()
+                && matches!(known.form, Form::Single(_)) =>
+        {
+            shelf.only(selector)
         }
         Place::Directory(path) => shelf.directory(&path, &wanted.path, selector),
         Place::Dead(why) => Ok(Some(shelf.note(
@@ -193,6 +194,8 @@ struct Shelf<'a> {
     /// Whether what is known was kept from before.
     warm: bool,
     may_be_warm: bool,
+    /// Given up before another kind goes to work, which may take long and holds no archive.
+    turn: Cell<Option<Turn>>,
 }
 
 impl Shelf<'_> {
@@ -268,8 +271,9 @@ impl Shelf<'_> {
     ) -> Result<Option<Opened>, Detour> {
         if let index::Kind::Special(what) = entry.kind {
             let words = format!(
-                "[Cannot read archive entry '{}': it is a {what}]",
-                in_header(path)
+                "[Cannot read archive entry '{}': it is a {}]",
+                in_header(path),
+                what.in_words()
             );
             return Ok(Some(self.note(asked_path, words)));
         }
@@ -293,43 +297,59 @@ impl Shelf<'_> {
             Some(encoding) => format!("text={}:{path}", encoding.name()),
         };
         let (held, warm) = self.held(entry, &part, false)?;
-        match &held.content {
+        let mut opened = match &held.content {
             Content::Binary(bytes) => {
                 let size = file_size(bytes.len() as u64);
-                let words = format!(
-                    "[Cannot read binary archive entry '{}' ({size})]",
-                    in_header(path)
-                );
+                let name = in_header(path);
+                let words = format!("[Cannot read binary archive entry '{name}' ({size})]");
                 let mut opened = self.note(asked_path, words);
                 opened.document.details.total_bytes = Some(bytes.len() as u64);
-                self.say(&mut opened, entry, &held.faults, warm);
-                Ok(Some(opened))
-            }
-            Content::Text { decoded, bytes } => {
-                refuse_own(&selector, self.asked.spelled, "text")?;
-                let mut document = self.document(Style::Lines, decoded.text.clone());
-                document.details = MoreDetails {
-                    encoding: Some(label(decoded.encoding)),
-                    encoding_confidence: Some(decoded.confidence.as_str()),
-                    line_ending: Some(decoded.text.line_ending().as_str()),
-                    bom: Some(decoded.bom),
-                    total_lines: Some(decoded.text.len_lines() as u64),
-                    total_bytes: Some(*bytes),
-                    ..document.details
-                };
-                let mut opened = Opened {
-                    name: Some(self.name(asked_path)),
-                    selector: Some(selector),
-                    ..Opened::read_only(document)
-                };
                 opened
-                    .document
-                    .notices
-                    .extend(super::text::lossy(decoded.bad_bytes, decoded.encoding));
-                self.say(&mut opened, entry, &held.faults, warm);
-                Ok(Some(opened))
+            }
+            text => {
+                refuse_own(&selector, self.asked.spelled, "text")?;
+                Opened {
+                    name: Some(self.name(asked_path)),
+                    ..Opened::read_only(self.text(text, &selector))
+                }
+            }
+        };
+        opened.selector.get_or_insert(selector);
+        self.say(&mut opened, entry, &held.faults, warm);
+        Ok(Some(opened))
+    }
+
+    /// A text, or of a large one what can be shown of it.
+    fn text(&self, content: &Content, selector: &Selector) -> Document {
+        let mut document = self.document(Style::Lines, Text::new(""));
+        let details = &mut document.details;
+        match content {
+            Content::Binary(_) => {}
+            Content::Text { decoded, bytes } => {
+                details.encoding = Some(label(decoded.encoding));
+                details.encoding_confidence = Some(decoded.confidence.as_str());
+                details.line_ending = Some(decoded.text.line_ending().as_str());
+                details.bom = Some(decoded.bom);
+                details.total_lines = Some(decoded.text.len_lines() as u64);
+                details.total_bytes = Some(*bytes);
+                document.text = decoded.text.clone().into();
+                let lossy = super::text::lossy(decoded.bad_bytes, decoded.encoding);
+                document.notices.extend(lossy);
+            }
+            Content::Large(text) => {
+                let excerpt = large::excerpt(&text.text, selector, &self.asked.means.limits);
+                details.encoding = Some(label(text.encoding));
+                details.encoding_confidence = Some(text.confidence.as_str());
+                details.line_ending = Some(large::line_ending(&text.text));
+                details.bom = Some(text.bom);
+                details.total_lines = excerpt.total_lines;
+                details.total_bytes = Some(text.bytes);
+                document.text = view::Content::Excerpt(excerpt);
+                let lossy = text.lossy.then(|| super::huge::lossy_notice(text.encoding));
+                document.notices.extend(lossy);
             }
         }
+        document
     }
 
     /// As another kind than text.
@@ -359,6 +379,7 @@ impl Shelf<'_> {
             },
             ..*self.asked
         };
+        drop(self.turn.take());
         let Some(mut opened) = kind::open(&asked)? else {
             return Ok(None);
         };

@@ -4,7 +4,7 @@ use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
 use encoding_rs::{Encoding, IBM866, SHIFT_JIS, UTF_8, WINDOWS_1252};
 
 /// The longest path of a file system, in bytes: what is longer was never that of a file.
-const MAX_PATH_BYTES: usize = 4095;
+pub const MAX_PATH_BYTES: usize = 4095;
 
 /// Bytes of names after which a guess of their encoding is not bettered by more of them.
 const GUESS_BYTES: usize = 64 * 1024;

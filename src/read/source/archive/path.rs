@@ -9,7 +9,7 @@ use crate::workspace::{Handle, measure};
 use super::super::kind;
 use super::Asked;
 use super::index::{Entry, Index, Kind, Spot};
-use super::names::{link_destination, normalised};
+use super::names::{MAX_PATH_BYTES, link_destination, normalised};
 
 /// Parts of a path that are tried as its end.
 const MAX_SPLITS: usize = 32;
@@ -59,6 +59,9 @@ pub fn find<'a>(
         .filter(|at| *at > 0);
     for end in ends.take(MAX_SPLITS) {
         let (spelled, rest) = (&inner[1..end], &inner[end..]);
+        if spelled.len() > MAX_PATH_BYTES {
+            continue;
+        }
         let Some(path) = normalised(spelled) else {
             continue;
         };
@@ -262,6 +265,9 @@ fn missing(asked: &Asked, handle: &Handle, index: &Index, inner: &str) -> Result
 fn near(asked: &Asked, index: &Index, path: &str) -> Result<Vec<String>, Detour> {
     let ending = format!("/{path}");
     let mut found = Vec::new();
+    if path.len() > MAX_PATH_BYTES {
+        return Ok(found);
+    }
     for (count, entry) in index.entries().iter().enumerate() {
         if count % 65536 == 0 {
             asked.means.work.check()?;
@@ -279,14 +285,19 @@ fn near(asked: &Asked, index: &Index, path: &str) -> Result<Vec<String>, Detour>
             break;
         }
     }
-    let mut near: Vec<_> = index
+    let mut near = Vec::new();
+    for (count, child) in index
         .children(folder, asked.means.work)?
         .into_iter()
-        .filter_map(|child| {
-            let (distance, prefix) = measure(name, child.name)?;
-            Some((distance, std::cmp::Reverse(prefix), child.name))
-        })
-        .collect();
+        .enumerate()
+    {
+        if count % 4096 == 0 {
+            asked.means.work.check()?;
+        }
+        if let Some((distance, prefix)) = measure(name, child.name) {
+            near.push((distance, std::cmp::Reverse(prefix), child.name));
+        }
+    }
     near.sort_unstable();
     for (_, _, name) in near.into_iter().take(4 * MAX_SUGGESTIONS) {
         let path = match folder {

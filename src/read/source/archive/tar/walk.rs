@@ -4,7 +4,7 @@ use std::io;
 
 use crate::task::Work;
 
-use super::super::index::{Builder, Entry, Kind, Packing, RawName, Regions};
+use super::super::index::{Builder, Entry, Kind, Packing, RawName, Regions, Special};
 use super::super::inflate::{Disk, Halt, Inflow};
 use super::BLOCK;
 use super::header::{Header, is_header, regions};
@@ -134,7 +134,12 @@ impl Walk<'_> {
             }
             let mut block = [0; BLOCK];
             match self.blocks.fill(&mut block)? {
-                0 => return Ok(()),
+                0 => {
+                    if empty_blocks == 0 {
+                        self.builder.notice(UNENDED.to_owned());
+                    }
+                    return Ok(());
+                }
                 BLOCK => {}
                 _ => {
                     self.builder.notice(CUT.to_owned());
@@ -216,10 +221,10 @@ impl Walk<'_> {
         let (kind, has_data) = match flag {
             b'1' => (Kind::Hardlink, false),
             b'2' => (Kind::Symlink, false),
-            b'3' => (Kind::Special("character device"), false),
-            b'4' => (Kind::Special("block device"), false),
+            b'3' => (Kind::Special(Special::CharacterDevice), false),
+            b'4' => (Kind::Special(Special::BlockDevice), false),
             b'5' => (Kind::Directory, false),
-            b'6' => (Kind::Special("FIFO"), false),
+            b'6' => (Kind::Special(Special::Fifo), false),
             // What GNU's incremental dumps write of a directory, with the names in it as data.
             b'D' => (Kind::Directory, true),
             // Before ustar a slash at the end was all that told a directory.
@@ -311,6 +316,9 @@ impl Walk<'_> {
         Ok((map, real_size))
     }
 }
+
+/// What is said of a tar that ends where a member does, which a cut one may do as well.
+const UNENDED: &str = "The archive has no mark of its end: it may be cut, and members missing";
 
 /// What is said of a tar in which a header was not where it should be.
 const LOST: &str = "A damaged header was passed over: members may be missing";

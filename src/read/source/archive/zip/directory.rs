@@ -6,7 +6,7 @@ use std::io::{self, Read};
 use crate::buffer::{Detour, Lane};
 use crate::task::Work;
 
-use super::super::index::{Builder, Entry, Index, Kind, Packing, RawName};
+use super::super::index::{Builder, Entry, Index, Kind, Packing, RawName, Special};
 use super::super::inflate::{Disk, SHORT_LANE_BYTES};
 use super::{
     AES, CENTRAL, CENTRAL_BYTES, ENCRYPTED, END, END_BYTES, LOCAL, SELF_ENDING, UTF8, extra_fields,
@@ -271,10 +271,10 @@ fn entry(head: &[u8], extra: &[u8], shift: u64) -> Entry {
         0o120_000 => Kind::Symlink,
         0o040_000 => Kind::Directory,
         // What was packed from a pipe is what came out of it.
-        0o010_000 if size == 0 => Kind::Special("FIFO"),
-        0o020_000 => Kind::Special("character device"),
-        0o060_000 => Kind::Special("block device"),
-        0o140_000 => Kind::Special("socket"),
+        0o010_000 if size == 0 => Kind::Special(Special::Fifo),
+        0o020_000 => Kind::Special(Special::CharacterDevice),
+        0o060_000 => Kind::Special(Special::BlockDevice),
+        0o140_000 => Kind::Special(Special::Socket),
         _ => Kind::File,
     };
     Entry {
