@@ -1,6 +1,7 @@
 //! Protocol tests over a real process, one module per method or kind; nothing here looks inside the daemon.
 
 mod access;
+mod archives;
 mod client;
 mod command_line;
 #[cfg(unix)]

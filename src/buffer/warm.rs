@@ -35,6 +35,10 @@ impl quick_cache::Weighter<Key, Entry> for ByBytes {
     }
 }
 
+/// So few that the cache does not part itself: of a part of the budget nothing larger could be kept,
+/// and an index of a large archive alone may take a good deal of it.
+const ESTIMATED_ENTRIES: usize = 32;
+
 /// Things that were made of files, bounded by bytes. Shared by all sessions.
 pub struct Warm {
     entries: Cache<Key, Entry, ByBytes>,
@@ -45,7 +49,7 @@ impl Warm {
     /// Holds at most `budget` bytes.
     pub fn new(budget: u64) -> Warm {
         Warm {
-            entries: Cache::with_weighter(256, budget, ByBytes),
+            entries: Cache::with_weighter(ESTIMATED_ENTRIES, budget, ByBytes),
             budget: AtomicU64::new(budget),
         }
     }

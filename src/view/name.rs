@@ -32,7 +32,7 @@ fn is_hidden(c: char) -> bool {
         || matches!(c, '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}')
 }
 
-fn quoted(name: &str) -> String {
+pub(super) fn quoted(name: &str) -> String {
     let mut json = String::with_capacity(name.len() + 8);
     json.push('"');
     for c in name.chars() {

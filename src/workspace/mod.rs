@@ -31,6 +31,7 @@ pub use resolve::{Found, Scope, Via};
 pub use roots::{Root, Roots};
 pub use spelling::decode_file_uri;
 pub use state::state_directory;
+pub use suggest::measure;
 
 use crate::protocol::Refusal;
 use crate::task::Stopped;

@@ -237,6 +237,13 @@ impl Scope {
         self.access.permits(real, kind)
     }
 
+    /// As [`Scope::permits`] for many names in one directory, a real path that need not be there:
+    /// what holds for all of them is worked out once.
+    pub fn permits_in<'a>(&'a self, directory: &'a Path) -> impl Fn(&str, bool) -> bool + 'a {
+        let names = self.access.names_in(directory);
+        move |name, is_dir| names.permit(std::ffi::OsStr::new(name), is_dir)
+    }
+
     /// Opens a directory to be listed; what of it may not be named is not in the list.
     pub fn list(&self, handle: &Handle) -> io::Result<Directory<'_>> {
         Directory::open(&self.access, handle)

@@ -101,7 +101,7 @@ fn near_one(
 
 /// The distance between two names and their common beginning, in characters; `None` when they are
 /// not near.
-fn measure(asked: &str, name: &str) -> Option<(usize, usize)> {
+pub fn measure(asked: &str, name: &str) -> Option<(usize, usize)> {
     let asked = fold(asked).to_lowercase();
     let name = fold(name).to_lowercase();
     let (asked_length, name_length) = (asked.chars().count(), name.chars().count());

@@ -64,7 +64,7 @@ pub fn open(
     }))
 }
 
-fn lossy_notice(encoding: &'static Encoding) -> String {
+pub fn lossy_notice(encoding: &'static Encoding) -> String {
     format!(
         "Bytes of these lines that are not valid {} are shown as U+FFFD; if this is another encoding, name it with the encoding parameter",
         label(encoding)

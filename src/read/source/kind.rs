@@ -13,6 +13,7 @@ use crate::task::Work;
 use crate::view::Selector;
 use crate::workspace::Handle;
 
+use super::archive::Archive;
 use super::sqlite::Sqlite;
 use super::{Means, Opened};
 
@@ -43,7 +44,7 @@ pub trait Kind: Sync + fmt::Debug {
 }
 
 /// Every kind, in the order in which they are asked. Plain text is what none of them claims.
-pub static KINDS: &[&dyn Kind] = &[&Sqlite];
+pub static KINDS: &[&dyn Kind] = &[&Archive, &Sqlite];
 
 /// The names of all kinds on the wire: text, directories, and the registry's.
 pub fn kinds() -> Vec<ResourceKind> {
@@ -168,6 +169,11 @@ fn read_all(
             return Ok(Some(bytes.into()));
         }
     }
+}
+
+/// Whether any kind looks at a file of this name, asked for by this selector.
+pub fn is_claimed(name: &str, selector: &Selector) -> bool {
+    KINDS.iter().any(|kind| kind.claims(name, selector))
 }
 
 /// Opens it as the first kind that knows it; `None` where none does.

@@ -1,5 +1,6 @@
 //! Sources: one file for each kind of resource, each of which turns what was found into a document; a source never decides what is shown.
 
+mod archive;
 mod directory;
 pub mod editor;
 mod huge;

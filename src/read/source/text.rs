@@ -171,13 +171,18 @@ fn of_disk(
 }
 
 fn lossy_notice(buffer: &Buffer) -> Option<String> {
-    let places = match buffer.bad_bytes {
+    lossy(buffer.bad_bytes, buffer.encoding)
+}
+
+/// What is said of a text in which so many sequences meant nothing in its encoding.
+pub fn lossy(bad_bytes: usize, encoding: &'static Encoding) -> Option<String> {
+    let places = match bad_bytes {
         0 => return None,
         1 => "1 place is".to_owned(),
         count => format!("{count} places are"),
     };
     Some(format!(
         "{places} not valid {} and shown as U+FFFD; if this is another encoding, name it with the encoding parameter",
-        label(buffer.encoding)
+        label(encoding)
     ))
 }

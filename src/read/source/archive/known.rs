@@ -1,0 +1,230 @@
+//! What is known of an archive: its form by its content, and its index, both kept warm; its name alone proves nothing.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::{Mutex, MutexGuard};
+
+use crate::buffer::{Detour, Lane};
+use crate::protocol::Refusal;
+use crate::task::Work;
+use crate::text::{NotText, decode};
+use crate::workspace::Handle;
+
+use super::index::{Builder, Entry, Index, Kind, Packing, RawName};
+use super::inflate::{Codec, Disk, Halt, Inflow, MAX_PASS, SHORT_LANE_BYTES};
+use super::tar::{self, BLOCK};
+use super::zip;
+use super::{Asked, MAKER};
+
+/// How an archive is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    Zip,
+    /// Compressed as a whole, or not at all.
+    Tar(Option<Codec>),
+    /// One compressed file.
+    Single(Codec),
+}
+
+/// An archive that was looked at.
+#[derive(Debug)]
+pub struct Known {
+    pub form: Form,
+    pub index: Index,
+}
+
+/// Bytes by which text is told from what is damaged.
+const HEAD: usize = 8192;
+
+/// Held by who inflates much: one at a time, so that what several hold does not add up.
+static HEAVY: Mutex<()> = Mutex::new(());
+
+/// A turn at [`HEAVY`].
+pub type Turn = MutexGuard<'static, ()>;
+
+/// Waits for its turn as long as somebody waits for the answer. Short work has no turns.
+pub fn turn(lane: Lane, work: &Work) -> Result<Option<Turn>, Detour> {
+    if lane == Lane::Short {
+        return Ok(None);
+    }
+    loop {
+        work.check()?;
+        if let Some(guard) = HEAVY.try_lock_for(Duration::from_millis(20)) {
+            return Ok(Some(guard));
+        }
+    }
+}
+
+/// Looks at the archive, or takes what was kept of it; `None` where it is none, and text. Also says
+/// whether it was warm.
+pub fn know(
+    asked: &Asked,
+    handle: &Handle,
+    disk: &Disk,
+    may_be_warm: bool,
+) -> Result<Option<(Arc<Known>, bool)>, Detour> {
+    let warm = asked.means.warm;
+    if let Some(known) = warm.get::<Known>(handle, MAKER, "").filter(|_| may_be_warm) {
+        return Ok(Some((known, true)));
+    }
+    let refuse = |error: io::Error| Refusal::io(asked.spelled, &error);
+    let Some(known) = look(asked, disk)? else {
+        let head = disk.bytes(0, HEAD).map_err(refuse)?;
+        return match decode(&head, asked.encoding) {
+            Err(NotText::Binary { .. }) if !super::is_office(&asked.subject.file_name()) => {
+                Err(nothing(asked, "no archive was found in it").into())
+            }
+            _ => Ok(None),
+        };
+    };
+    let known = Arc::new(known);
+    if may_be_warm {
+        let weight = known.index.weight();
+        warm.keep(handle, MAKER, "", Arc::clone(&known), weight);
+    }
+    Ok(Some((known, false)))
+}
+
+/// Nothing can be had of it.
+fn nothing(asked: &Asked, what: &str) -> Refusal {
+    Refusal::Damaged {
+        path: asked.spelled.to_owned(),
+        what: what.to_owned(),
+        instead: "Nothing in it can be read; get the archive again.".to_owned(),
+    }
+}
+
+fn look(asked: &Asked, disk: &Disk) -> Result<Option<Known>, Detour> {
+    let lanes = (asked.means.lane, asked.means.work);
+    let refuse = |error: io::Error| Refusal::io(asked.spelled, &error);
+    let head = disk.bytes(0, 2 * BLOCK).map_err(refuse)?;
+    if let Some(codec) = Codec::of(&head) {
+        return compressed(asked, disk, codec, lanes).map(Some);
+    }
+    let first = head.first_chunk::<BLOCK>();
+    let is_empty_tar = head == [0; 2 * BLOCK];
+    if is_empty_tar || first.is_some_and(tar::is_header) {
+        if lanes.0 == Lane::Short && disk.len > SHORT_LANE_BYTES {
+            return Err(Detour::TakesLong);
+        }
+        let mut builder = Builder::new(0, false);
+        let walked = tar::index(&mut tar::Plain::new(disk), &mut builder, lanes.1);
+        let index = finished(asked, builder, walked)?;
+        return Ok(Some(Known {
+            form: Form::Tar(None),
+            index,
+        }));
+    }
+    let begins_like_one = zip::begins(&head);
+    let found = zip::find(disk).map_err(refuse)?;
+    if found.is_none() && !begins_like_one {
+        return Ok(None);
+    }
+    let index = zip::index(disk, found, lanes)?.map_err(refuse)?;
+    if index.entries().is_empty() && !index.notices.is_empty() {
+        return Err(nothing(
+            asked,
+            "neither its directory nor a whole member of it is there",
+        )
+        .into());
+    }
+    Ok(Some(Known {
+        form: Form::Zip,
+        index,
+    }))
+}
+
+/// A tar, if what comes out begins like one; else one file.
+fn compressed(
+    asked: &Asked,
+    disk: &Disk,
+    codec: Codec,
+    lanes: (Lane, &Work),
+) -> Result<Known, Detour> {
+    let refuse = |error: io::Error| Refusal::io(asked.spelled, &error);
+    let inflow = || -> Result<Inflow, Refusal> {
+        let from = disk.range(0, disk.len).map_err(refuse)?;
+        let decoder = codec.decoder(from).map_err(refuse)?;
+        Ok(Inflow::new(decoder, disk.len, MAX_PASS, lanes))
+    };
+    let mut first = [0; BLOCK];
+    let is_tar = match inflow()?.fill(&mut first) {
+        Ok(count) => {
+            count == BLOCK && (tar::is_header(&first) || first == [0; BLOCK] && says_tar(asked))
+        }
+        Err(Halt::Detour(detour)) => return Err(detour),
+        Err(Halt::Broken(error)) => {
+            return Err(nothing(asked, &format!("nothing of it can be inflated ({error})")).into());
+        }
+        Err(Halt::TooMuch | Halt::Bomb) => false,
+    };
+    if !is_tar {
+        let mut builder = Builder::new(1, false);
+        let mut entry = Entry::new(Kind::File, Packing::Plain);
+        entry.packed = disk.len;
+        let name = single_name(&asked.subject.file_name());
+        let raw = RawName {
+            bytes: name.as_bytes(),
+            link: b"",
+            utf8: true,
+        };
+        builder.add(raw, entry, None);
+        return Ok(Known {
+            form: Form::Single(codec),
+            index: builder.finish(lanes.1)?,
+        });
+    }
+    let mut builder = Builder::new(0, false);
+    let walked = tar::index(&mut inflow()?, &mut builder, lanes.1);
+    Ok(Known {
+        form: Form::Tar(Some(codec)),
+        index: finished(asked, builder, walked)?,
+    })
+}
+
+/// Whether a file's name says that there is a tar inside.
+fn says_tar(asked: &Asked) -> bool {
+    let name = asked.subject.file_name().to_ascii_lowercase();
+    super::TAR_ENDINGS
+        .iter()
+        .any(|ending| name.ends_with(ending))
+}
+
+/// The name of what a single compressed file holds: its own without the last ending.
+fn single_name(name: &str) -> String {
+    match name.rsplit_once('.') {
+        Some((stem, ending)) if !stem.is_empty() => match ending.to_ascii_lowercase().as_str() {
+            "tgz" | "tbz" | "tbz2" | "txz" | "tzst" => format!("{stem}.tar"),
+            _ => stem.to_owned(),
+        },
+        _ => "content".to_owned(),
+    }
+}
+
+/// What was found before the pass came to its end, or to where it had to stop.
+fn finished(
+    asked: &Asked,
+    mut builder: Builder,
+    walked: Result<(), Halt>,
+) -> Result<Index, Detour> {
+    match walked {
+        Ok(()) => {}
+        Err(Halt::Detour(detour)) => return Err(detour),
+        Err(_) if builder.len() == 0 => {
+            return Err(nothing(asked, "not one member of it can be read").into());
+        }
+        Err(Halt::TooMuch) => builder.stop(
+            "Only the first 256 MiB of what is inflated are looked at: later members are not listed".to_owned(),
+        ),
+        Err(Halt::Bomb) => builder.stop(
+            "It inflates to more than 1,000 times its size, as only a decompression bomb does: later members are not looked at"
+                .to_owned(),
+        ),
+        Err(Halt::Broken(error)) => {
+            builder.notice(format!("The archive is damaged or cut: what follows the last member listed cannot be read ({error})"));
+        }
+    }
+    builder.finish(asked.means.work)
+}

@@ -1,0 +1,469 @@
+//! Archives: what one holds, and its members, which go through the other kinds again; nothing is ever written, and no archive in an archive is opened.
+
+mod index;
+mod inflate;
+mod known;
+mod listing;
+mod member;
+mod names;
+mod path;
+mod tar;
+mod zip;
+
+use std::cell::Cell;
+use std::sync::Arc;
+
+use crate::buffer::Detour;
+use crate::protocol::Refusal;
+use crate::protocol::read::{Cache, MoreDetails, ResourceKind};
+use crate::text::{Text, label};
+use crate::view::size::file_size;
+use crate::view::{self, Document, Extras, Selector, Style, in_header, large};
+use crate::workspace::Handle;
+
+use super::kind::{self, Asked, Kind, Subject};
+use super::{Means, Opened, file_uri, refuse_own};
+
+use inflate::{Codec, Disk};
+use known::{Form, Known, Turn, turn};
+use member::{Content, Held};
+use path::Place;
+
+/// Under this name things are kept warm.
+const MAKER: &str = "archive";
+
+/// Zips by other names.
+const ZIP_ENDINGS: &[&str] = &[
+    ".zip", ".jar", ".war", ".ear", ".aar", ".whl", ".egg", ".apk", ".ipa", ".vsix", ".nupkg",
+    ".xpi",
+];
+
+const TAR_ENDINGS: &[&str] = &[
+    ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tbz", ".tbz2", ".tar.xz", ".txz", ".tar.zst", ".tzst",
+];
+
+/// One compressed file.
+const SINGLE_ENDINGS: &[&str] = &[".gz", ".bz2", ".xz", ".zst"];
+
+/// Zips that are documents: their members are read only by name.
+const OFFICE_ENDINGS: &[&str] = &[
+    ".docx", ".docm", ".dotx", ".xlsx", ".xlsm", ".xltx", ".pptx", ".pptm", ".potx", ".odt",
+    ".ods", ".odp", ".epub",
+];
+
+/// Attempts to read an archive that does not change meanwhile.
+const STEADY_ATTEMPTS: usize = 3;
+
+/// Places in a path string that are looked at as the end of an archive's own path.
+const MAX_SPLITS: usize = 64;
+
+/// See the module.
+#[derive(Debug)]
+pub struct Archive;
+
+fn ends_in(name: &str, endings: &[&str]) -> bool {
+    let ends = |ending: &&str| {
+        let from = name.len().checked_sub(ending.len());
+        let tail = from
+            .filter(|from| *from > 0)
+            .and_then(|from| name.get(from..));
+        tail.is_some_and(|tail| tail.eq_ignore_ascii_case(ending))
+    };
+    endings.iter().any(ends)
+}
+
+fn is_office(name: &str) -> bool {
+    ends_in(name, OFFICE_ENDINGS)
+}
+
+fn is_named_so(name: &str) -> bool {
+    [ZIP_ENDINGS, TAR_ENDINGS, SINGLE_ENDINGS]
+        .iter()
+        .any(|endings| ends_in(name, endings))
+}
+
+impl Kind for Archive {
+    fn kind(&self) -> ResourceKind {
+        ResourceKind::Archive
+    }
+
+    fn files(&self) -> &'static str {
+        "`.zip` and its family, `.tar` plain or compressed, a single `.gz`, `.bz2`, `.xz`, `.zst`"
+    }
+
+    fn claims(&self, name: &str, _: &Selector) -> bool {
+        is_named_so(name) || is_office(name)
+    }
+
+    fn splits(&self, path: &str) -> Vec<usize> {
+        let parts = path.match_indices(':').map(|(at, _)| at).take(MAX_SPLITS);
+        parts
+            .filter(|at| is_named_so(&path[..*at]) || is_office(&path[..*at]))
+            .collect()
+    }
+
+    fn open(&self, asked: &Asked) -> Result<Option<Opened>, Detour> {
+        let handle = match asked.subject {
+            Subject::File(handle) => handle,
+            Subject::Member { outer, name, bytes } => return Ok(nested(outer, name, bytes)),
+        };
+        // Of a document it is for the kind of documents to say what a selector means.
+        let inner = asked
+            .inner
+            .map(|inner| inner.strip_prefix(':').unwrap_or(inner));
+        if is_office(&asked.subject.file_name())
+            && inner.is_none_or(|inner| Selector::parse(inner).is_ok())
+        {
+            return Ok(None);
+        }
+        let refuse = |error: std::io::Error| Refusal::io(asked.spelled, &error);
+        for _ in 0..STEADY_ATTEMPTS {
+            let before = handle.restamp().map_err(refuse)?;
+            let file = handle.open_read().map_err(refuse)?;
+            let disk = Disk::new(file).map_err(refuse)?;
+            // What is kept is of the file as it was when this request came to it.
+            let may_be_warm = before == handle.stamp();
+            let opened = open_steady(asked, handle, &disk, may_be_warm);
+            if matches!(opened, Err(Detour::TakesLong))
+                || handle.restamp().map_err(refuse)? == before
+            {
+                return opened;
+            }
+        }
+        let message = format!("'{}' is being changed all the time.", asked.spelled);
+        Err(Refusal::Busy { message }.into())
+    }
+}
+
+/// Opens an archive that does not change meanwhile.
+fn open_steady(
+    asked: &Asked,
+    handle: &Handle,
+    disk: &Disk,
+    may_be_warm: bool,
+) -> Result<Option<Opened>, Detour> {
+    let turn = turn(asked.means.lane, asked.means.work)?;
+    let Some((known, warm)) = known::know(asked, handle, disk, may_be_warm)? else {
+        return Ok(None);
+    };
+    let shelf = Shelf {
+        asked,
+        handle,
+        disk,
+        known: &known,
+        warm,
+        may_be_warm,
+        turn: Cell::new(turn),
+    };
+    let link = |entry: &index::Entry| member::link_text(disk, &known, entry, asked);
+    let wanted = match asked.inner {
+        // Of one compressed file that is what it is about.
+        None if matches!(known.form, Form::Single(_)) => return shelf.only(asked.selector.clone()),
+        None => path::find(asked, handle, &known.index, ":", &link)?,
+        Some(inner) => path::find(asked, handle, &known.index, inner, &link)?,
+    };
+    let selector = match asked.inner {
+        None => asked.selector.clone(),
+        Some(_) => wanted.selector,
+    };
+    match wanted.place {
+        Place::Directory(path)
+            if path.is_empty()
+                && selector != Selector::default()
+                && matches!(known.form, Form::Single(_)) =>
+        {
+            shelf.only(selector)
+        }
+        Place::Directory(path) => shelf.directory(&path, &wanted.path, selector),
+        Place::Dead(why) => Ok(Some(shelf.note(
+            &wanted.path,
+            format!("[{} is {why}]", in_header(&wanted.path)),
+        ))),
+        Place::Member(entry, path) => {
+            shelf.member(entry, &path, &wanted.path, selector, wanted.inner)
+        }
+    }
+}
+
+/// An archive that is being read.
+struct Shelf<'a> {
+    asked: &'a Asked<'a>,
+    handle: &'a Handle,
+    disk: &'a Disk,
+    known: &'a Known,
+    /// Whether what is known was kept from before.
+    warm: bool,
+    may_be_warm: bool,
+    /// Given up before another kind goes to work, which may take long and holds no archive.
+    turn: Cell<Option<Turn>>,
+}
+
+impl Shelf<'_> {
+    fn details(&self) -> MoreDetails {
+        let path = self.handle.real().as_path();
+        MoreDetails {
+            uri: Some(file_uri(path)),
+            resolved_path: Some(path.display().to_string()),
+            ..MoreDetails::default()
+        }
+    }
+
+    fn cache(&self, part_is_warm: bool) -> Cache {
+        match self.warm && part_is_warm {
+            true => Cache::Hit,
+            false => Cache::Miss,
+        }
+    }
+
+    /// How a member is called in messages.
+    fn name(&self, path: &str) -> String {
+        match path {
+            "" => self.asked.means.display.to_owned(),
+            path => format!("{}:{}", self.asked.means.display, in_header(path)),
+        }
+    }
+
+    /// The document that every answer about an archive is.
+    fn document(&self, style: Style, text: Text) -> Document {
+        Document {
+            kind: ResourceKind::Archive,
+            style,
+            source: self.handle.real().as_path().display().to_string(),
+            text: text.into(),
+            cache: self.cache(true),
+            details: self.details(),
+            notices: Vec::new(),
+            extras: Extras::default(),
+        }
+    }
+
+    /// A few words in the place of a member.
+    fn note(&self, path: &str, words: String) -> Opened {
+        Opened {
+            name: Some(self.name(path)),
+            selector: Some(Selector::default()),
+            ..Opened::read_only(self.document(Style::Note, Text::new(&words)))
+        }
+    }
+
+    /// The only member of a compressed file.
+    fn only(&self, selector: Selector) -> Result<Option<Opened>, Detour> {
+        let Some(entry) = self.known.index.entries().first() else {
+            return Ok(None);
+        };
+        let path = self.known.index.path(entry).to_owned();
+        let opened = self.member(entry, &path, &path, selector, None)?;
+        // It was asked for by the path of the whole.
+        Ok(opened.map(|opened| Opened {
+            name: Some(self.name("")),
+            ..opened
+        }))
+    }
+
+    /// A member under its own path, and under the one it was asked for by.
+    fn member(
+        &self,
+        entry: &index::Entry,
+        path: &str,
+        asked_path: &str,
+        selector: Selector,
+        inner: Option<&str>,
+    ) -> Result<Option<Opened>, Detour> {
+        if let index::Kind::Special(what) = entry.kind {
+            let words = format!(
+                "[Cannot read archive entry '{}': it is a {}]",
+                in_header(path),
+                what.in_words()
+            );
+            return Ok(Some(self.note(asked_path, words)));
+        }
+        let file_name = path.rsplit('/').next().unwrap_or(path);
+        let is_claimed = kind::is_claimed(file_name, &selector);
+        if is_claimed
+            && let Some(opened) = self.by_kind(entry, path, asked_path, &selector, inner)?
+        {
+            return Ok(Some(opened));
+        }
+        if let Some(inner) = inner {
+            return Err(Refusal::BadSelector {
+                path: Some(self.asked.spelled.to_owned()),
+                message: crate::view::selector::SelectorError::Unknown(inner.to_owned())
+                    .to_string(),
+            }
+            .into());
+        }
+        let part = match self.asked.encoding {
+            None => format!("text:{path}"),
+            Some(encoding) => format!("text={}:{path}", encoding.name()),
+        };
+        let (held, warm) = self.held(entry, &part, false)?;
+        let mut opened = match &held.content {
+            Content::Binary(bytes) => {
+                let size = file_size(bytes.len() as u64);
+                let name = in_header(path);
+                let words = format!("[Cannot read binary archive entry '{name}' ({size})]");
+                let mut opened = self.note(asked_path, words);
+                opened.document.details.total_bytes = Some(bytes.len() as u64);
+                opened
+            }
+            text => {
+                refuse_own(&selector, self.asked.spelled, "text")?;
+                Opened {
+                    name: Some(self.name(asked_path)),
+                    ..Opened::read_only(self.text(text, &selector))
+                }
+            }
+        };
+        opened.selector.get_or_insert(selector);
+        self.say(&mut opened, entry, &held.faults, warm);
+        Ok(Some(opened))
+    }
+
+    /// A text, or of a large one what can be shown of it.
+    fn text(&self, content: &Content, selector: &Selector) -> Document {
+        let mut document = self.document(Style::Lines, Text::new(""));
+        let details = &mut document.details;
+        match content {
+            Content::Binary(_) => {}
+            Content::Text { decoded, bytes } => {
+                details.encoding = Some(label(decoded.encoding));
+                details.encoding_confidence = Some(decoded.confidence.as_str());
+                details.line_ending = Some(decoded.text.line_ending().as_str());
+                details.bom = Some(decoded.bom);
+                details.total_lines = Some(decoded.text.len_lines() as u64);
+                details.total_bytes = Some(*bytes);
+                document.text = decoded.text.clone().into();
+                let lossy = super::text::lossy(decoded.bad_bytes, decoded.encoding);
+                document.notices.extend(lossy);
+            }
+            Content::Large(text) => {
+                let excerpt = large::excerpt(&text.text, selector, &self.asked.means.limits);
+                details.encoding = Some(label(text.encoding));
+                details.encoding_confidence = Some(text.confidence.as_str());
+                details.line_ending = Some(large::line_ending(&text.text));
+                details.bom = Some(text.bom);
+                details.total_lines = excerpt.total_lines;
+                details.total_bytes = Some(text.bytes);
+                document.text = view::Content::Excerpt(excerpt);
+                let lossy = text.lossy.then(|| super::huge::lossy_notice(text.encoding));
+                document.notices.extend(lossy);
+            }
+        }
+        document
+    }
+
+    /// As another kind than text.
+    fn by_kind(
+        &self,
+        entry: &index::Entry,
+        path: &str,
+        asked_path: &str,
+        selector: &Selector,
+        inner: Option<&str>,
+    ) -> Result<Option<Opened>, Detour> {
+        let (held, warm) = self.held(entry, &format!("bytes:{path}"), true)?;
+        let Content::Binary(bytes) = &held.content else {
+            return Ok(None);
+        };
+        let asked = Asked {
+            subject: Subject::Member {
+                outer: self.handle,
+                name: path,
+                bytes,
+            },
+            inner,
+            selector,
+            means: Means {
+                selector,
+                ..self.asked.means
+            },
+            ..*self.asked
+        };
+        drop(self.turn.take());
+        let Some(mut opened) = kind::open(&asked)? else {
+            return Ok(None);
+        };
+        // Nothing in an archive can be edited.
+        opened.snapshot = None;
+        opened.selector.get_or_insert_with(|| selector.clone());
+        opened.name.get_or_insert_with(|| self.name(asked_path));
+        let details = &mut opened.document.details;
+        details.resolved_path = self.details().resolved_path;
+        opened.document.source = self.handle.real().as_path().display().to_string();
+        self.say(&mut opened, entry, &held.faults, warm);
+        Ok(Some(opened))
+    }
+
+    /// Says what is wrong with a member, and that it is not the only one of its name.
+    fn say(&self, opened: &mut Opened, entry: &index::Entry, faults: &[String], warm: bool) {
+        let document = &mut opened.document;
+        if !(self.warm && warm) {
+            document.cache = Cache::Miss;
+        }
+        let mut words = faults.to_vec();
+        if entry.repeated {
+            words.push(
+                "The archive has several members of this name; this is the last one".to_owned(),
+            );
+        }
+        document.notices.extend(words.iter().cloned());
+        document.extras.footers.extend(words);
+    }
+
+    /// What was made of a member: kept from before, or made now.
+    fn held(
+        &self,
+        entry: &index::Entry,
+        part: &str,
+        as_bytes: bool,
+    ) -> Result<(Arc<Held>, bool), Detour> {
+        let warm = self.asked.means.warm;
+        if let Some(held) = warm
+            .get::<Held>(self.handle, MAKER, part)
+            .filter(|_| self.may_be_warm)
+        {
+            return Ok((held, true));
+        }
+        let held = Arc::new(member::take_out(
+            self.asked, self.disk, self.known, entry, as_bytes,
+        )?);
+        if self.may_be_warm {
+            warm.keep(self.handle, MAKER, part, Arc::clone(&held), held.weight());
+        }
+        Ok((held, false))
+    }
+}
+
+/// An archive in an archive is said to be one; `None` where it is none.
+fn nested(outer: &Handle, name: &str, bytes: &Arc<[u8]>) -> Option<Opened> {
+    let file_name = name.rsplit('/').next().unwrap_or(name);
+    let is_tar = bytes.first_chunk().is_some_and(tar::is_header);
+    let is_archive = zip::begins(bytes) || Codec::of(bytes).is_some() || is_tar;
+    if !is_archive || is_office(file_name) {
+        return None;
+    }
+    let words = format!(
+        "[Archive entry '{}' ({}) is itself an archive; one inside another is not opened. Extract it to read what it holds]",
+        in_header(name),
+        file_size(bytes.len() as u64)
+    );
+    let path = outer.real().as_path();
+    Some(Opened {
+        selector: Some(Selector::default()),
+        ..Opened::read_only(Document {
+            kind: ResourceKind::Archive,
+            style: Style::Note,
+            source: path.display().to_string(),
+            text: Text::new(&words).into(),
+            cache: Cache::Hit,
+            details: MoreDetails {
+                uri: Some(file_uri(path)),
+                resolved_path: Some(path.display().to_string()),
+                total_bytes: Some(bytes.len() as u64),
+                ..MoreDetails::default()
+            },
+            notices: Vec::new(),
+            extras: Extras::default(),
+        })
+    })
+}
