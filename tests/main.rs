@@ -6,6 +6,8 @@ mod command_line;
 #[cfg(unix)]
 mod conflicts;
 #[cfg(unix)]
+mod dialects;
+#[cfg(unix)]
 mod directory;
 #[cfg(unix)]
 mod edit_laws;

@@ -3,6 +3,7 @@
 mod budget;
 mod candidate;
 mod comment;
+mod definitions;
 mod geometry;
 mod group;
 mod prose;
@@ -37,10 +38,20 @@ pub struct Rules {
     pub prose: bool,
 }
 
+/// A function of a text, as a list of definitions names it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Definition {
+    pub span: LineSpan,
+    /// On one line, without what follows it.
+    pub signature: String,
+}
+
 /// A text with its long parts folded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outline {
     pub language: &'static str,
+    /// Its functions in line order, the first of them; those too short to fold are not among them.
+    pub definitions: Vec<Definition>,
     /// In line order; together they name every line exactly once.
     pub rows: Vec<Row>,
     /// The first rows as they are written.
@@ -77,7 +88,10 @@ impl Outline {
         };
         let folds: usize = self.rows.iter().map(of_fold).sum();
         let written = self.written.text.len() + self.written.ends.len() * size_of::<usize>();
-        self.rows.len() * size_of::<Row>() + folds + written
+        let of_definition =
+            |definition: &Definition| size_of::<Definition>() + definition.signature.len();
+        let definitions: usize = self.definitions.iter().map(of_definition).sum();
+        self.rows.len() * size_of::<Row>() + folds + written + definitions
     }
 }
 
@@ -172,6 +186,7 @@ fn outline_with(
     let walk = Walk::new(&parsed.source, rules, work);
     let mut folded = walk.pieces(&parsed.pieces)?;
     let total = parsed.source.len_lines();
+    let definitions = definitions::of(&folded, &parsed.source);
     if unfold == Unfold::ByBudget {
         folded = budget::unfold(&walk, folded, total)?;
     }
@@ -181,6 +196,7 @@ fn outline_with(
     let rows = rows(folded, total);
     Ok(Some(Outline {
         language: language.name(),
+        definitions,
         written: Written::of(&rows, &parsed.source),
         rows,
     }))
