@@ -252,3 +252,53 @@ fn engine(common: &Common) -> anyhow::Result<Engine> {
     }
     Ok(Engine::new(roots, settings))
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+
+    /// What `pilcrow read` prints in the eighth dialect, which only tests have.
+    fn in_eighth(root: &Path, path: &str) -> Result<String, String> {
+        let options = ReadOptions {
+            path: path.to_owned(),
+            dialect: Some("eighth".to_owned()),
+            json: false,
+            common: common(root),
+        };
+        read(&options).map_err(|error| error.to_string())
+    }
+
+    fn common(root: &Path) -> Common {
+        Common {
+            roots: vec![root.to_owned()],
+            settings: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn an_eighth_dialect_costs_one_file_and_one_line() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let root = folder.path();
+        let long: String = (1..=2001).map(|line| format!("line {line}\n")).collect();
+        std::fs::write(root.join("a.txt"), "one\ntwo\n").expect("a file");
+        std::fs::write(root.join("long.txt"), long).expect("a file");
+        assert_eq!(in_eighth(root, "a.txt"), Ok("1. one\n2. two\n".to_owned()));
+        let long = in_eighth(root, "long.txt").expect("a read");
+        assert!(long.ends_with("\n2000. line 2000\n(go on from 2001)\n"));
+        assert_eq!(
+            in_eighth(root, "b.txt"),
+            Err("Cannot read b.txt: File not found: b.txt. Did you mean a.txt?".to_owned())
+        );
+        let options = ToolsOptions {
+            dialect: Some("eighth".to_owned()),
+            common: common(root),
+        };
+        let tools: Value = serde_json::from_str(&tools(&options).expect("tools")).expect("JSON");
+        let schema = &tools["tools"][0]["inputSchema"];
+        assert_eq!(schema["required"], json!(["file"]));
+        assert_eq!(schema["properties"]["from"]["minimum"], 1);
+        assert_eq!(tools["tools"].as_array().map(Vec::len), Some(4));
+    }
+}

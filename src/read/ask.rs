@@ -134,12 +134,10 @@ impl Ask {
 
     /// The lines that are asked for: those of the parameters, else those of the path's selector.
     pub(super) fn selected(&self, selector: &Selector) -> Selector {
-        let mut selector = selector.clone();
-        if let Some(lines) = self.request.lines {
-            selector.pieces = vec![lines];
-            selector.bounded = false;
+        match self.request.lines {
+            None => selector.clone(),
+            Some(lines) => selector.with_lines(lines),
         }
-        selector
     }
 
     /// What its own tool does not read where nothing but a path is given.

@@ -1,9 +1,11 @@
 //! The dialects of the seeds, over the wire: what a model that was taught one of those tools gets; one file for each of them.
 
+mod laws;
 mod llm_gateway;
 mod opencode;
 mod pikuri;
 mod roo;
+mod schemas;
 
 use serde_json::{Value, json};
 

@@ -91,8 +91,9 @@ pub fn rows(view: &View, marker: &str, write: impl Fn(&mut String, u64, &str)) -
 /// Cut lines that are told of one by one.
 const CUT_LINES: usize = 10;
 
-/// The way to the rest of each cut line, a sentence each. `path` is the name of the parameter.
-pub fn cut_lines(view: &View, parameter: &str) -> Vec<String> {
+/// The way to the rest of each cut line, a sentence each. `parameter` is the name of the one that
+/// holds `path`.
+pub fn cut_lines(view: &View, parameter: &str, path: &str) -> Vec<String> {
     let is_cut = |row: &&Row| row.total_chars.is_some() && from_end(row.number).is_none();
     let cut = view.window.cut_lines();
     let cut_rows = view.window.rows().filter(is_cut);
@@ -106,8 +107,7 @@ pub fn cut_lines(view: &View, parameter: &str) -> Vec<String> {
                 None => format!("{} characters", line.shown_chars),
             };
             format!(
-                "Line {number} is cut at {total}. Use {parameter} {}:{number}-{number}:raw for the whole line",
-                view.name
+                "Line {number} is cut at {total}. Use {parameter} {path}:{number}-{number}:raw for the whole line"
             )
         })
         .collect();
@@ -118,22 +118,20 @@ pub fn cut_lines(view: &View, parameter: &str) -> Vec<String> {
 }
 
 /// What the engine has to say of what is shown, which no seed has words for: conflicts, skipped
-/// pieces of a selector, footers of a kind, and how to go on where lines alone do not say it.
-pub fn remarks(view: &View) -> Vec<String> {
+/// pieces of a selector, footers of a kind, and how to go on where lines alone do not say it. `path`
+/// is how the caller asks for it.
+pub fn remarks(view: &View, path: &str) -> Vec<String> {
     let mut said = view.window.skipped_notices();
     if view.conflicts > 0 {
         let plural = if view.conflicts == 1 { "" } else { "s" };
         said.push(format!(
-            "{} unresolved merge conflict{plural}; {}:conflicts shows both sides",
-            view.conflicts, view.name
+            "{} unresolved merge conflict{plural}; {path}:conflicts shows both sides",
+            view.conflicts
         ));
     }
     said.extend(view.document.extras.footers.iter().cloned());
     if let (Some(stop), None) = (&view.window.stop, view.window.left()) {
-        said.push(format!(
-            "Use {}:{} to continue",
-            view.name, stop.next_selector
-        ));
+        said.push(format!("Use {path}:{} to continue", stop.next_selector));
     }
     said
 }

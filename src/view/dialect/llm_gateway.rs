@@ -76,8 +76,13 @@ impl Dialect for LlmGateway {
             return Ok(of(content));
         }
         let next = counted::next(view, 0);
+        // What the engine tells to ask for has to be absolute as well.
+        let absolute = View {
+            name: view.path,
+            ..view.clone()
+        };
         if counted::beyond(view).is_none()
-            && let Some(engine) = counted::as_engine(view)
+            && let Some(engine) = counted::as_engine(&absolute)
         {
             return Ok(Written { next, ..engine });
         }
@@ -169,10 +174,10 @@ fn file(view: &View) -> String {
     let mut ending = String::from("\n");
     counted::between(
         ('[', ']'),
-        counted::cut_lines(view, "filePath"),
+        counted::cut_lines(view, "filePath", view.path),
         &mut ending,
     );
-    counted::between(('[', ']'), counted::remarks(view), &mut ending);
+    counted::between(('[', ']'), counted::remarks(view, view.path), &mut ending);
     if let Some(first) = counted::beyond(view) {
         let total = view.window.total_lines;
         let offset = first - 1;

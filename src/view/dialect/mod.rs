@@ -1,6 +1,8 @@
 //! Dialects: a parameter shape, its defaults, a renderer and its error texts each, over the same engine; a dialect never reads anything.
 
 mod counted;
+#[cfg(test)]
+mod eighth;
 mod llm_gateway;
 mod opencode;
 mod pikuri;
@@ -76,7 +78,7 @@ impl Request {
 }
 
 /// Everything that a dialect needs to write an answer down.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct View<'a> {
     pub request: &'a Request,
     /// How the path was understood, one sentence each, without brackets.
@@ -105,7 +107,7 @@ pub struct View<'a> {
 }
 
 /// What stands between the notices and the footers.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub enum Body<'a> {
     /// The rows of the window.
     Rows,
@@ -204,6 +206,8 @@ pub static DIALECTS: &[&dyn Dialect] = &[
     &pikuri::Pikuri,
     &llm_gateway::LlmGateway,
     &roo::Roo,
+    #[cfg(test)]
+    &eighth::Eighth,
 ];
 
 /// The dialect of that name; errors name the parameter `dialect`.

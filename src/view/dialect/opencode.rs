@@ -179,8 +179,12 @@ fn file(view: &View) -> String {
         let _ = write!(out, "{number}: {text}");
     }));
     out.push('\n');
-    counted::between(ROUND, counted::cut_lines(view, "filePath"), &mut out);
-    counted::between(ROUND, counted::remarks(view), &mut out);
+    counted::between(
+        ROUND,
+        counted::cut_lines(view, "filePath", view.name),
+        &mut out,
+    );
+    counted::between(ROUND, counted::remarks(view, view.name), &mut out);
     if !counted::goes_on_as_list(view) {
         let _ = writeln!(out, "({})", ending(view));
     }
@@ -208,7 +212,7 @@ fn entries(view: &View) -> String {
     out.push_str("<entries>\n");
     out.push_str(&counted::rows(view, "", |out, _, text| out.push_str(text)));
     let mut ending = String::new();
-    counted::between(ROUND, counted::remarks(view), &mut ending);
+    counted::between(ROUND, counted::remarks(view, view.name), &mut ending);
     if counted::goes_on(view) && !counted::goes_on_as_list(view) {
         let last = counted::shown(view).map_or(0, |(_, last)| last);
         let _ = writeln!(

@@ -166,8 +166,12 @@ fn lines(view: &View) -> String {
         out.push_str("(empty file)\n");
     }
     let mut ending = String::new();
-    counted::between(('(', ')'), counted::cut_lines(view, "path"), &mut ending);
-    counted::between(('(', ')'), counted::remarks(view), &mut ending);
+    counted::between(
+        ('(', ')'),
+        counted::cut_lines(view, "path", view.name),
+        &mut ending,
+    );
+    counted::between(('(', ')'), counted::remarks(view, view.name), &mut ending);
     if let (true, Some((first, last))) = (counted::goes_on(view), counted::shown(view))
         && !counted::goes_on_as_list(view)
     {

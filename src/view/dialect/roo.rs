@@ -145,8 +145,12 @@ fn lines(view: &View) -> String {
         out.push_str("(empty file)\n");
     }
     let mut ending = String::new();
-    counted::between(('[', ']'), counted::cut_lines(view, "path"), &mut ending);
-    counted::between(('[', ']'), counted::remarks(view), &mut ending);
+    counted::between(
+        ('[', ']'),
+        counted::cut_lines(view, "path", view.name),
+        &mut ending,
+    );
+    counted::between(('[', ']'), counted::remarks(view, view.name), &mut ending);
     if view.window.left().is_some()
         && let Some((first, last)) = counted::shown(view)
     {
