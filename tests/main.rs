@@ -16,6 +16,7 @@ mod frames;
 mod fresh;
 mod hostile;
 mod huge;
+mod images;
 mod intake;
 #[cfg(unix)]
 mod lifecycle;
