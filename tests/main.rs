@@ -18,6 +18,7 @@ mod frames;
 mod fresh;
 mod hostile;
 mod huge;
+mod images;
 mod intake;
 #[cfg(unix)]
 mod lifecycle;

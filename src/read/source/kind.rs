@@ -42,7 +42,7 @@ pub trait Kind: Sync + fmt::Debug {
 }
 
 /// Every kind, in the order in which they are asked. Plain text is what none of them claims.
-pub static KINDS: &[&dyn Kind] = &[];
+pub static KINDS: &[&dyn Kind] = &[&super::image::IMAGE];
 
 /// The names of all kinds on the wire: text, directories, and the registry's.
 pub fn kinds() -> Vec<ResourceKind> {
@@ -52,7 +52,7 @@ pub fn kinds() -> Vec<ResourceKind> {
 }
 
 /// Bytes by which a file that is no text is known.
-const HEAD: usize = 4096;
+pub const HEAD: usize = 4096;
 
 /// What is to be opened.
 #[derive(Debug, Clone, Copy)]

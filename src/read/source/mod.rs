@@ -3,6 +3,7 @@
 mod directory;
 pub mod editor;
 mod huge;
+mod image;
 pub mod kind;
 pub mod text;
 
