@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use crate::protocol::Refusal;
 use crate::protocol::read::{ContentBlock, CutReason, Next, ResourceKind};
-use crate::view::excerpt::from_end;
+use crate::view::excerpt::{UNCOUNTED_END, from_end};
 use crate::view::selector::Piece;
 use crate::view::window::{Limits, Row};
 use crate::view::{Budget, Style, Target};
@@ -56,11 +56,6 @@ pub fn as_engine(view: &View) -> Option<Written> {
 /// An answer of one text.
 pub fn text(text: String) -> Vec<ContentBlock> {
     vec![ContentBlock::Text { text }]
-}
-
-/// A note of ours in the place of a text, where nothing else stands beside it.
-pub fn is_image(view: &View) -> bool {
-    view.document.kind == ResourceKind::Image
 }
 
 /// How the path was understood, a line each.
@@ -136,6 +131,20 @@ pub fn remarks(view: &View, path: &str) -> Vec<String> {
     said
 }
 
+/// An image with what is said of it; what the engine has to say besides is a line each. `None` where
+/// there is none, or where it is not shown.
+pub fn image(view: &View, path: &str, said: String) -> Option<Vec<ContentBlock>> {
+    if view.document.kind != ResourceKind::Image || view.attachments.is_empty() {
+        return None;
+    }
+    let mut out = understood(view) + &said + "\n";
+    between(('[', ']'), remarks(view, path), &mut out);
+    out.pop();
+    let mut content = text(out);
+    content.extend(view.blocks());
+    Some(content)
+}
+
 /// First and last line that are shown.
 pub fn shown(view: &View) -> Option<(u64, u64)> {
     let first = view.window.spans().next()?.start;
@@ -155,7 +164,7 @@ pub fn is_image_name(path: &str) -> bool {
     ends.iter().any(|end| path.ends_with(end))
 }
 
-/// `message`, refused in these words.
+/// More than 5 MiB, refused in these words.
 pub fn worded(text: String, path: &str) -> Refusal {
     Refusal::Worded {
         refusal: Box::new(Refusal::TooLarge {
@@ -196,10 +205,8 @@ pub fn is_cut_by_bytes(view: &View) -> bool {
 
 /// The lines of the text; `None` where nobody counted.
 pub fn total(view: &View) -> Option<u64> {
-    match view.window.uncounted_bytes {
-        None => Some(view.window.total_lines),
-        Some(_) => None,
-    }
+    let total = view.window.total_lines;
+    (total < UNCOUNTED_END).then_some(total)
 }
 
 /// How the read goes on, with lines counted from `base`: with as many lines as were asked for, or

@@ -70,9 +70,8 @@ impl Dialect for LlmGateway {
         if is_bare_pdf && counted::is_too_large(view, ResourceKind::Document) {
             return too_large("PDF");
         }
-        if counted::is_image(view) && !view.attachments.is_empty() {
-            let mut content = counted::text(format!("{understood}Read image: {}", view.path));
-            content.extend(view.blocks());
+        let said = format!("Read image: {}", view.path);
+        if let Some(content) = counted::image(view, view.path, said) {
             return Ok(of(content));
         }
         let next = counted::next(view, 0);

@@ -2,6 +2,8 @@
 
 mod counted;
 #[cfg(test)]
+mod documents_unit;
+#[cfg(test)]
 mod eighth;
 mod llm_gateway;
 mod opencode;

@@ -81,10 +81,12 @@ impl Dialect for Opencode {
             written.content.push(block);
             return Ok(written);
         }
-        if counted::is_image(view) && !view.attachments.is_empty() {
-            let mut written = said(view, format!("{understood}Image read successfully"));
-            written.content.extend(view.blocks());
-            return Ok(written);
+        const IMAGE: &str = "Image read successfully";
+        if let Some(content) = counted::image(view, view.name, IMAGE.to_owned()) {
+            return Ok(Written {
+                content,
+                ..said(view, IMAGE.to_owned())
+            });
         }
         if view.document.style == Style::Listing && matches!(view.body, Body::Rows) {
             return Ok(whole(view, understood + &entries(view)));

@@ -81,20 +81,16 @@ impl Dialect for Pikuri {
             let text = too_large(view.name, &format!(", {size}"));
             return Err(counted::worded(text, view.name));
         }
-        let understood = counted::understood(view);
-        if let (true, Some(image)) = (counted::is_image(view), view.attachments.first()) {
-            let bytes = view.document.details.total_bytes;
-            let bytes = bytes.unwrap_or(image.data.len() as u64);
-            let mut content = counted::text(format!(
-                "{understood}Read image: {} ({bytes} bytes, {})",
-                view.name, image.mime_type
-            ));
-            content.extend(view.blocks());
+        let bytes = view.document.details.total_bytes.unwrap_or(0);
+        let mime_type = view.attachments.first().map_or("", |image| image.mime_type);
+        let said = format!("Read image: {} ({bytes} bytes, {mime_type})", view.name);
+        if let Some(content) = counted::image(view, view.name, said) {
             return Ok(Written {
                 content,
                 ..Written::default()
             });
         }
+        let understood = counted::understood(view);
         let next = counted::next(view, 1);
         if let Some(engine) = counted::as_engine(view) {
             return Ok(Written { next, ..engine });

@@ -33,6 +33,9 @@ struct Parameters {
     end_line: Option<Whole<1>>,
 }
 
+/// More lines than any document has whose lines nobody counted.
+const MORE_THAN_ANY: u64 = 100_000_000;
+
 /// Definitions that follow the notice.
 const MAX_DEFINITIONS: usize = 200;
 
@@ -159,12 +162,13 @@ fn lines(view: &View) -> String {
             _ => format!("lines {first}-{last}"),
         };
         let of = match (counted::total(view), view.window.uncounted_bytes) {
-            (Some(total), _) => format!("{total} total lines"),
-            (None, bytes) => format!("the lines of {}", file_size(bytes.unwrap_or(0))),
+            (Some(total), _) => format!("of {total} total lines"),
+            (None, Some(bytes)) => format!("of the lines of {}", file_size(bytes)),
+            (None, None) => "lines".to_owned(),
         };
         let _ = writeln!(
             ending,
-            "[Showing only {shown} of {of}. Use start_line and end_line to read specific ranges.]"
+            "[Showing only {shown} {of}. Use start_line and end_line to read specific ranges.]"
         );
         for definition in view.definitions.iter().take(MAX_DEFINITIONS) {
             let (span, signature) = (definition.span, &definition.signature);
@@ -193,8 +197,9 @@ fn next(view: &View) -> Option<Next> {
         offset: left.start,
         limit: match (counted::total(view), view.window.uncounted_bytes) {
             // A file has no more lines than bytes.
-            (None, Some(bytes)) if from_end(left.end).is_some() => bytes,
-            _ => left.end - left.start + 1,
+            (None, Some(bytes)) => bytes,
+            (None, None) => MORE_THAN_ANY,
+            (Some(_), _) => left.end - left.start + 1,
         },
     })
 }
