@@ -318,7 +318,7 @@ impl InProcess {
                 &|_| (),
             )
             .map_err(|detour| format!("{detour:?}"))?;
-        Ok(reader.finish(&self.ask, &prepared, None).0)
+        Ok(reader.finish(&self.ask, &prepared, None)?.0)
     }
 }
 
