@@ -343,7 +343,7 @@ mod tests {
             ),
             (
                 json!({ "filePath": "a", "encodings": 1 }),
-                "encodings: There is no parameter 'encodings'. The nearest one is 'filePath'. It takes filePath, most and offset.",
+                "encodings: There is no parameter 'encodings'. The nearest one is 'most'. It takes filePath, most and offset.",
             ),
         ];
         for (params, message) in cases {

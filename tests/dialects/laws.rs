@@ -214,6 +214,33 @@ fn all_show_the_same_lines_of_the_same_version() {
     });
 }
 
+#[test]
+fn a_file_too_large_to_hold_is_paged_as_well() {
+    let line = "x".repeat(99) + "\n";
+    let tree = Tree::new().file("huge.log", line.repeat(36 * 1024 * 1024 / 100));
+    let daemon = Daemon::start(tree.path());
+    let path = tree.spelled("huge.log");
+    for dialect in COUNTED {
+        // 512 lines of 100 bytes are 50 KiB; Roo stops before.
+        let first = match dialect {
+            "roo" => 500,
+            _ => 512,
+        };
+        let page = lines_of(dialect, &path, 1, 1);
+        let params = match dialect {
+            "opencode" | "llm-gateway" => json!({ "filePath": page["filePath"] }),
+            _ => json!({ "path": page["path"] }),
+        };
+        let page = ask(&daemon, dialect, params).expect("a page");
+        assert_eq!(shown(&page), (1..=first).collect::<Vec<u64>>(), "{dialect}");
+        assert!(page["details"].get("hashline").is_none());
+        let next = &page["details"]["truncation"]["next"];
+        let page = ask(&daemon, dialect, following(dialect, &path, next)).expect("a page");
+        let expected: Vec<u64> = (first + 1..=first + 512).collect();
+        assert_eq!(shown(&page), expected, "{dialect}");
+    }
+}
+
 /// What was read in any dialect can be edited by line, and what it did not show cannot.
 #[test]
 fn each_records_what_it_showed() {

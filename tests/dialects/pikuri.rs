@@ -231,3 +231,22 @@ fn results_that_are_errors_spoil_no_other_read() {
     assert_eq!(results[3]["error"]["data"]["kind"], "outOfRange");
     assert_eq!(text_of(&results[4]["ok"]), "     1\tx");
 }
+
+#[test]
+fn what_the_system_keeps_closed_is_said_in_its_words() {
+    use std::fs::{Permissions, set_permissions};
+    use std::os::unix::fs::PermissionsExt;
+    let tree = Tree::new().file("locked.txt", "x\n");
+    let mode = |name: &str, mode: u32| {
+        set_permissions(tree.join(name), Permissions::from_mode(mode)).expect("a mode");
+    };
+    mode(".", 0o755);
+    mode("locked.txt", 0o000);
+    let daemon = Daemon::builder().root(tree.path()).ordinary_user().start();
+    let text = error(&daemon, json!({ "path": "locked.txt" }));
+    assert!(
+        text.starts_with("Error: cannot read locked.txt: ")
+            && text.to_lowercase().contains("permission denied"),
+        "{text}"
+    );
+}
