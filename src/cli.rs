@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
 use clap::{Args, Parser, Subcommand};
-use serde_json::{Map, Value, json};
+use serde_json::json;
 
 use crate::buffer::{Detour, Lane, Overlays};
 use crate::edit::{EditRequest, Patch};
@@ -14,6 +14,7 @@ use crate::protocol::{EditRefusal, Refusal, Settings};
 use crate::read::Ask;
 use crate::server::{self, Engine};
 use crate::task::{CancelToken, Work};
+use crate::view::dialect;
 use crate::view::in_header;
 
 /// Pilcrow reads and edits files for coding agents.
@@ -82,7 +83,7 @@ pub struct EditOptions {
 pub struct ReadOptions {
     /// A path, which may end in a selector (`:5-9`, `:-20`, `:raw`)
     pub path: String,
-    /// How the answer is written: hashline, numbered or plain
+    /// How the answer is written: hashline, numbered, plain, opencode, pikuri, llm-gateway or roo
     #[arg(long)]
     pub dialect: Option<String>,
     /// Print the whole result of `agent/read`
@@ -94,7 +95,7 @@ pub struct ReadOptions {
 
 #[derive(Debug, Args)]
 pub struct ToolsOptions {
-    /// In whose words: hashline, numbered or plain
+    /// In whose words: hashline, numbered, plain, opencode, pikuri, llm-gateway or roo
     #[arg(long)]
     pub dialect: Option<String>,
     #[command(flatten)]
@@ -121,26 +122,24 @@ pub struct Common {
 pub fn read(options: &ReadOptions) -> anyhow::Result<String> {
     let engine = engine(&options.common)?;
     let world = engine.world();
-    let mut params = Map::new();
-    params.insert("path".to_owned(), json!(options.path));
-    if let Some(dialect) = &options.dialect {
-        params.insert("dialect".to_owned(), json!(dialect));
-    }
-    let ask = Ask::parse(&Value::Object(params), "default", &world.settings)?;
+    let dialect = options.dialect.as_deref();
+    let dialect = dialect::by_name(dialect.unwrap_or(&world.settings.read.dialect))?;
+    let params = json!({ "dialect": dialect.name(), dialect.path_parameter(): options.path });
+    let ask = Ask::parse(&params, "default", &world.settings)?;
     let work = Work::new(CancelToken::new(), std::time::Duration::from_secs(60));
     let no_editor = Overlays::default();
-    let prepared =
-        engine
-            .reader
-            .prepare(&ask, &world.scope, &no_editor, Lane::Long, &work, &|_| ());
-    let prepared = prepared.map_err(|detour| match detour {
-        Detour::Refused(refusal) => anyhow!(refusal),
-        Detour::TakesLong => anyhow!("the read takes too long"),
-    })?;
-    let (result, _) = engine.reader.finish(&ask, &prepared, None);
-    match options.json {
-        true => Ok(serde_json::to_string_pretty(&result)? + "\n"),
-        false => Ok(printed(&result.content)),
+    let (reader, scope) = (&engine.reader, &world.scope);
+    let prepared = reader.prepare(&ask, scope, &no_editor, Lane::Long, &work, &|_| ());
+    let read = prepared.and_then(|prepared| Ok(reader.finish(&ask, &prepared, None)?));
+    let result = match read {
+        Ok((result, _)) => result,
+        Err(Detour::Refused(refusal)) => ask.refused(refusal, scope)?,
+        Err(Detour::TakesLong) => return Err(anyhow!("the read takes too long")),
+    };
+    match (options.json, result.is_error) {
+        (true, _) => Ok(serde_json::to_string_pretty(&result)? + "\n"),
+        (false, None | Some(false)) => Ok(printed(&result.content)),
+        (false, Some(true)) => Err(anyhow!(printed(&result.content).trim_end().to_owned())),
     }
 }
 
@@ -252,4 +251,54 @@ fn engine(common: &Common) -> anyhow::Result<Engine> {
         roots.push(here);
     }
     Ok(Engine::new(roots, settings))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+
+    /// What `pilcrow read` prints in the eighth dialect, which only tests have.
+    fn in_eighth(root: &Path, path: &str) -> Result<String, String> {
+        let options = ReadOptions {
+            path: path.to_owned(),
+            dialect: Some("eighth".to_owned()),
+            json: false,
+            common: common(root),
+        };
+        read(&options).map_err(|error| error.to_string())
+    }
+
+    fn common(root: &Path) -> Common {
+        Common {
+            roots: vec![root.to_owned()],
+            settings: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn an_eighth_dialect_costs_one_file_and_one_line() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let root = folder.path();
+        let long: String = (1..=2001).map(|line| format!("line {line}\n")).collect();
+        std::fs::write(root.join("a.txt"), "one\ntwo\n").expect("a file");
+        std::fs::write(root.join("long.txt"), long).expect("a file");
+        assert_eq!(in_eighth(root, "a.txt"), Ok("1. one\n2. two\n".to_owned()));
+        let long = in_eighth(root, "long.txt").expect("a read");
+        assert!(long.ends_with("\n2000. line 2000\n(go on from 2001)\n"));
+        assert_eq!(
+            in_eighth(root, "b.txt"),
+            Err("Cannot read b.txt: File not found: b.txt. Did you mean a.txt?".to_owned())
+        );
+        let options = ToolsOptions {
+            dialect: Some("eighth".to_owned()),
+            common: common(root),
+        };
+        let tools: Value = serde_json::from_str(&tools(&options).expect("tools")).expect("JSON");
+        let schema = &tools["tools"][0]["inputSchema"];
+        assert_eq!(schema["required"], json!(["file"]));
+        assert_eq!(schema["properties"]["from"]["minimum"], 1);
+        assert_eq!(tools["tools"].as_array().map(Vec::len), Some(4));
+    }
 }

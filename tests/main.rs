@@ -15,6 +15,8 @@ mod databases_beside;
 #[cfg(unix)]
 mod databases_hostile;
 #[cfg(unix)]
+mod dialects;
+#[cfg(unix)]
 mod directory;
 #[cfg(unix)]
 mod edit_laws;
@@ -25,6 +27,7 @@ mod frames;
 mod fresh;
 mod hostile;
 mod huge;
+mod images;
 mod intake;
 #[cfg(unix)]
 mod lifecycle;

@@ -319,7 +319,7 @@ impl InProcess {
             prepared => prepared,
         };
         let prepared = prepared.map_err(|detour| format!("{detour:?}"))?;
-        Ok(reader.finish(&self.ask, &prepared, None).0)
+        Ok(reader.finish(&self.ask, &prepared, None)?.0)
     }
 }
 

@@ -3,6 +3,7 @@
 mod budget;
 mod candidate;
 mod comment;
+mod definitions;
 mod geometry;
 mod group;
 mod prose;
@@ -39,10 +40,20 @@ pub struct Rules {
     pub prose: bool,
 }
 
+/// A function of a text, as a list of definitions names it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Definition {
+    pub span: LineSpan,
+    /// On one line, without what follows it.
+    pub signature: String,
+}
+
 /// A text with its long parts folded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outline {
     pub language: &'static str,
+    /// Its functions in line order, the first of them; those too short to fold are not among them.
+    pub definitions: Vec<Definition>,
     /// In line order; together they name every line exactly once.
     pub rows: Vec<Row>,
     /// The first rows as they are written.
@@ -79,7 +90,10 @@ impl Outline {
         };
         let folds: usize = self.rows.iter().map(of_fold).sum();
         let written = self.written.text.len() + self.written.ends.len() * size_of::<usize>();
-        self.rows.len() * size_of::<Row>() + folds + written
+        let of_definition =
+            |definition: &Definition| size_of::<Definition>() + definition.signature.len();
+        let definitions: usize = self.definitions.iter().map(of_definition).sum();
+        self.rows.len() * size_of::<Row>() + folds + written + definitions
     }
 }
 
@@ -174,6 +188,7 @@ fn outline_with(
     let walk = Walk::new(&parsed.source, rules, work);
     let mut folded = walk.pieces(&parsed.pieces)?;
     let total = parsed.source.len_lines();
+    let definitions = definitions::of(&folded, &parsed.source);
     if unfold == Unfold::ByBudget {
         folded = budget::unfold(&walk, folded, total)?;
     }
@@ -183,6 +198,7 @@ fn outline_with(
     let rows = rows(folded, total);
     Ok(Some(Outline {
         language: language.name(),
+        definitions,
         written: Written::of(&rows, &parsed.source),
         rows,
     }))

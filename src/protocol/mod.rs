@@ -8,6 +8,7 @@ pub mod refusal;
 pub mod settings;
 pub mod status;
 pub mod tools;
+pub mod typed;
 
 pub use edit_refusal::EditRefusal;
 pub use refusal::{Kind, Refusal, Rule};

@@ -29,6 +29,11 @@ impl<'a> Fields<'a> {
         }
     }
 
+    /// All that was sent, known or not.
+    pub fn entries(&self) -> &'a Map<String, Value> {
+        self.object
+    }
+
     pub fn get(&self, key: &str) -> Option<&'a Value> {
         self.object.get(key).filter(|value| !value.is_null())
     }
@@ -56,11 +61,18 @@ impl<'a> Fields<'a> {
     }
 
     pub fn required_string(&self, key: &str) -> Result<&'a str, Refusal> {
-        self.string(key)?.ok_or_else(|| {
-            let name = self.name(key);
-            let message = format!("'{name}' is missing; it must be a string.");
-            Refusal::bad_params(name, message)
-        })
+        self.required(key)?;
+        Ok(self.string(key)?.unwrap_or_default())
+    }
+
+    /// Errors where there is no such parameter, a string.
+    pub fn required(&self, key: &str) -> Result<(), Refusal> {
+        if self.get(key).is_some() {
+            return Ok(());
+        }
+        let name = self.name(key);
+        let message = format!("'{name}' is missing; it must be a string.");
+        Err(Refusal::bad_params(name, message))
     }
 
     /// A whole number from 1 up.

@@ -142,6 +142,16 @@ pub struct Truncation {
     pub reason: CutReason,
     /// Complete, without the colon.
     pub next_selector: String,
+    /// The same in the terms of a dialect that counts lines in parameters.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next: Option<Next>,
+}
+
+/// How such a dialect goes on: the first line in its own base, and how many lines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Next {
+    pub offset: u64,
+    pub limit: u64,
 }
 
 /// What of a text its summary leaves out.

@@ -68,6 +68,11 @@ pub enum Refusal {
         what: String,
         instead: String,
     },
+    #[error("'{path}' is a directory.")]
+    Directory { path: String },
+    /// Only in dialects that define it.
+    #[error("{message}")]
+    OutOfRange { message: String },
     #[error("'{path}' is {what}, not a regular file, and was not opened.")]
     NotRegular { path: String, what: String },
     #[error("'{path}' is too large: {what}. {instead}")]
@@ -121,6 +126,9 @@ pub enum Refusal {
     },
     #[error(transparent)]
     Edit(#[from] Box<EditRefusal>),
+    /// The same in the words of a dialect.
+    #[error("{text}")]
+    Worded { text: String, refusal: Box<Refusal> },
     #[error("The request was cancelled.")]
     Cancelled,
     #[error("Internal error; the daemon goes on. Please report it with the log.")]
@@ -140,6 +148,7 @@ pub enum Kind {
     Unsupported,
     BadSelector,
     BadParams,
+    OutOfRange,
     PatchSyntax,
     Overlap,
     Stale,
@@ -199,7 +208,9 @@ impl Refusal {
             Refusal::TooLarge { .. } => Kind::TooLarge,
             Refusal::Damaged { .. } => Kind::Damaged,
             Refusal::Encrypted { .. } => Kind::Encrypted,
-            Refusal::Unsupported { .. } => Kind::Unsupported,
+            Refusal::Unsupported { .. } | Refusal::Directory { .. } => Kind::Unsupported,
+            Refusal::OutOfRange { .. } => Kind::OutOfRange,
+            Refusal::Worded { refusal, .. } => refusal.kind(),
             Refusal::BadSelector { .. } => Kind::BadSelector,
             Refusal::BadParams { .. } => Kind::BadParams,
             Refusal::Encoding { .. } => Kind::Encoding,
@@ -227,6 +238,7 @@ impl Refusal {
         match self {
             // Nobody knows what came of it: sending it again could do it twice.
             Refusal::Edit(_) => false,
+            Refusal::Worded { refusal, .. } => refusal.retryable(),
             _ => matches!(self.kind(), Kind::Busy | Kind::Timeout | Kind::Io),
         }
     }
@@ -244,13 +256,16 @@ impl Refusal {
             | Refusal::Damaged { path, .. }
             | Refusal::Encrypted { path, .. }
             | Refusal::Encoding { path, .. }
+            | Refusal::Directory { path }
             | Refusal::Write { path, .. }
             | Refusal::Io { path, .. } => Some(path),
             Refusal::Edit(refusal) => refusal.path(),
+            Refusal::Worded { refusal, .. } => refusal.path(),
             Refusal::Unsupported { path, .. }
             | Refusal::BadSelector { path, .. }
             | Refusal::Timeout { path, .. } => path.as_deref(),
             Refusal::BadParams { .. }
+            | Refusal::OutOfRange { .. }
             | Refusal::Busy { .. }
             | Refusal::Cancelled
             | Refusal::Internal => None,
@@ -259,6 +274,9 @@ impl Refusal {
 
     /// The `data` member of the error: kind, retryable, path, and what the kind adds.
     pub fn data(&self) -> Value {
+        if let Refusal::Worded { refusal, .. } = self {
+            return refusal.data();
+        }
         let mut data = Map::new();
         data.insert("kind".into(), json!(self.kind()));
         data.insert("retryable".into(), json!(self.retryable()));

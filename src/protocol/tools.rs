@@ -24,6 +24,11 @@ pub enum Edits {
 
 const SCHEMA: &str = "https://json-schema.org/draft/2020-12/schema";
 
+/// Anything but nothing, and without NUL.
+const PATH: &str = "^[^\\u0000]+$";
+/// `absent`, or a tag, alone or in the header that it was copied with.
+const EXPECT: &str = "^(absent|(.*#)?[0-9A-Fa-f]{4})$";
+
 /// An object of these properties, all of which are wanted but for `optional`.
 pub fn object(properties: Value, optional: &[&str]) -> Value {
     let names = properties
@@ -96,7 +101,7 @@ pub fn edit(edits: Edits) -> Tool {
                 "type": "object",
                 "required": ["path", "edits"],
                 "properties": {
-                    "path": { "type": "string" },
+                    "path": { "type": "string", "pattern": PATH },
                     "edits": { "type": "array", "minItems": 1, "items": edit },
                 },
             });
@@ -118,9 +123,9 @@ const WRITE: &str = "Makes a new file with the given text; directories above it 
 /// `agent/write`.
 pub fn write() -> Tool {
     let properties = json!({
-        "path": { "type": "string", "description": "Where the file is to be, relative to the workspace" },
+        "path": { "type": "string", "pattern": PATH, "description": "Where the file is to be, relative to the workspace" },
         "text": { "type": "string", "description": "The whole text" },
-        "expect": { "type": "string", "description": "\"absent\" (the default) for a new file, or the tag of the file that is replaced" },
+        "expect": { "type": ["string", "null"], "pattern": EXPECT, "description": "\"absent\" (the default) for a new file, or the tag of the file that is replaced" },
     });
     Tool {
         name: "write",

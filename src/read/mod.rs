@@ -1,5 +1,6 @@
 //! The pipeline of a read: what is there, what of it is shown, how it is written; nothing later ever goes back to an earlier stage.
 
+mod ask;
 mod look;
 mod outlines;
 mod places;
@@ -8,8 +9,9 @@ mod share;
 mod source;
 mod target;
 
+pub use ask::{Ask, BudgetParams, session_name};
 pub use places::{Place, place_to_edit, places_to_read};
-pub use plan::{Ask, BudgetParams, Prepared, Reader, session_name};
+pub use plan::{Prepared, Reader};
 pub use share::share;
 pub use source::editor::site_of_unsaved;
 pub use source::kind::{KINDS, Kind, kinds};

@@ -8,7 +8,7 @@ use crate::task::Work;
 use crate::view::{Selector, Target};
 use crate::workspace::{RealPath, Scope, decode_file_uri};
 
-use super::plan::Ask;
+use super::ask::Ask;
 use super::target::{Located, Spot, locate};
 
 /// What is read or written as one thing, whatever it is called.

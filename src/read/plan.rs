@@ -2,146 +2,29 @@
 
 use std::sync::Arc;
 
-use encoding_rs::Encoding;
-use serde_json::Value;
-
 use crate::buffer::{Detour, DocumentKey, Lane, Overlays, Store, Warm};
 use crate::outline::Outline;
-use crate::protocol::params::Fields;
+use crate::protocol::Refusal;
 use crate::protocol::read::{
     DisplayContent, Hashline, Limits as ListingLimits, Meta, MoreDetails, ReadDetails, ReadResult,
-    SuffixResolution, Summary as SummaryDetails, Truncation,
+    ResourceKind, SuffixResolution, Summary as SummaryDetails, Truncation,
 };
 use crate::protocol::settings::Summarize;
-use crate::protocol::{Refusal, Settings};
 use crate::session::{self, Actor, Form, Notice, Sessions, Site, Version};
 use crate::syntax;
 use crate::task::Work;
-use crate::text::encoding_for_label;
-use crate::view::dialect::{self, Body, Dialect, Request, View};
+use crate::view::dialect::{Body, View};
 use crate::view::excerpt::Lines;
 use crate::view::window::{Limits, Spent, Window};
-use crate::view::{Attachment, Budget, Document, LineSet, Selector, Style};
+use crate::view::{Attachment, Budget, Document, LineSet, Listing, Selector, Style};
 use crate::workspace::{FileType, Found, Scope, Via};
 
+use super::ask::Ask;
 use super::look::{Look, Wanted};
 use super::outlines::Outlines;
 use super::places::Place;
 use super::source::{self, Means, Opened};
 use super::target::{Located, Spot, locate};
-
-/// What a caller set of the budget.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct BudgetParams {
-    pub lines: Option<u64>,
-    pub bytes: Option<u64>,
-}
-
-impl BudgetParams {
-    /// Reads `budget` of a request; counts start at 1.
-    pub fn parse(fields: Fields) -> Result<BudgetParams, Refusal> {
-        let Some(budget) = fields.object("budget")? else {
-            return Ok(BudgetParams::default());
-        };
-        Ok(BudgetParams {
-            lines: budget.count("lines")?,
-            bytes: budget.count("bytes")?,
-        })
-    }
-
-    /// These values where they are set, else those of `otherwise`; capped.
-    pub fn over(&self, otherwise: Budget) -> Budget {
-        Budget {
-            lines: self.lines.unwrap_or(otherwise.lines).min(Budget::CAP.lines),
-            bytes: self.bytes.unwrap_or(otherwise.bytes).min(Budget::CAP.bytes),
-        }
-    }
-
-    pub fn is_set(&self) -> bool {
-        *self != BudgetParams::default()
-    }
-}
-
-/// One read as it was asked for.
-#[derive(Debug, Clone)]
-pub struct Ask {
-    pub session: String,
-    pub dialect: &'static dyn Dialect,
-    pub request: Request,
-    pub budget: BudgetParams,
-    /// Whether the budget is one that other reads draw on as well.
-    pub shares_budget: bool,
-    pub encoding: Option<&'static Encoding>,
-    pub display_content: bool,
-    /// Whether snapshots are recorded and headers shown.
-    pub editable: bool,
-}
-
-/// Bytes of a session's name.
-const MAX_SESSION_BYTES: usize = 256;
-
-/// `session` of a request, or `default`.
-pub fn session_name(fields: Fields, default: &str) -> Result<String, Refusal> {
-    let name = fields.string("session")?.unwrap_or(default);
-    if name.is_empty() || name.len() > MAX_SESSION_BYTES {
-        return Err(Refusal::bad_params(
-            "session",
-            format!("'session' must have 1 to {MAX_SESSION_BYTES} bytes."),
-        ));
-    }
-    Ok(name.to_owned())
-}
-
-impl Ask {
-    /// Parses the parameters of `agent/read`. Errors name the parameter at fault.
-    pub fn parse(params: &Value, session: &str, settings: &Settings) -> Result<Ask, Refusal> {
-        let fields = Fields::of(params, "")?;
-        let dialect = fields.string("dialect")?.unwrap_or(&settings.read.dialect);
-        let dialect = dialect::by_name(dialect)?;
-        let encoding = match fields.string("encoding")? {
-            None => None,
-            Some(label) => Some(encoding_for_label(label).ok_or_else(|| {
-                Refusal::bad_params(
-                    "encoding",
-                    format!("'encoding' must be a WHATWG encoding label such as utf-8, windows-1252 or shift_jis, not '{label}'."),
-                )
-            })?),
-        };
-        Ok(Ask {
-            session: session_name(fields, session)?,
-            dialect,
-            request: dialect.request(fields, settings)?,
-            budget: BudgetParams::parse(fields)?,
-            shares_budget: false,
-            encoding,
-            display_content: wants_display_content(fields)?,
-            editable: settings.edit.enabled,
-        })
-    }
-
-    /// The path as the caller wrote it.
-    pub fn path(&self) -> &str {
-        self.request.target.as_written()
-    }
-
-    fn limits(&self) -> Limits {
-        let BudgetParams { lines, bytes } = self.budget;
-        self.request.limits.with_budget(lines, bytes)
-    }
-}
-
-fn wants_display_content(fields: Fields) -> Result<bool, Refusal> {
-    let wanted = fields.list("want")?.unwrap_or_default();
-    for item in wanted {
-        if item != "displayContent" {
-            return Err(Refusal::bad_params(
-                "want",
-                "'want' may only hold \"displayContent\".",
-            ));
-        }
-    }
-    Ok(!wanted.is_empty())
-}
 
 /// What was found, before any limit is applied to it.
 #[derive(Debug)]
@@ -149,6 +32,12 @@ pub struct Prepared {
     located: Located,
     opened: Opened,
     wanted: Wanted,
+    /// Nothing but a path is given.
+    is_bare: bool,
+    /// A text, of which no lines in particular are asked for.
+    is_whole_text: bool,
+    /// What it defines, where that is to be told if it is not shown to its end.
+    definitions: Option<Arc<Outline>>,
 }
 
 impl Prepared {
@@ -156,6 +45,18 @@ impl Prepared {
     fn name(&self) -> &str {
         let part = self.opened.name.as_deref();
         part.unwrap_or(self.located.display())
+    }
+
+    /// The same, absolute: with the real path of what was found on disk.
+    fn path(&self) -> String {
+        let display = self.located.display();
+        let Some(resolved) = &self.opened.document.details.resolved_path else {
+            return self.name().to_owned();
+        };
+        match self.name().strip_prefix(display) {
+            Some(within) => format!("{resolved}{within}"),
+            None => resolved.clone(),
+        }
     }
 }
 
@@ -200,9 +101,15 @@ impl Reader {
         work: &Work,
         found: &dyn Fn(Place),
     ) -> Result<Prepared, Detour> {
+        if let Some(refusal) = &ask.request.refusal {
+            return Err(refusal.clone().into());
+        }
         let target = &ask.request.target;
-        let located = locate(target, scope, overlays, lane, work)?;
+        let mut located = locate(target, scope, overlays, lane, work)?;
         found(located.place(scope));
+        ask.refuse_barred(&located)?;
+        located.selector = ask.selected(&located.selector);
+        let is_bare = located.selector == Selector::default() && located.inner.is_none();
         let means = Means {
             display: located.display(),
             scope,
@@ -211,20 +118,32 @@ impl Reader {
             warm: &self.warm,
             selector: &located.selector,
             limits: ask.limits(),
+            listing: ask.request.listing,
+            whole_file: ask.request.whole_file.filter(|_| is_bare),
             lane,
             work,
         };
-        let opened = match &located.spot {
+        let mut opened = match &located.spot {
             Spot::OnDisk(found) => {
                 let (spelled, inner) = (target.as_written(), located.inner.as_deref());
                 source::open(&found.handle, spelled, inner, ask.encoding, means)?
             }
             Spot::InEditor(overlay, _) => source::editor::unsaved(overlay),
         };
+        opened.selector = opened.selector.map(|selector| ask.selected(&selector));
         let selector = opened.selector.as_ref().unwrap_or(&located.selector);
         let document = &opened.document;
-        let outline = match (&ask.request.summarize, *selector == Selector::default()) {
+        let is_whole = *selector == Selector::default();
+        let outline = match (&ask.request.summarize, is_whole) {
             (Some(settings), true) => self.outline(&opened, &located, settings, lane, work)?,
+            _ => None,
+        };
+        let is_whole_text =
+            is_whole && document.style == Style::Lines && document.kind != ResourceKind::Document;
+        let definitions = match &ask.request.truncate {
+            Some(truncate) if is_whole_text && is_longer(document, truncate.lines) => {
+                self.outline(&opened, &located, &truncate.definitions, lane, work)?
+            }
             _ => None,
         };
         let wanted = match outline {
@@ -235,6 +154,9 @@ impl Reader {
             located,
             opened,
             wanted,
+            is_bare,
+            is_whole_text,
+            definitions,
         })
     }
 
@@ -270,7 +192,7 @@ impl Reader {
 
     /// What a read would take if it alone had the whole of a shared budget.
     pub fn demand(&self, ask: &Ask, prepared: &Prepared, shared: Budget) -> Spent {
-        let limits = ask.limits().at_most(shared);
+        let limits = ask.limits_of(prepared.is_whole_text).at_most(shared);
         let Prepared { opened, wanted, .. } = prepared;
         wanted.look(&opened.document, &limits).window().spent
     }
@@ -283,16 +205,17 @@ impl Reader {
         ask: &Ask,
         prepared: &Prepared,
         share: Option<Budget>,
-    ) -> (ReadResult, Vec<Notice>) {
+    ) -> Result<(ReadResult, Vec<Notice>), Refusal> {
         let Prepared {
             located,
             opened,
             wanted,
+            ..
         } = prepared;
         let document = &opened.document;
         let limits = match share {
-            Some(share) => ask.limits().at_most(share),
-            None => ask.limits(),
+            Some(share) => ask.limits_of(prepared.is_whole_text).at_most(share),
+            None => ask.limits_of(prepared.is_whole_text),
         };
         let look = wanted.look(document, &limits);
         let window = look.window();
@@ -300,8 +223,16 @@ impl Reader {
         let (version, notices) = self.record(ask, opened, &look, name).unzip();
         let tag = version.as_ref().map(|version| version.tag.to_string());
         let raw = window.raw.then(|| raw_text(opened, window));
+        let path = prepared.path();
+        let definitions = prepared.definitions.as_ref();
+        let mut understood = located.understood.clone();
+        understood.extend_from_slice(&ask.request.remarks);
         let written = ask.dialect.write(&View {
-            understood: &located.understood,
+            request: &ask.request,
+            path: &path,
+            asks_for_whole_file: prepared.is_bare,
+            definitions: definitions.map_or(&[], |outline| &outline.definitions),
+            understood: &understood,
             header: tag.as_deref().map(|tag| (name, tag)),
             name,
             document,
@@ -318,9 +249,12 @@ impl Reader {
                 (_, Some(raw)) => Body::Raw(raw),
                 (_, None) => Body::Rows,
             },
-        });
+        })?;
         let mut more = details(ask, prepared, &look, &limits);
         more.native = written.native;
+        if let Some(truncation) = &mut more.truncation {
+            truncation.next = written.next;
+        }
         more.hashline = tag.map(|tag| Hashline {
             path: name.to_owned(),
             tag,
@@ -337,7 +271,7 @@ impl Reader {
             },
             is_error: None,
         };
-        (result, notices.unwrap_or_default())
+        Ok((result, notices.unwrap_or_default()))
     }
 
     /// Appends the facts: this text has this name, and these of its lines were shown.
@@ -391,6 +325,8 @@ impl Reader {
                         warm: &self.warm,
                         selector: &selector,
                         limits,
+                        listing: Listing::Tree,
+                        whole_file: None,
                         lane,
                         work,
                     };
@@ -422,6 +358,11 @@ impl Reader {
         let recorded = self.sessions.record(&snapshot.document, &current, actor);
         Ok(recorded.1)
     }
+}
+
+fn is_longer(document: &Document, lines: u64) -> bool {
+    let text = document.text.whole();
+    text.is_some_and(|text| text.len_lines() as u64 > lines)
 }
 
 /// Of a budget, what buffers and what snapshots may hold each, and an eighth.
@@ -481,6 +422,7 @@ fn details(ask: &Ask, prepared: &Prepared, look: &Look, limits: &Limits) -> More
     more.truncation = window.stop.as_ref().map(|stop| Truncation {
         reason: stop.reason,
         next_selector: stop.next_selector.clone(),
+        next: None,
     });
     if let Look::Summary(summary) = look {
         more.summary = Some(SummaryDetails {

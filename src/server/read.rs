@@ -5,13 +5,17 @@ use std::sync::Arc;
 use serde_json::Value;
 use tower_lsp::jsonrpc;
 
+use crate::buffer::Detour;
+use crate::protocol::Refusal;
 use crate::protocol::read::ReadResult;
 use crate::read::Ask;
+use crate::session::Notice;
 
 use super::Server;
 use super::handler::answer;
+use super::intake::Reading;
 use super::read_many::DEFAULT_SESSION;
-use super::state::Moment;
+use super::state::{Moment, State};
 
 impl Server {
     pub async fn read(&self, params: Value) -> jsonrpc::Result<ReadResult> {
@@ -23,21 +27,39 @@ impl Server {
         answer("agent/read", path, async move {
             let (reading, ask) = begun?;
             let (reading, ask) = (Arc::new(reading), Arc::new(ask));
-            let moment = state.in_turn(&reading, &ask, moment).await?;
-            let jobs_state = state.clone();
-            let (answer, notices) = state
-                .in_lanes(move |lane, work| {
-                    let reader = &jobs_state.engine.reader;
-                    let Moment { world, overlays } = &moment;
-                    let found = |place| reading.reads(place);
-                    let prepared =
-                        reader.prepare(&ask, &world.scope, overlays, lane, work, &found)?;
-                    Ok(reader.finish(&ask, &prepared, None))
-                })
-                .await?;
+            let world = moment.world.clone();
+            let answered = read(&state, reading, ask.clone(), moment).await;
+            let (answer, notices) = match answered {
+                Ok(answered) => answered,
+                // The wait for its turn, or for a place to run: nothing that was looked for.
+                Err(refusal) => (ask.refused(refusal, &world.scope)?, Vec::new()),
+            };
             state.send(notices).await;
             Ok(answer)
         })
         .await
     }
+}
+
+/// The answer, and what other sessions must hear; also where it is refused in words of the dialect.
+async fn read(
+    state: &Arc<State>,
+    reading: Arc<Reading>,
+    ask: Arc<Ask>,
+    moment: Moment,
+) -> Result<(ReadResult, Vec<Notice>), Refusal> {
+    let moment = state.in_turn(&reading, &ask, moment).await?;
+    let jobs_state = state.clone();
+    let answered = state.in_lanes(move |lane, work| {
+        let reader = &jobs_state.engine.reader;
+        let Moment { world, overlays } = &moment;
+        let found = |place| reading.reads(place);
+        let prepared = reader.prepare(&ask, &world.scope, overlays, lane, work, &found);
+        let answered = prepared.and_then(|prepared| Ok(reader.finish(&ask, &prepared, None)?));
+        match answered {
+            Err(Detour::Refused(refusal)) => Ok((ask.refused(refusal, &world.scope)?, Vec::new())),
+            answered => answered,
+        }
+    });
+    answered.await
 }

@@ -6,11 +6,14 @@ use futures::future::join_all;
 use serde_json::{Value, json};
 use tower_lsp::jsonrpc;
 
+use crate::buffer::Detour;
 use crate::protocol::Refusal;
 use crate::protocol::params::Fields;
+use crate::protocol::read::ReadResult;
 use crate::read::{Ask, BudgetParams, Prepared, session_name, share};
 use crate::session::Notice;
 use crate::view::Budget;
+use crate::workspace::Scope;
 
 use super::Server;
 use super::handler::answer;
@@ -49,7 +52,7 @@ impl Server {
             let (begun, shared) = asks?;
             let each = begun.into_iter().map(|one| prepare(&state, &moment, one));
             let prepared = join_all(each).await;
-            let (results, notices) = write(&state, prepared, shared).await?;
+            let (results, notices) = write(&state, &moment, prepared, shared).await?;
             state.send(notices).await;
             Ok(json!({ "results": results }))
         })
@@ -82,7 +85,30 @@ fn parse(params: &Value, world: &World) -> Result<Asks, Refusal> {
     })
 }
 
-type One = Result<Found, Refusal>;
+type One = Result<Found, Failed>;
+
+/// A target that is not read.
+enum Failed {
+    Refused(Refusal),
+    /// In words of its dialect, as a result.
+    Said(Box<ReadResult>),
+}
+
+impl Failed {
+    fn of(ask: &Ask, refusal: Refusal, scope: &Scope) -> Failed {
+        match ask.refused(refusal, scope) {
+            Ok(said) => Failed::Said(Box::new(said)),
+            Err(refusal) => Failed::Refused(refusal),
+        }
+    }
+
+    fn to_value(&self) -> Value {
+        match self {
+            Failed::Refused(refusal) => json!({ "error": refusal.to_tool_error() }),
+            Failed::Said(result) => json!({ "ok": result }),
+        }
+    }
+}
 
 /// A target that was found and loaded.
 struct Found {
@@ -94,7 +120,21 @@ struct Found {
 
 /// Finds and loads one target, without yet applying a limit.
 async fn prepare(state: &Arc<State>, moment: &Moment, begun: Begun) -> One {
-    let (reading, ask) = begun?;
+    let (reading, ask) = begun.map_err(Failed::Refused)?;
+    let scope = &moment.world.scope;
+    match found(state, moment, reading, ask.clone()).await {
+        Ok(found) => found,
+        Err(refusal) => Err(Failed::of(&ask, refusal, scope)),
+    }
+}
+
+/// Errors with what was refused before anything was looked for.
+async fn found(
+    state: &Arc<State>,
+    moment: &Moment,
+    reading: Arc<Reading>,
+    ask: Arc<Ask>,
+) -> Result<One, Refusal> {
     let moment = state.in_turn(&reading, &ask, moment.clone()).await?;
     let (jobs_state, jobs_reading, jobs_ask) = (state.clone(), reading.clone(), ask.clone());
     let prepared = state
@@ -102,23 +142,32 @@ async fn prepare(state: &Arc<State>, moment: &Moment, begun: Begun) -> One {
             let reader = &jobs_state.engine.reader;
             let Moment { world, overlays } = &moment;
             let found = |place| jobs_reading.reads(place);
-            reader.prepare(&jobs_ask, &world.scope, overlays, lane, work, &found)
+            match reader.prepare(&jobs_ask, &world.scope, overlays, lane, work, &found) {
+                Ok(prepared) => Ok(Ok(Arc::new(prepared))),
+                // What is suggested is looked at here, where that may take its time.
+                Err(Detour::Refused(refusal)) => {
+                    Ok(Err(Failed::of(&jobs_ask, refusal, &world.scope)))
+                }
+                Err(long) => Err(long),
+            }
         })
         .await?;
-    Ok(Found {
+    Ok(prepared.map(|prepared| Found {
         _reading: reading,
         ask,
-        prepared: Arc::new(prepared),
-    })
+        prepared,
+    }))
 }
 
 /// Shares the budget among the targets that set none of their own, and writes all of them.
 async fn write(
     state: &Arc<State>,
+    moment: &Moment,
     prepared: Vec<One>,
     shared: Budget,
 ) -> Result<(Vec<Value>, Vec<Notice>), Refusal> {
     let jobs_state = state.clone();
+    let world = moment.world.clone();
     let prepared = Arc::new(prepared);
     state
         .in_lanes(move |_, work| {
@@ -138,16 +187,20 @@ async fn write(
             for one in prepared.iter() {
                 work.check()?;
                 results.push(match one {
-                    Err(refusal) => json!({ "error": refusal.to_tool_error() }),
+                    Err(failed) => failed.to_value(),
                     Ok(Found { ask, prepared, .. }) => {
                         let share = if ask.shares_budget {
                             shares.next()
                         } else {
                             None
                         };
-                        let (result, news) = reader.finish(ask, prepared, share);
-                        notices.extend(news);
-                        json!({ "ok": result })
+                        match reader.finish(ask, prepared, share) {
+                            Ok((result, news)) => {
+                                notices.extend(news);
+                                json!({ "ok": result })
+                            }
+                            Err(refusal) => Failed::of(ask, refusal, &world.scope).to_value(),
+                        }
                     }
                 });
             }

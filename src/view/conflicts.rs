@@ -219,6 +219,7 @@ pub fn sheet<'t>(text: &'t Text, conflicts: &[Conflict], limits: &Limits) -> She
             sheet.window.stop = Some(Stop {
                 reason,
                 next_selector,
+                left: Vec::new(),
             });
             break;
         }
@@ -324,6 +325,7 @@ impl Draft<'_> {
         let last_shown = self.window.rows().last().map_or(first, |row| row.number);
         shown.stop.map(|stop| Stop {
             next_selector: format!("{}-", last_shown + 1),
+            left: Vec::new(),
             ..stop
         })
     }

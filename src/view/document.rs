@@ -45,6 +45,19 @@ pub struct Extras {
     pub open_lines: Option<u64>,
     /// What a row is, in the plural, where footers do not speak of lines.
     pub rows_are: Option<&'static str>,
+    /// The file as it is, where a dialect asked for it so (`Means::whole_file`) and it is not too
+    /// large.
+    pub whole_file: Option<WholeFile>,
+    /// Why there is nothing to show but this note, in the words that dialects put in theirs
+    /// (`encrypted`).
+    pub unreadable: Option<String>,
+}
+
+/// A file for a model that can read it by itself.
+#[derive(Debug, Clone)]
+pub struct WholeFile {
+    pub mime_type: &'static str,
+    pub data: Arc<[u8]>,
 }
 
 /// An image that is shown with a document.

@@ -30,6 +30,7 @@ pub fn open<'t>(text: &'t Text, outline: &'t Outline, limits: &Limits) -> Window
             stop = Some(Stop {
                 reason,
                 next_selector: format!("{}-", row.number),
+                left: Vec::new(),
             });
             break;
         }

@@ -82,6 +82,26 @@ pub fn rows(listing: &Listing, now_ns: i128) -> String {
     write(&rows)
 }
 
+/// The names alone, a line each, a directory's with a slash after it; in the order of the alphabet,
+/// whatever the case.
+pub fn names(contents: &Contents) -> String {
+    let mut names: Vec<String> = contents.entries.iter().map(full_name).collect();
+    names.sort_by_cached_key(|name| (name.to_lowercase(), name.clone()));
+    let mut text = String::new();
+    for name in names {
+        text.push_str(&name::in_listing(&name));
+        text.push('\n');
+    }
+    text
+}
+
+fn full_name(entry: &Entry) -> String {
+    match &entry.kind {
+        Kind::Directory(_) => format!("{}/", entry.name),
+        _ => entry.name.clone(),
+    }
+}
+
 /// What one row says, column by column.
 #[derive(Debug, Default)]
 struct Row {
@@ -127,10 +147,7 @@ fn add(rows: &mut Vec<Row>, contents: &Contents, depth: usize, path: &str, now_n
 }
 
 fn row(entry: &Entry, indent: &str, now_ns: i128) -> Row {
-    let name = match &entry.kind {
-        Kind::Directory(_) => format!("{}/", entry.name),
-        _ => entry.name.clone(),
-    };
+    let name = full_name(entry);
     let mut row = Row {
         label: format!("{indent}{}", name::in_listing(&name)),
         age: entry

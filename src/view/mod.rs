@@ -15,7 +15,7 @@ pub mod size;
 pub mod table;
 pub mod window;
 
-pub use document::{Attachment, Document, Extras, Style};
+pub use document::{Attachment, Document, Extras, Style, WholeFile};
 pub use excerpt::{Content, Excerpt};
 pub use lines::LineSet;
 pub use name::{in_header, in_listing};
@@ -37,6 +37,24 @@ impl Target {
             Target::Spelled(path) | Target::Literal(path, _) => path,
         }
     }
+}
+
+/// How a directory is listed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Listing {
+    /// Two deep, newest first, with sizes and ages.
+    #[default]
+    Tree,
+    /// The names in it, in the order of the alphabet.
+    Names,
+}
+
+/// What a tool does not read where nothing but a path is given to it, though we could.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Bars {
+    /// Files whose names end so; in lower case, with the dot.
+    pub extensions: &'static [&'static str],
+    pub directories: bool,
 }
 
 /// The limits of one answer: lines and UTF-8 bytes (of the lines plus one each, without prefixes).

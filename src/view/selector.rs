@@ -30,6 +30,9 @@ pub struct Selector {
     pub bounded: bool,
     /// What only one kind of resource knows.
     pub own: Option<Own>,
+    /// The lines were given as parameters, which a tool's caller sets whatever it reads: what has no
+    /// lines takes no notice of them.
+    pub soft: bool,
 }
 
 /// A form of selector that one kind of resource has for itself.
@@ -166,9 +169,35 @@ impl Selector {
             .collect()
     }
 
-    /// Whether lines, and not the whole, are asked for.
+    /// Whether lines, and not the whole, are asked for in so many words.
     pub fn has_lines(&self) -> bool {
-        !self.pieces.is_empty()
+        !self.pieces.is_empty() && !self.soft
+    }
+
+    /// The same with the lines of parameters in the place of those that it names; of pages, which
+    /// are lines as well once a document is open, as much as is in both.
+    pub fn with_lines(&self, lines: Piece) -> Selector {
+        let clipped = |piece: &Piece| match (*piece, lines) {
+            (Piece::Range(start, end), Piece::From(first)) if first <= end => {
+                Some(Piece::Range(start.max(first), end))
+            }
+            (Piece::Range(start, end), Piece::Range(first, last))
+                if first <= end && start <= last =>
+            {
+                Some(Piece::Range(start.max(first), end.min(last)))
+            }
+            _ => None,
+        };
+        let pages: Vec<Piece> = match self.own {
+            Some(Own::Pages(..)) => self.pieces.iter().filter_map(clipped).collect(),
+            _ => Vec::new(),
+        };
+        Selector {
+            pieces: if pages.is_empty() { vec![lines] } else { pages },
+            bounded: false,
+            soft: true,
+            ..self.clone()
+        }
     }
 
     /// Whether no end was named: everything, or everything from a line on.

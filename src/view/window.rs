@@ -86,6 +86,14 @@ pub struct Folded {
 }
 
 impl Row<'_> {
+    /// Its text without the sign that it is cut, and whether it is.
+    pub fn uncut(&self) -> (&str, bool) {
+        match self.total_chars {
+            None => (&self.text, false),
+            Some(_) => (self.text.strip_suffix('…').unwrap_or(&self.text), true),
+        }
+    }
+
     /// The last line that the row stands for.
     pub fn end(&self) -> u64 {
         self.folded.map_or(self.number, |folded| folded.end)
@@ -104,6 +112,8 @@ pub struct Stop {
     pub reason: CutReason,
     /// Complete, without the colon.
     pub next_selector: String,
+    /// What is left of what was asked for, in order; empty where lines alone do not say it.
+    pub left: Vec<LineSpan>,
 }
 
 /// What of a text is shown.
@@ -135,6 +145,14 @@ pub struct Spent {
 impl Window<'_> {
     pub fn rows(&self) -> impl Iterator<Item = &Row<'_>> {
         self.blocks.iter().flat_map(|block| &block.rows)
+    }
+
+    /// What is left of what was asked for, where that is one range of lines.
+    pub fn left(&self) -> Option<LineSpan> {
+        match &self.stop.as_ref()?.left[..] {
+            [only] => Some(*only),
+            _ => None,
+        }
     }
 
     /// First and last line of each block.
@@ -299,6 +317,7 @@ impl<'t> Filler<'t> {
                     return Some(Stop {
                         reason,
                         next_selector: continuation(&left, to_end, self.raw),
+                        left,
                     });
                 };
                 self.spent.add(&row);

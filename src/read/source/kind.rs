@@ -14,6 +14,7 @@ use crate::view::Selector;
 use crate::workspace::Handle;
 
 use super::archive::Archive;
+use super::image::IMAGE;
 use super::sqlite::Sqlite;
 use super::{Means, Opened};
 
@@ -44,7 +45,7 @@ pub trait Kind: Sync + fmt::Debug {
 }
 
 /// Every kind, in the order in which they are asked. Plain text is what none of them claims.
-pub static KINDS: &[&dyn Kind] = &[&Archive, &Sqlite];
+pub static KINDS: &[&dyn Kind] = &[&Archive, &Sqlite, &IMAGE];
 
 /// The names of all kinds on the wire: text, directories, and the registry's.
 pub fn kinds() -> Vec<ResourceKind> {
@@ -54,7 +55,7 @@ pub fn kinds() -> Vec<ResourceKind> {
 }
 
 /// Bytes by which a file that is no text is known.
-const HEAD: usize = 4096;
+pub const HEAD: usize = 4096;
 
 /// What is to be opened.
 #[derive(Debug, Clone, Copy)]

@@ -4,6 +4,7 @@ mod archive;
 mod directory;
 pub mod editor;
 mod huge;
+mod image;
 pub mod kind;
 mod sqlite;
 pub mod text;
@@ -20,7 +21,7 @@ use crate::task::Work;
 use crate::text::Text;
 use crate::view::selector::SelectorError;
 use crate::view::window::Limits;
-use crate::view::{Document, Selector};
+use crate::view::{Document, Listing, Selector};
 use crate::workspace::{FileType, Handle, Scope};
 
 use kind::{Asked, Subject};
@@ -86,6 +87,11 @@ pub struct Means<'a> {
     /// What of it will be shown at most: files too large to hold are read only so far.
     pub selector: &'a Selector,
     pub limits: Limits,
+    /// How directories are listed.
+    pub listing: Listing,
+    /// A document is given as the file that it is, of at most so many bytes, where a model may
+    /// read that by itself (`Extras::whole_file`).
+    pub whole_file: Option<u64>,
     pub lane: Lane,
     pub work: &'a Work,
 }

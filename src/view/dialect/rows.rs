@@ -2,11 +2,13 @@
 
 use std::fmt::Write;
 
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::Deserialize;
 
 use crate::protocol::params::Fields;
 use crate::protocol::read::{ContentBlock, CutLine, CutReason, LineSpan};
-use crate::protocol::tools::{Edits, Tool, object};
+use crate::protocol::tools::{Edits, Tool};
+use crate::protocol::typed::{self, PathText};
 use crate::protocol::{Refusal, Settings};
 use crate::view::conflicts::{Part, Sheet};
 use crate::view::excerpt::from_end;
@@ -36,6 +38,15 @@ pub static PLAIN: Rows = Rows {
 /// Cut rows that get a footer of their own; the rest share one.
 const CUT_FOOTERS: usize = 10;
 
+/// Other parameters are ignored (`protocol.md`, initialize).
+#[derive(Debug, JsonSchema, Deserialize)]
+struct Parameters {
+    /// A path relative to the workspace, which may end in a selector such as :50-80
+    path: PathText,
+    /// The selector apart, for a path that could be misread: 50-80, 5-16,90-95, -20, raw
+    selector: Option<String>,
+}
+
 #[derive(Debug)]
 pub struct Rows {
     name: &'static str,
@@ -49,8 +60,9 @@ impl Dialect for Rows {
     }
 
     fn request(&self, fields: Fields, settings: &Settings) -> Result<Request, Refusal> {
-        let path = fields.required_string("path")?.to_owned();
-        let target = match fields.string("selector")? {
+        let parameters: Parameters = typed::parse(fields)?;
+        let path = parameters.path.0;
+        let target = match parameters.selector.as_deref() {
             None => Target::Spelled(path),
             Some(text) => {
                 let text = text.strip_prefix(':').unwrap_or(text);
@@ -64,20 +76,21 @@ impl Dialect for Rows {
                 Target::Literal(path, selector)
             }
         };
+        let limits = Limits {
+            budget: Budget::DEFAULT,
+            open_lines: settings.read.default_limit as u64,
+            columns: settings.read.max_columns,
+            leading: settings.read.context_lines.leading as u64,
+            trailing: settings.read.context_lines.trailing as u64,
+        };
         Ok(Request {
-            limits: Limits {
-                budget: Budget::DEFAULT,
-                open_lines: settings.read.default_limit as u64,
-                columns: settings.read.max_columns,
-                leading: settings.read.context_lines.leading as u64,
-                trailing: settings.read.context_lines.trailing as u64,
-            },
             summarize: self.numbers.then_some(settings.read.summarize),
-            target,
+            remarks: foreign_parameter(fields).into_iter().collect(),
+            ..Request::new(target, limits)
         })
     }
 
-    fn write(&self, view: &View) -> Written {
+    fn write(&self, view: &View) -> Result<Written, Refusal> {
         let mut footers = String::new();
         let content = match view.body {
             Body::Raw(raw) => {
@@ -109,17 +122,13 @@ impl Dialect for Rows {
                 content
             }
         };
-        Written {
+        Ok(Written {
             content,
-            native: None,
-        }
+            ..Written::default()
+        })
     }
 
     fn read_tool(&self) -> Tool {
-        let properties = json!({
-            "path": { "type": "string", "description": "A path relative to the workspace, which may end in a selector such as :50-80" },
-            "selector": { "type": "string", "description": "The selector apart, for a path that could be misread: 50-80, 5-16,90-95, -20, raw" },
-        });
         Tool {
             name: "read",
             description: match (self.header, self.numbers) {
@@ -127,7 +136,7 @@ impl Dialect for Rows {
                 (false, true) => READ_NUMBERED,
                 (false, false) => READ_PLAIN,
             },
-            input_schema: object(properties, &["selector"]),
+            input_schema: typed::schema::<Parameters>(),
         }
     }
 
@@ -139,26 +148,29 @@ impl Dialect for Rows {
     }
 }
 
-const READ_HASHLINE: &str = r"Reads a file or lists a directory. A file comes as rows N:TEXT under a header ¶PATH#TAG, which names exactly this text: copy it when you edit. Unsaved changes in the editor are part of what you see.
+const READ_HASHLINE: &str = r"Reads a file, or lists a directory, an archive or a database. A file comes as rows N:TEXT under a header ¶PATH#TAG, which names exactly this text: copy it when you edit. Unsaved changes in the editor are part of what you see.
 
 - path alone: the file, or of a source file of 100 lines or more its structure, where a row A-B:… stands for folded lines; path:full gives all of it.
 - path:50-80 and path:50+30 give those lines with a little context; path:50- goes on from line 50; path:-20 gives the last 20 lines; path:5-16,90-95 gives several ranges exactly.
 - path:raw gives the text without header and numbers; path:conflicts gives both sides of each merge conflict.
+- What a file holds is read by its path as well: a.zip:dir/x.txt, db.sqlite:table?where=a>5, notes.ipynb:outputs, photo.png, report.pdf:p3-5.
 
 An answer is cut at 3,000 lines or 50 KiB; its last line then says which selector goes on. Read ranges rather than whole files when you know where to look.";
 
-const READ_NUMBERED: &str = r"Reads a file or lists a directory. A file comes as rows N:TEXT; the number and the colon are not part of the text. Unsaved changes in the editor are part of what you see.
+const READ_NUMBERED: &str = r"Reads a file, or lists a directory, an archive or a database. A file comes as rows N:TEXT; the number and the colon are not part of the text. Unsaved changes in the editor are part of what you see.
 
 - path alone: the file, or of a source file of 100 lines or more its structure, where a row A-B:… stands for folded lines; path:full gives all of it.
 - path:50-80 and path:50+30 give those lines with a little context; path:50- goes on from line 50; path:-20 gives the last 20 lines; path:5-16,90-95 gives several ranges exactly.
 - path:raw gives the text without numbers; path:conflicts gives both sides of each merge conflict.
+- What a file holds is read by its path as well: a.zip:dir/x.txt, db.sqlite:table?where=a>5, notes.ipynb:outputs, photo.png, report.pdf:p3-5.
 
 An answer is cut at 3,000 lines or 50 KiB; its last line then says which selector goes on.";
 
-const READ_PLAIN: &str = r"Reads a file, as its text alone, or lists a directory. Unsaved changes in the editor are part of what you see.
+const READ_PLAIN: &str = r"Reads a file, as its text alone, or lists a directory, an archive or a database. Unsaved changes in the editor are part of what you see.
 
 - path:50-80 and path:50+30 give those lines with a little context; path:50- goes on from line 50; path:-20 gives the last 20 lines; path:5-16,90-95 gives several ranges exactly.
 - path:raw keeps the file's own line ends; path:conflicts gives both sides of each merge conflict.
+- What a file holds is read by its path as well: a.zip:dir/x.txt, db.sqlite:table?where=a>5, notes.ipynb:outputs, photo.png, report.pdf:p3-5.
 
 An answer is cut at 3,000 lines or 50 KiB; its last line then says which selector goes on.";
 
@@ -227,6 +239,27 @@ impl Rows {
             }
         }
     }
+}
+
+/// Parameters by which other tools name lines. They are ignored here, as all that is unknown, but
+/// not without a word: the lines that are shown are not those that were meant.
+const FOREIGN: &[&str] = &[
+    "offset",
+    "limit",
+    "start_line",
+    "end_line",
+    "startLine",
+    "endLine",
+    "line",
+    "lines",
+    "range",
+];
+
+fn foreign_parameter(fields: Fields) -> Option<String> {
+    let found = FOREIGN.iter().find(|name| fields.get(name).is_some())?;
+    Some(format!(
+        "There is no parameter '{found}'; lines are named at the end of the path, as in :50-80"
+    ))
 }
 
 fn text_block(text: String) -> ContentBlock {

@@ -7,22 +7,35 @@ use std::time::SystemTime;
 use crate::buffer::{Detour, Lane};
 use crate::protocol::read::{Cache, MoreDetails, ResourceKind};
 use crate::text::Text;
-use crate::view::listing::{self, Listing};
-use crate::view::{Document, Extras, Style};
+use crate::view::listing::{self, Listing, Rest};
+use crate::view::{self, Document, Extras, Style};
 use crate::workspace::Handle;
 
 use super::{Means, Opened, file_uri};
 
-/// A directory and the directories in it, as rows.
+/// A directory as rows: with the directories in it, or its names alone.
 pub fn open(handle: &Handle, spelled: &str, means: Means) -> Result<Opened, Detour> {
     if means.lane == Lane::Short {
         return Err(Detour::TakesLong);
     }
-    let listing = Listing {
-        path: means.display.to_owned(),
-        inside: walk::contents(handle, spelled, means.scope, means.work)?,
+    let mut footers = Vec::new();
+    let text = match means.listing {
+        view::Listing::Tree => {
+            let listing = Listing {
+                path: means.display.to_owned(),
+                inside: walk::contents(handle, spelled, true, means.scope, means.work)?,
+            };
+            listing::rows(&listing, now_ns())
+        }
+        view::Listing::Names => {
+            let inside = walk::contents(handle, spelled, false, means.scope, means.work)?;
+            if let Rest::MoreThan(read) = inside.rest {
+                footers.push(format!("There are more than {read} entries"));
+            }
+            listing::names(&inside)
+        }
     };
-    let text = Text::new(&listing::rows(&listing, now_ns()));
+    let text = Text::new(&text);
     let path = handle.real().as_path().display().to_string();
     Ok(Opened::read_only(Document {
         kind: ResourceKind::Directory,
@@ -38,7 +51,10 @@ pub fn open(handle: &Handle, spelled: &str, means: Means) -> Result<Opened, Deto
             ..MoreDetails::default()
         },
         text: text.into(),
-        extras: Extras::default(),
+        extras: Extras {
+            footers,
+            ..Extras::default()
+        },
     }))
 }
 

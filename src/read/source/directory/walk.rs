@@ -24,11 +24,12 @@ struct Allowance {
     entries: usize,
 }
 
-/// All of what is in the directory, newest first, with the newest of what is in those in it.
+/// All of what is in the directory, newest first; `deep`, with the newest of what is in those in it.
 /// `spelled` is for the refusal when it cannot be read.
 pub fn contents(
     handle: &Handle,
     spelled: &str,
+    deep: bool,
     scope: &Scope,
     work: &Work,
 ) -> Result<Contents, Detour> {
@@ -45,6 +46,7 @@ pub fn contents(
     for entry in entries {
         let inside = match entry.kind {
             EntryKind::Directory { ignored: true } => Some(Inside::Ignored),
+            EntryKind::Directory { ignored: false } if !deep => None,
             EntryKind::Directory { ignored: false } => {
                 match inside(&directory, &entry, &mut left, work) {
                     Ok(inside) => Some(inside),

@@ -1,0 +1,230 @@
+//! One read as it was asked for, and how its dialect says that it is refused; nothing is read here.
+
+use encoding_rs::Encoding;
+use serde_json::{Value, json};
+
+use crate::protocol::params::Fields;
+use crate::protocol::read::{
+    Cache, ContentBlock, Meta, MoreDetails, ReadDetails, ReadResult, ResourceKind,
+};
+use crate::protocol::{Kind, Refusal, Settings};
+use crate::text::encoding_for_label;
+use crate::view::dialect::{self, Asked, Dialect, Request, Said};
+use crate::view::window::Limits;
+use crate::view::{Budget, Selector};
+use crate::workspace::{FileType, Scope};
+
+use super::target::{Located, Spot};
+
+/// What a caller set of the budget.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct BudgetParams {
+    pub lines: Option<u64>,
+    pub bytes: Option<u64>,
+}
+
+impl BudgetParams {
+    /// Reads `budget` of a request; counts start at 1.
+    pub fn parse(fields: Fields) -> Result<BudgetParams, Refusal> {
+        let Some(budget) = fields.object("budget")? else {
+            return Ok(BudgetParams::default());
+        };
+        Ok(BudgetParams {
+            lines: budget.count("lines")?,
+            bytes: budget.count("bytes")?,
+        })
+    }
+
+    /// These values where they are set, else those of `otherwise`; capped.
+    pub fn over(&self, otherwise: Budget) -> Budget {
+        Budget {
+            lines: self.lines.unwrap_or(otherwise.lines).min(Budget::CAP.lines),
+            bytes: self.bytes.unwrap_or(otherwise.bytes).min(Budget::CAP.bytes),
+        }
+    }
+
+    pub fn is_set(&self) -> bool {
+        *self != BudgetParams::default()
+    }
+}
+
+/// One read as it was asked for.
+#[derive(Debug, Clone)]
+pub struct Ask {
+    pub session: String,
+    pub dialect: &'static dyn Dialect,
+    pub request: Request,
+    pub budget: BudgetParams,
+    /// Whether the budget is one that other reads draw on as well.
+    pub shares_budget: bool,
+    pub encoding: Option<&'static Encoding>,
+    pub display_content: bool,
+    /// Whether snapshots are recorded and headers shown.
+    pub editable: bool,
+}
+
+/// Bytes of a session's name.
+const MAX_SESSION_BYTES: usize = 256;
+
+/// `session` of a request, or `default`.
+pub fn session_name(fields: Fields, default: &str) -> Result<String, Refusal> {
+    let name = fields.string("session")?.unwrap_or(default);
+    if name.is_empty() || name.len() > MAX_SESSION_BYTES {
+        return Err(Refusal::bad_params(
+            "session",
+            format!("'session' must have 1 to {MAX_SESSION_BYTES} bytes."),
+        ));
+    }
+    Ok(name.to_owned())
+}
+
+impl Ask {
+    /// Parses the parameters of `agent/read`. Errors name the parameter at fault.
+    pub fn parse(params: &Value, session: &str, settings: &Settings) -> Result<Ask, Refusal> {
+        let fields = Fields::of(params, "")?;
+        let dialect = fields.string("dialect")?.unwrap_or(&settings.read.dialect);
+        let dialect = dialect::by_name(dialect)?;
+        let encoding = match fields.string("encoding")? {
+            None => None,
+            Some(label) => Some(encoding_for_label(label).ok_or_else(|| {
+                Refusal::bad_params(
+                    "encoding",
+                    format!("'encoding' must be a WHATWG encoding label such as utf-8, windows-1252 or shift_jis, not '{label}'."),
+                )
+            })?),
+        };
+        Ok(Ask {
+            session: session_name(fields, session)?,
+            dialect,
+            request: dialect.request(fields, settings)?,
+            budget: BudgetParams::parse(fields)?,
+            shares_budget: false,
+            encoding,
+            display_content: wants_display_content(fields)?,
+            editable: settings.edit.enabled,
+        })
+    }
+
+    /// The path as the caller wrote it.
+    pub fn path(&self) -> &str {
+        self.request.target.as_written()
+    }
+
+    /// The limits before anything is known of what is read.
+    pub(super) fn limits(&self) -> Limits {
+        let BudgetParams { lines, bytes } = self.budget;
+        let mut limits = self.request.limits.with_budget(lines, bytes);
+        if let Some(most) = self.request.most {
+            limits.budget.lines = limits.budget.lines.min(most);
+        }
+        limits
+    }
+
+    /// The limits of what was found: a text of which no lines in particular are asked for, or
+    /// something else.
+    pub(super) fn limits_of(&self, is_whole_text: bool) -> Limits {
+        let mut limits = self.limits();
+        if let (Some(truncate), true) = (&self.request.truncate, is_whole_text)
+            && self.budget.lines.is_none()
+        {
+            limits.open_lines = limits.open_lines.min(truncate.lines);
+        }
+        limits
+    }
+
+    /// The lines that are asked for: those of the parameters, else those of the path's selector.
+    pub(super) fn selected(&self, selector: &Selector) -> Selector {
+        match self.request.lines {
+            None => selector.clone(),
+            Some(lines) => selector.with_lines(lines),
+        }
+    }
+
+    /// What its own tool does not read where nothing but a path is given.
+    pub(super) fn refuse_barred(&self, located: &Located) -> Result<(), Refusal> {
+        let Spot::OnDisk(found) = &located.spot else {
+            return Ok(());
+        };
+        let bare = located.selector == Selector::default() && located.inner.is_none();
+        let path = || self.path().to_owned();
+        match found.handle.file_type() {
+            FileType::Directory if bare && self.request.bars.directories => {
+                Err(Refusal::Directory { path: path() })
+            }
+            FileType::Regular if bare => {
+                let name = found.display.to_lowercase();
+                let extensions = self.request.bars.extensions.iter();
+                match extensions.into_iter().find(|end| name.ends_with(**end)) {
+                    None => Ok(()),
+                    Some(end) => Err(Refusal::Binary {
+                        path: path(),
+                        what: format!("by its name, which ends in {end}"),
+                        instead: "Ask for a part of it.".to_owned(),
+                    }),
+                }
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The answer that a refusal is in this dialect. Looks at the names that are suggested.
+    pub fn refused(&self, refusal: Refusal, scope: &Scope) -> Result<ReadResult, Refusal> {
+        if matches!(
+            refusal.kind(),
+            Kind::BadParams | Kind::Cancelled | Kind::Internal
+        ) {
+            return Err(refusal);
+        }
+        let asked = Asked {
+            path: self.path(),
+            absolute: &|path| absolute(path, scope),
+        };
+        match self.dialect.refuse(&refusal, &asked) {
+            Said::AsIs => Err(refusal),
+            Said::Thrown(text) => Err(Refusal::Worded {
+                text,
+                refusal: Box::new(refusal),
+            }),
+            Said::Result(text) => Ok(ReadResult {
+                content: vec![ContentBlock::Text { text }],
+                details: ReadDetails {
+                    kind: ResourceKind::File,
+                    meta: Meta {
+                        source: self.path().to_owned(),
+                    },
+                    cache: Cache::Miss,
+                    more: MoreDetails {
+                        native: Some(json!({ "error": refusal.to_tool_error() })),
+                        ..MoreDetails::default()
+                    },
+                },
+                is_error: Some(true),
+            }),
+        }
+    }
+}
+
+/// The absolute path that a path is, where it is found, or in the first root.
+fn absolute(path: &str, scope: &Scope) -> String {
+    let folders = || scope.roots().iter().map(|root| root.spelled().join(path));
+    let there = match scope.roots().len() {
+        0..=1 => None,
+        _ => folders().find(|path| scope.open(path).is_ok()),
+    };
+    let absolute = there.or_else(|| folders().next());
+    let absolute = absolute.map(|path| path.to_string_lossy().into_owned());
+    absolute.unwrap_or_else(|| path.to_owned())
+}
+
+fn wants_display_content(fields: Fields) -> Result<bool, Refusal> {
+    let wanted = fields.list("want")?.unwrap_or_default();
+    for item in wanted {
+        if item != "displayContent" {
+            return Err(Refusal::bad_params(
+                "want",
+                "'want' may only hold \"displayContent\".",
+            ));
+        }
+    }
+    Ok(!wanted.is_empty())
+}

@@ -1,0 +1,53 @@
+//! How much memory the pixels of all pictures take at a time; a wait for it is never without a limit.
+
+use std::time::Duration;
+
+use parking_lot::{Condvar, Mutex};
+
+use crate::protocol::Refusal;
+use crate::task::{Stopped, Work};
+
+/// Bytes of pixels that are held at a time, in the whole process. A picture that alone takes more
+/// has them all to itself.
+const BUDGET: u64 = 128 * 1024 * 1024;
+
+/// How long a picture waits for others.
+const WAIT: Duration = Duration::from_secs(10);
+
+/// Between two looks at the cancel token.
+const LOOK: Duration = Duration::from_millis(50);
+
+static USED: Mutex<u64> = Mutex::new(0);
+static FREED: Condvar = Condvar::new();
+
+/// A part of the memory; given back when it is dropped.
+#[derive(Debug)]
+pub struct Share(u64);
+
+/// Waits until there is room for so many bytes.
+pub fn take(bytes: u64, work: &Work) -> Result<Share, Refusal> {
+    let bytes = bytes.min(BUDGET);
+    let waiting = work.within(WAIT);
+    let mut used = USED.lock();
+    while *used + bytes > BUDGET {
+        match waiting.check() {
+            Ok(()) => {}
+            Err(Stopped::TimedOut) if work.check().is_ok() => {
+                return Err(Refusal::Busy {
+                    message: "Other large images are being decoded.".to_owned(),
+                });
+            }
+            Err(stopped) => return Err(stopped.into()),
+        }
+        FREED.wait_for(&mut used, LOOK);
+    }
+    *used += bytes;
+    Ok(Share(bytes))
+}
+
+impl Drop for Share {
+    fn drop(&mut self) {
+        *USED.lock() -= self.0;
+        FREED.notify_all();
+    }
+}

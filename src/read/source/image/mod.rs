@@ -1,0 +1,389 @@
+//! Images, told by their bytes: a note, and the picture in a size that fits; a file that does not decode whole is never shown.
+
+mod format;
+mod memory;
+mod picture;
+
+use std::sync::Arc;
+
+use crate::buffer::{Detour, Lane};
+use crate::protocol::Refusal;
+use crate::protocol::read::{Cache, MoreDetails, ResourceKind};
+use crate::protocol::settings::Images;
+use crate::text::Text;
+use crate::view::selector::{Own, Selector};
+use crate::view::size::file_size;
+use crate::view::{Attachment, Document, Extras, Style, in_header};
+
+use self::format::Format;
+use self::picture::{Facts, Fit, MAX_DECODED, MAX_PIXELS, MAX_WEIGHTED, Part};
+use super::kind::{Asked, HEAD, Kind, Subject};
+use super::{Opened, file_uri, refuse_own};
+
+pub static IMAGE: Image = Image;
+
+/// Bytes of a file that is looked at as an image.
+const MAX_BYTES: u64 = 20 * 1024 * 1024;
+
+/// Files and pictures over these are decoded in the long lane.
+const SHORT_LANE_BYTES: u64 = 1024 * 1024;
+const SHORT_LANE_PIXELS: u64 = 1_000_000;
+
+/// What names of images end in; others are known by their bytes once they are seen to be no text.
+const EXTENSIONS: [&str; 15] = [
+    "png", "apng", "jpg", "jpeg", "jpe", "jfif", "mpo", "gif", "webp", "bmp", "dib", "tif", "tiff",
+    "ico", "cur",
+];
+
+#[derive(Debug)]
+pub struct Image;
+
+/// What was made of an image, for one part and one set of limits.
+#[derive(Debug)]
+struct Made {
+    facts: Facts,
+    /// The part that is shown, if not the whole.
+    part: Option<Part>,
+    shown: Option<Shown>,
+    notices: Vec<String>,
+}
+
+#[derive(Debug)]
+struct Shown {
+    mime_type: &'static str,
+    width: u32,
+    height: u32,
+    data: Arc<[u8]>,
+}
+
+impl Kind for Image {
+    fn kind(&self) -> ResourceKind {
+        ResourceKind::Image
+    }
+
+    fn files(&self) -> &'static str {
+        "PNG, JPEG, GIF, WebP, BMP, TIFF, ICO, by their bytes; SVG is text"
+    }
+
+    fn claims(&self, name: &str, selector: &Selector) -> bool {
+        let extension = name.rsplit_once('.').map(|(_, extension)| extension);
+        let is_named = extension.is_some_and(|found| {
+            EXTENSIONS
+                .iter()
+                .any(|known| found.eq_ignore_ascii_case(known))
+        });
+        is_named || matches!(selector.own, Some(Own::Crop { .. }))
+    }
+
+    fn claims_bytes(&self, head: &[u8]) -> bool {
+        Format::of(head).is_some()
+    }
+
+    fn open(&self, asked: &Asked) -> Result<Option<Opened>, Detour> {
+        // Whoever names an encoding says that it is text.
+        if asked.encoding.is_some() {
+            return Ok(None);
+        }
+        let head = asked.subject.head(HEAD, asked.spelled)?;
+        let Some(format) = Format::of(&head) else {
+            return Ok(None);
+        };
+        let crop = crop(asked, format)?;
+        let (handle, of) = asked.subject.warm_key();
+        let settings = &asked.means.scope.settings().images;
+        let key = format!("{of}\0{crop:?} {settings:?}");
+        let (made, cache) = match asked.means.warm.get::<Made>(handle, "image", &key) {
+            Some(made) => (made, Cache::Hit),
+            None => {
+                let made = Arc::new(make(asked, format, crop, settings)?);
+                let bytes = made.shown.as_ref().map_or(0, |shown| shown.data.len());
+                asked
+                    .means
+                    .warm
+                    .keep(handle, "image", &key, made.clone(), bytes as u64 + 256);
+                (made, Cache::Miss)
+            }
+        };
+        Ok(Some(Opened::read_only(document(asked, &made, cache))))
+    }
+}
+
+/// The part that is asked for. An image has no lines and no text.
+fn crop(asked: &Asked, format: Format) -> Result<Option<Part>, Refusal> {
+    let selector = asked.selector;
+    let refuse = |message: String| {
+        Err(Refusal::BadSelector {
+            path: Some(asked.spelled.to_owned()),
+            message,
+        })
+    };
+    if selector.raw {
+        return Err(Refusal::Binary {
+            path: asked.spelled.to_owned(),
+            what: format.name().to_owned(),
+            instead: "Read it without :raw to see it.".to_owned(),
+        });
+    }
+    if selector.has_lines() {
+        return refuse("An image has no lines. Leave the selector out, or use :crop=x,y,w,h to see a part of it in its own pixels.".to_owned());
+    }
+    match selector.own {
+        Some(Own::Crop { x, y, w, h }) => Ok(Some(Part { x, y, w, h })),
+        _ => {
+            refuse_own(selector, asked.spelled, "an image")?;
+            Ok(None)
+        }
+    }
+}
+
+fn make(
+    asked: &Asked,
+    format: Format,
+    crop: Option<Part>,
+    settings: &Images,
+) -> Result<Made, Detour> {
+    let means = asked.means;
+    let short = means.lane == Lane::Short;
+    if short && asked.subject.size() > SHORT_LANE_BYTES {
+        return Err(Detour::TakesLong);
+    }
+    let bytes = asked.subject.bytes(MAX_BYTES, asked.spelled, means.work)?;
+    let Some(bytes) = bytes else {
+        return Err(too_large_file(asked).into());
+    };
+    let damaged = |what: String| {
+        Detour::Refused(Refusal::Damaged {
+            path: asked.spelled.to_owned(),
+            what: format!("the {} does not decode ({what})", format.name()),
+            instead: "Nothing of it can be shown; ask the user for a sound copy, or convert it to PNG with another program.".to_owned(),
+        })
+    };
+    let facts = picture::facts(format, &bytes).map_err(damaged)?;
+    refuse_large(&facts, asked.spelled)?;
+    if facts.pixels() == 0 {
+        return Err(damaged("it has no pixels".to_owned()));
+    }
+    if !is_plausible(&facts, bytes.len() as u64) {
+        let Facts { width, height, .. } = facts;
+        let size = file_size(bytes.len() as u64);
+        return Err(damaged(format!("{width}x{height} pixels in {size}")));
+    }
+    let (part, mut notices) = within(crop, &facts, asked.spelled)?;
+    if !settings.inline {
+        return Ok(Made {
+            facts,
+            part,
+            shown: None,
+            notices,
+        });
+    }
+    if short && facts.pixels() > SHORT_LANE_PIXELS {
+        return Err(Detour::TakesLong);
+    }
+    if !format.has_end(&bytes) {
+        return Err(damaged("it ends before its end".to_owned()));
+    }
+    let share = memory::take(in_memory(&facts), means.work)?;
+    let pixels = picture::decode(format, &bytes).map_err(damaged)?;
+    means.work.check()?;
+    let left_out = format.left_out(&bytes);
+    notices.extend(left_out.map(str::to_owned));
+    let fit = Fit {
+        max_dimension: settings.max_dimension,
+        max_bytes: settings.max_inline_bytes,
+    };
+    let fits = facts.width.max(facts.height) <= fit.max_dimension.max(1)
+        && bytes.len() <= fit.max_bytes
+        && part.is_none();
+    // Not every reader of pictures heeds a note on how to turn one, and of a moving one it would be
+    // shown something else than what is said: those are written anew.
+    let is_as_it_is = facts.orientation == image::metadata::Orientation::NoTransforms
+        && left_out.is_none()
+        && format.is_for_models();
+    let shown = match fits && is_as_it_is {
+        true => Shown {
+            mime_type: format.mime_type(),
+            width: facts.width,
+            height: facts.height,
+            data: bytes,
+        },
+        false => {
+            drop(bytes);
+            let made = picture::make(pixels, &facts, part, fit).map_err(damaged)?;
+            Shown {
+                mime_type: made.format.mime_type(),
+                width: made.width,
+                height: made.height,
+                data: made.data.into(),
+            }
+        }
+    };
+    drop(share);
+    Ok(Made {
+        facts,
+        part,
+        shown: Some(shown),
+        notices,
+    })
+}
+
+/// What decoding and shrinking take.
+fn in_memory(facts: &Facts) -> u64 {
+    match facts.has_alpha {
+        true => facts.decoded_bytes + facts.decoded_bytes.min(MAX_WEIGHTED),
+        false => facts.decoded_bytes,
+    }
+}
+
+/// Whether so many bytes can hold so many pixels: a few spoilt bytes in a header must not cost
+/// hundreds of megabytes.
+fn is_plausible(facts: &Facts, bytes: u64) -> bool {
+    let most = bytes.saturating_mul(facts.format.densest());
+    facts.decoded_bytes <= MAX_WEIGHTED || facts.decoded_bytes <= most
+}
+
+fn too_large_file(asked: &Asked) -> Refusal {
+    Refusal::TooLarge {
+        path: asked.spelled.to_owned(),
+        what: format!(
+            "the image has {}, and at most {} are decoded",
+            file_size(asked.subject.size()),
+            file_size(MAX_BYTES)
+        ),
+        instead: "Make a smaller copy with another program and read that.".to_owned(),
+    }
+}
+
+fn refuse_large(facts: &Facts, spelled: &str) -> Result<(), Refusal> {
+    let Facts { width, height, .. } = facts;
+    let what = if facts.pixels() > MAX_PIXELS {
+        format!(
+            "the image is {width}x{height}, and at most {} megapixels are decoded",
+            MAX_PIXELS / 1_000_000
+        )
+    } else if facts.decoded_bytes > MAX_DECODED {
+        format!(
+            "decoded, the image takes {}, and at most {} are held",
+            file_size(facts.decoded_bytes),
+            file_size(MAX_DECODED)
+        )
+    } else {
+        return Ok(());
+    };
+    Err(Refusal::TooLarge {
+        path: spelled.to_owned(),
+        what,
+        instead: "Make a smaller copy with another program and read that; :crop cannot help, it is applied after decoding.".to_owned(),
+    })
+}
+
+/// The part that is in the image; `None` for all of it.
+fn within(
+    crop: Option<Part>,
+    facts: &Facts,
+    spelled: &str,
+) -> Result<(Option<Part>, Vec<String>), Refusal> {
+    let Some(Part { x, y, w, h }) = crop else {
+        return Ok((None, Vec::new()));
+    };
+    let Facts { width, height, .. } = *facts;
+    if x >= width || y >= height {
+        return Err(Refusal::BadSelector {
+            path: Some(spelled.to_owned()),
+            message: format!(
+                "The crop begins at {x},{y}, outside of the image, which is {width}x{height} pixels. Use :crop=x,y,w,h with x under {width} and y under {height}."
+            ),
+        });
+    }
+    let part = Part {
+        x,
+        y,
+        w: w.min(width - x),
+        h: h.min(height - y),
+    };
+    let mut notices = Vec::new();
+    if (part.w, part.h) != (w, h) {
+        notices.push(format!(
+            "The crop goes beyond the image ({width}x{height}); {}x{} of it are there",
+            part.w, part.h
+        ));
+    }
+    let is_all = (part.w, part.h) == (width, height);
+    Ok(((!is_all).then_some(part), notices))
+}
+
+fn document(asked: &Asked, made: &Made, cache: Cache) -> Document {
+    let (handle, _) = asked.subject.warm_key();
+    let path = handle.real().as_path().display().to_string();
+    let (name, details) = match asked.subject {
+        Subject::File(handle) => (
+            asked.means.display.to_owned(),
+            MoreDetails {
+                uri: Some(file_uri(handle.real().as_path())),
+                resolved_path: Some(path.clone()),
+                ..MoreDetails::default()
+            },
+        ),
+        Subject::Member { name, .. } => (name.to_owned(), MoreDetails::default()),
+    };
+    let attachments = made.shown.iter().map(|shown| Attachment {
+        line: None,
+        mime_type: shown.mime_type,
+        data: shown.data.clone(),
+    });
+    Document {
+        kind: ResourceKind::Image,
+        style: Style::Note,
+        source: path,
+        text: Text::new(&note(&name, asked.subject.size(), made)).into(),
+        cache,
+        details: MoreDetails {
+            total_bytes: Some(asked.subject.size()),
+            ..details
+        },
+        notices: made.notices.clone(),
+        extras: Extras {
+            attachments: attachments.collect(),
+            footers: made.notices.clone(),
+            ..Extras::default()
+        },
+    }
+}
+
+/// `[photo.png: image/png, 4000x3000, 8.1MB; shown at 2000x1500]`.
+fn note(name: &str, bytes: u64, made: &Made) -> String {
+    let Facts { width, height, .. } = made.facts;
+    let mut parts = Vec::new();
+    if let Some(Part { x, y, w, h }) = made.part {
+        parts.push(format!("part {x},{y},{w},{h}"));
+    }
+    let whole = made.part.map_or((width, height), |part| (part.w, part.h));
+    match &made.shown {
+        Some(shown) if (shown.width, shown.height) != whole => {
+            parts.push(format!("shown at {}x{}", shown.width, shown.height));
+        }
+        Some(shown) if !made.facts.format.is_for_models() => {
+            parts.push(format!("shown as {}", shown.mime_type));
+        }
+        Some(_) => {}
+        None => parts.push(format!(
+            "{}, {}; not shown (images.inline is off)",
+            match made.facts.channels {
+                1 => "1 channel".to_owned(),
+                count => format!("{count} channels"),
+            },
+            match made.facts.has_alpha {
+                true => "alpha",
+                false => "no alpha",
+            }
+        )),
+    }
+    let tail = parts.iter().map(|part| format!("; {part}"));
+    format!(
+        "[{}: {}, {width}x{height}, {}{}]",
+        in_header(name),
+        made.facts.format.mime_type(),
+        file_size(bytes),
+        tail.collect::<String>()
+    )
+}

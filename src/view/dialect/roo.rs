@@ -1,0 +1,205 @@
+//! The dialect `roo` (`004_…` of the seeds): `N | TEXT`, long files from their start with their definitions, errors as results; nothing here is told to any other.
+
+use std::fmt::Write;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::protocol::params::Fields;
+use crate::protocol::read::Next;
+use crate::protocol::refusal::Rule;
+use crate::protocol::settings::Summarize;
+use crate::protocol::tools::{Edits, Tool};
+use crate::protocol::typed::{self, PathText, Whole};
+use crate::protocol::{Refusal, Settings};
+use crate::view::excerpt::from_end;
+use crate::view::selector::Piece;
+use crate::view::size::file_size;
+use crate::view::{Budget, Target};
+
+use super::{Asked, Dialect, Request, Said, Truncate, View, Written, counted};
+
+#[derive(Debug)]
+pub struct Roo;
+
+#[derive(Debug, JsonSchema, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Parameters {
+    /// The path of the file to read, relative to the current working directory
+    path: PathText,
+    /// The starting line number to read from (1-based)
+    start_line: Option<Whole<1>>,
+    /// The ending line number to read to (1-based, inclusive)
+    end_line: Option<Whole<1>>,
+}
+
+/// More lines than any document has whose lines nobody counted.
+const MORE_THAN_ANY: u64 = 100_000_000;
+
+/// Definitions that follow the notice.
+const MAX_DEFINITIONS: usize = 200;
+
+impl Dialect for Roo {
+    fn name(&self) -> &'static str {
+        "roo"
+    }
+
+    fn request(&self, fields: Fields, settings: &Settings) -> Result<Request, Refusal> {
+        let parameters: Parameters = typed::parse(fields)?;
+        let path = parameters.path.0;
+        let start = parameters.start_line.map(Whole::count);
+        let end = parameters.end_line.map(Whole::count);
+        let lines = match (start, end) {
+            (None, None) => None,
+            (start, None) => Some(Piece::From(start.unwrap_or(1))),
+            (start, Some(end)) => Some(Piece::Range(start.unwrap_or(1), end)),
+        };
+        let refusal = match lines {
+            Some(Piece::Range(start, end)) if end < start => Some(Refusal::BadSelector {
+                path: Some(path.clone()),
+                message: format!("end_line {end} is before start_line {start}."),
+            }),
+            _ => None,
+        };
+        let limits = counted::limits(Budget::DEFAULT.lines, settings.read.max_columns);
+        Ok(Request {
+            lines,
+            truncate: Some(Truncate {
+                lines: settings.read.roo.max_read_file_line.max(1) as u64,
+                // As for a summary, so that either finds what the other made.
+                definitions: Summarize {
+                    enabled: true,
+                    ..settings.read.summarize
+                },
+            }),
+            refusal,
+            ..Request::new(Target::Spelled(path), limits)
+        })
+    }
+
+    fn write(&self, view: &View) -> Result<Written, Refusal> {
+        let next = next(view);
+        if counted::beyond(view).is_none()
+            && let Some(engine) = counted::as_engine(view)
+        {
+            return Ok(Written { next, ..engine });
+        }
+        Ok(Written {
+            content: counted::text(counted::understood(view) + &lines(view)),
+            next,
+            native: None,
+        })
+    }
+
+    fn refuse(&self, refusal: &Refusal, asked: &Asked) -> Said {
+        let path = asked.path;
+        Said::Result(match refusal {
+            Refusal::NotFound { suggestions, .. } => {
+                let near = counted::did_you_mean(suggestions);
+                format!("Error: File not found at path '{path}'.{near}")
+            }
+            Refusal::Denied { rule, .. } => {
+                let whose = match rule {
+                    Rule::Setting { .. } => "access.deny",
+                    Rule::IgnoreFile { file, .. } | Rule::UnreadableIgnoreFile { file } => {
+                        file.rsplit('/').next().unwrap_or(file)
+                    }
+                };
+                format!(
+                    "Error: Access denied to file '{path}' due to {whose} rules. It is denied by {rule}."
+                )
+            }
+            refusal => format!("Error: {refusal}"),
+        })
+    }
+
+    fn read_tool(&self) -> Tool {
+        Tool {
+            name: "read_file",
+            description: READ,
+            input_schema: typed::schema::<Parameters>(),
+        }
+    }
+
+    fn edits(&self) -> Edits {
+        Edits::ByText
+    }
+}
+
+const READ: &str = r#"Request to read the contents of a file at the specified path, or of some of its lines. Use this when you need to examine the contents of an existing file, for example to analyze code, review text files, or extract information from configuration files. Unsaved changes in the editor are part of what you see.
+
+- The output has line numbers (e.g. "1 | const x = 13"); the number and the bar are not part of the file.
+- start_line and end_line give exactly those lines, both 1-based and inclusive; use them for large files.
+- Without them a text file of more than 500 lines is shown from its start only: a notice says so, and for code the definitions follow with their line ranges, so that you can ask for the ones you need.
+- PDF, Word and other documents are given as text. What is inside a file is read by path as well: `a.zip:dir/x.txt`, `db.sqlite:table?where=…`, `report.pdf:p3`. A directory is listed. Other binary files are refused."#;
+
+fn lines(view: &View) -> String {
+    if let Some(first) = counted::beyond(view) {
+        let total = view.window.total_lines;
+        return format!(
+            "[Line {first} is beyond the end of '{}', which has {total} total lines. Use start_line and end_line to read specific ranges.]",
+            view.name
+        );
+    }
+    let mut out = counted::rows(view, "…", |out, number, text| {
+        let _ = write!(out, "{number} | {text}");
+    });
+    if out.is_empty() {
+        out.push_str("(empty file)\n");
+    }
+    let mut ending = String::new();
+    counted::between(
+        ('[', ']'),
+        counted::cut_lines(view, "path", view.name),
+        &mut ending,
+    );
+    counted::between(('[', ']'), counted::remarks(view, view.name), &mut ending);
+    if view.window.left().is_some()
+        && let Some((first, last)) = counted::shown(view)
+    {
+        let shown = match first {
+            1 => format!("{last}"),
+            _ => format!("lines {first}-{last}"),
+        };
+        let of = match (counted::total(view), view.window.uncounted_bytes) {
+            (Some(total), _) => format!("of {total} total lines"),
+            (None, Some(bytes)) => format!("of the lines of {}", file_size(bytes)),
+            (None, None) => "lines".to_owned(),
+        };
+        let _ = writeln!(
+            ending,
+            "[Showing only {shown} {of}. Use start_line and end_line to read specific ranges.]"
+        );
+        for definition in view.definitions.iter().take(MAX_DEFINITIONS) {
+            let (span, signature) = (definition.span, &definition.signature);
+            let _ = writeln!(ending, "{}-{} | {signature}", span.start, span.end);
+        }
+        if let Some(more) = view.definitions.len().checked_sub(MAX_DEFINITIONS + 1) {
+            let _ = writeln!(ending, "[{} more definitions]", more + 1);
+        }
+    }
+    if !ending.is_empty() {
+        out.push('\n');
+        out.push_str(&ending);
+    }
+    out.pop();
+    out
+}
+
+/// With all lines that are left: its parameters name the last one, and a read of some lines is cut
+/// by nothing but what cuts every read.
+fn next(view: &View) -> Option<Next> {
+    let left = view
+        .window
+        .left()
+        .filter(|left| from_end(left.start).is_none())?;
+    Some(Next {
+        offset: left.start,
+        limit: match (counted::total(view), view.window.uncounted_bytes) {
+            // A file has no more lines than bytes.
+            (None, Some(bytes)) => bytes,
+            (None, None) => MORE_THAN_ANY,
+            (Some(_), _) => left.end - left.start + 1,
+        },
+    })
+}
