@@ -21,6 +21,8 @@ mod intake;
 #[cfg(unix)]
 mod lifecycle;
 mod memory;
+mod notebook_edits;
+mod notebooks;
 mod notices;
 mod odd_files;
 mod order;

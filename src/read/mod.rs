@@ -13,5 +13,6 @@ pub use plan::{Ask, BudgetParams, Prepared, Reader, session_name};
 pub use share::share;
 pub use source::editor::site_of_unsaved;
 pub use source::kind::{KINDS, Kind, kinds};
+pub use source::notebook::{Converted, convert, is_notebook_name};
 pub use source::text::{Held, held};
 pub use target::{Located, Spot, locate};

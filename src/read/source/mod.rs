@@ -5,6 +5,8 @@ pub mod editor;
 mod huge;
 mod image;
 pub mod kind;
+mod memory;
+pub mod notebook;
 pub mod text;
 
 use std::path::Path;
