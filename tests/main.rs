@@ -22,6 +22,7 @@ mod intake;
 mod lifecycle;
 mod memory;
 mod notebook_edits;
+mod notebook_laws;
 mod notebooks;
 mod notices;
 mod odd_files;

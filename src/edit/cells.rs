@@ -5,9 +5,9 @@ use crate::hashline::changed::{Outcome, gaps_of};
 use crate::hashline::line_map::LineMap;
 use crate::hashline::replace_text::Spot;
 use crate::hashline::splice::Change;
-use crate::notebook::{CannotWrite, Rewrite, Splice, rewrite};
+use crate::notebook::{CannotWrite, Rewrite, Splice, parse, render, rewrite};
 use crate::protocol::{EditRefusal, Refusal};
-use crate::read::{Converted, convert};
+use crate::read::Converted;
 use crate::task::Work;
 use crate::text::Text;
 
@@ -42,19 +42,23 @@ pub fn recast(
         rewrite(&notebook.json, &notebook.notebook, &outcome.written, &kept)
             .map_err(|error| refuse(&error, live))?;
     let changes: Vec<Change> = splices.iter().map(|splice| change(json, splice)).collect();
-    let after = Text::new(&new_text(json, &changes));
-    let text = Text::new(&rendered.text);
-    let read_back = convert(&after, work).map(|after| after.text == text);
-    if read_back != Ok(true) {
+    let after = new_text(json, &changes);
+    let reads_back = parse(&after, work).is_ok_and(|after| {
+        let cells = after.cells();
+        render(cells.map(|cell| (cell.kind.as_str(), cell.source.as_str()))) == rendered
+    });
+    if !reads_back {
+        work.check()?;
         tracing::error!(
             name = live.name,
             "a notebook would not read back as it was to"
         );
         return Err(Refusal::Internal);
     }
+    let text = Text::new(&rendered.text);
     let recast = Recast {
         changes,
-        text: after,
+        text: Text::new(&after),
     };
     Ok((
         recast,

@@ -9,7 +9,7 @@ use crate::task::{Stopped, Work};
 
 /// Bytes that are held at a time, in the whole process. What alone takes more has them all to
 /// itself.
-const BUDGET: u64 = 128 * 1024 * 1024;
+const BUDGET: u64 = 160 * 1024 * 1024;
 
 /// How long one waits for others.
 const WAIT: Duration = Duration::from_secs(10);

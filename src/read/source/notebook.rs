@@ -251,11 +251,11 @@ fn notices(notebook: &Notebook) -> Vec<String> {
     let mut notices = Vec::new();
     if !notebook.is_known() {
         let format = match notebook.format {
-            Some(format) => format!("nbformat {format}"),
-            None => "no nbformat".to_owned(),
+            Some(format) => format!("has nbformat {format}, which is neither 3 nor 4"),
+            None => "does not say its nbformat".to_owned(),
         };
         notices.push(format!(
-            "The notebook has {format}, which is neither 3 nor 4: its cells are shown as they were found and cannot be edited; :raw can"
+            "The notebook {format}: its cells are shown as they were found and cannot be edited; :raw can"
         ));
     }
     let lossy = notebook.cells().filter(|cell| cell.is_lossy).count();

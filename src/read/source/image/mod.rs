@@ -263,12 +263,10 @@ pub fn embedded(
     Ok(shown.map(|shown| (shown.mime_type, shown.data)))
 }
 
-/// What decoding and shrinking take.
+/// What decoding and shrinking take, about: decoders keep as much again beside the pixels, or the
+/// copy in which transparent ones count for less does.
 fn in_memory(facts: &Facts) -> u64 {
-    match facts.has_alpha {
-        true => facts.decoded_bytes + facts.decoded_bytes.min(MAX_WEIGHTED),
-        false => facts.decoded_bytes,
-    }
+    facts.decoded_bytes.saturating_mul(2)
 }
 
 /// Whether so many bytes can hold so many pixels: a few spoilt bytes in a header must not cost
