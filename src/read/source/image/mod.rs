@@ -239,13 +239,15 @@ fn fit(
     }))
 }
 
-/// A picture that is a part of something else, made to fit: its type and its bytes. The inner error
-/// says in a few words why it cannot be shown.
+/// The type and the bytes of a picture that is a part of something else.
+type Embedded = (&'static str, Arc<[u8]>);
+
+/// Makes such a picture fit; the inner error says in a few words why it cannot be shown.
 pub fn embedded(
     bytes: Vec<u8>,
     settings: &Images,
     work: &Work,
-) -> Result<Result<(&'static str, Arc<[u8]>), String>, Refusal> {
+) -> Result<Result<Embedded, String>, Refusal> {
     let Some(format) = Format::of(&bytes) else {
         return Ok(Err("it is no image".to_owned()));
     };
