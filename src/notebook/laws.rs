@@ -162,6 +162,8 @@ fn applied(json: &str, rewrite: &Rewrite) -> String {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
     #[test]
     fn escaping_is_taken_back(line in line()) {
         let shown = escape(&line);
@@ -209,7 +211,9 @@ proptest! {
         // What is written is what the file's own writer would have written.
         let ours: Vec<(&str, String)> = read(&after).cells().zip(&old).map(|(cell, (kind, _))| (*kind, cell.source.clone())).collect();
         let sizes = old.iter().any(|(_, source)| source.matches('\n').count() > 0 && !source.ends_with('\n'));
-        if !dress.arrays || sizes || dress.indent.is_some() {
+        // A file that is all ASCII does not tell how it would write anything else.
+        let tells = !dress.ascii || old.iter().any(|(_, source)| !source.is_ascii());
+        if tells && (!dress.arrays || sizes || dress.indent.is_some()) {
             prop_assert_eq!(after, dress.notebook(&ours));
         }
     }

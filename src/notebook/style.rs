@@ -124,6 +124,11 @@ fn spelling(json: &str) -> (bool, bool) {
     }
     let mut escapes = memchr::memmem::find_iter(json.as_bytes(), b"\\u");
     let beyond = escapes.find_map(|at| {
+        // A backslash that is itself escaped begins nothing.
+        let before = json[..at].bytes().rev().take_while(|byte| *byte == b'\\');
+        if before.count() % 2 == 1 {
+            return None;
+        }
         let digits = json.get(at + 2..at + 6)?;
         (u32::from_str_radix(digits, 16).ok()? > 0x7F).then_some(digits)
     });
