@@ -16,6 +16,8 @@ pub mod syntax;
 
 /// Tags, patches, line maps, splices. Never identifies a text by its tag.
 pub mod hashline;
+/// Notebooks as editable text, and edits of it as splices of the JSON. Never touches another byte.
+pub mod notebook;
 /// Source files with their long parts folded. Never drops a line unnamed.
 pub mod outline;
 

@@ -115,7 +115,6 @@ fn binaries_are_refused_and_name_what_they_are() {
     let daemon = Daemon::start(&fixtures());
     for name in [
         "elf.bin",
-        "png.bin",
         "gzip.bin",
         "mp4.bin",
         "mpeg-ts.bin",
@@ -132,7 +131,7 @@ fn binaries_are_refused_and_name_what_they_are() {
     }
     assert!(
         daemon
-            .read("png.bin")
+            .read("png.bin:raw")
             .expect_err("binary")
             .message
             .to_lowercase()

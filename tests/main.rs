@@ -32,6 +32,9 @@ mod intake;
 #[cfg(unix)]
 mod lifecycle;
 mod memory;
+mod notebook_edits;
+mod notebook_laws;
+mod notebooks;
 mod notices;
 mod odd_files;
 mod order;

@@ -9,7 +9,7 @@ use crate::protocol::edit::Warning;
 use crate::session::{Actor, AsOf, Current};
 use crate::workspace::RealPath;
 
-use super::live::{Means, of_overlay};
+use super::live::{Means, in_form, of_overlay};
 use super::record::{Recorded, record};
 use super::{Home, Planned};
 
@@ -43,6 +43,8 @@ pub fn record_disk(planned: &Planned, session: &str, means: Means) -> Recorded {
         Home::Absent { real } => look(real, &planned.live.name, means).ok(),
         Home::Editor { .. } => None,
     };
+    let form = planned.live.document.form;
+    let now = now.and_then(|now| in_form(now, form, means.work));
     record(
         planned,
         session,
@@ -60,9 +62,11 @@ pub fn record_seen(
     seen: &Overlay,
     latest: Option<&Arc<Overlay>>,
 ) -> Recorded {
-    let now = latest.map(|latest| (of_overlay(latest), Actor::Editor));
-    let seen = Some(of_overlay(seen));
-    record(planned, session, means.sessions, seen, now)
+    let form = planned.live.document.form;
+    let as_it_is = |overlay: &Overlay| in_form(of_overlay(overlay), form, means.work);
+    let now = latest.and_then(|latest| as_it_is(latest));
+    let now = now.map(|now| (now, Actor::Editor));
+    record(planned, session, means.sessions, as_it_is(seen), now)
 }
 
 /// Tells where a text does not parse that did before.

@@ -253,7 +253,7 @@ impl Job<'_> {
         for (written, at) in written.iter().zip(files) {
             let planned = &parts[*at].0;
             if let (Home::Disk { buffer, .. }, Some(bytes)) = (&planned.live.home, &planned.bytes) {
-                let text = &planned.outcome.text;
+                let text = planned.home_text();
                 let buffers = self.means.buffers;
                 buffers.wrote(&written.real, buffer, bytes, text, written.stamp);
             }

@@ -4,10 +4,16 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use crate::buffer::{Buffer, Detour, Lane, Overlay, Overlays, Store, Words};
+use crate::hashline::Tag;
 use crate::hashline::tag::Fingerprint;
+use crate::notebook::NotRead;
 use crate::protocol::Refusal;
-use crate::read::{Held, Located, Spot, held, site_of_unsaved};
-use crate::session::{Actor, AsOf, Current, Document, Form, Notice, Sessions, Site, Version};
+use crate::read::{
+    Converted, Held, Located, Spot, convert, held, is_notebook_name, site_of_unsaved,
+};
+use crate::session::{
+    Actor, AsOf, Current, Document, Form, Meaning, Notice, Sessions, Site, Version,
+};
 use crate::syntax::{self, Language};
 use crate::task::Work;
 use crate::text::Text;
@@ -24,6 +30,8 @@ pub struct Live {
     pub home: Home,
     /// Where it was written, where the path is a link.
     pub linked_to: Option<String>,
+    /// Where the text is that of a notebook's cells: the JSON that the home holds.
+    pub notebook: Option<Converted>,
 }
 
 /// Who holds the text.
@@ -76,6 +84,9 @@ impl Live {
     /// The language of a text of this document, if it has a grammar: by the file's name, or in the
     /// editor's word for what is in no file.
     pub fn language(&self, text: &Text) -> Option<&'static Language> {
+        if self.notebook.is_some() {
+            return None;
+        }
         let said = match (&self.document.site, &self.home) {
             (Site::Editor(_), Home::Editor { overlay, .. }) => syntax::named(&overlay.language_id),
             _ => None,
@@ -103,9 +114,12 @@ impl Live {
 
     /// Opens what was found, if it can be edited as text. Also tells which sessions must hear that
     /// what they were shown has changed.
+    ///
+    /// A notebook is opened in the form that `wanted` says.
     pub fn open(
         located: Located,
         spelled: &str,
+        wanted: Wanted,
         means: Means,
     ) -> Result<(Live, Vec<Notice>), Detour> {
         let name = located.display().to_owned();
@@ -125,12 +139,22 @@ impl Live {
                 (site, Home::Editor { overlay, disk }, Actor::Editor)
             }
         };
+        let home = home.checked(spelled, means.editor)?;
+        let mut current = home.current().ok_or(Refusal::Internal)?;
+        let notebook = match wanted.is_cells(&document, means.sessions) {
+            true => cells_of(&current, means.work)?,
+            false => None,
+        };
+        if let Some(notebook) = &notebook {
+            current = notebook.current(current.as_of);
+        }
         let document = Document {
             site: document,
-            form: Form::Text,
+            form: match notebook {
+                Some(_) => Form::Notebook,
+                None => Form::Text,
+            },
         };
-        let home = home.checked(spelled, means.editor)?;
-        let current = home.current().ok_or(Refusal::Internal)?;
         let (version, notices) = means.sessions.record(&document, &current, &actor);
         let live = Live {
             linked_to: linked_to(&document, &name, means.scope),
@@ -138,8 +162,65 @@ impl Live {
             document,
             version,
             home,
+            notebook,
         };
         Ok((live, notices))
+    }
+}
+
+/// In which form a notebook is to be edited.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wanted {
+    /// As the file's own text.
+    Text,
+    /// As whatever the tag names; without one, as a read shows it.
+    Tagged(Option<Tag>),
+}
+
+impl Wanted {
+    /// Whether it is the text of a notebook's cells.
+    fn is_cells(self, site: &Site, sessions: &Sessions) -> bool {
+        let (Wanted::Tagged(tag), Site::File(real)) = (self, site) else {
+            return false;
+        };
+        if !is_notebook_name(real.as_path()) {
+            return false;
+        }
+        let Some(tag) = tag else {
+            return true;
+        };
+        let meaning = |form: Form| {
+            let site = site.clone();
+            sessions.meaning(&Document { site, form }, tag)
+        };
+        match (meaning(Form::Notebook), meaning(Form::Text)) {
+            (Meaning::Held(_), _) => true,
+            (_, Meaning::Held(_)) => false,
+            (Meaning::Expired, _) => true,
+            (Meaning::Unknown, text) => matches!(text, Meaning::Unknown),
+        }
+    }
+}
+
+/// The cells of a notebook that is known well enough to be written; `None` for other texts, which
+/// are edited as they are.
+fn cells_of(json: &Current, work: &Work) -> Result<Option<Converted>, Refusal> {
+    match convert(&json.text, work) {
+        Ok(converted) => Ok(Some(converted).filter(|it| it.notebook.is_known())),
+        Err(NotRead::NoNotebook | NotRead::Damaged(_)) => Ok(None),
+        Err(NotRead::Stopped(stopped)) => Err(stopped.into()),
+    }
+}
+
+/// What a document of that form says, where its home holds `current`; `None` where that is no
+/// notebook any more.
+pub fn in_form(current: Current, form: Form, work: &Work) -> Option<Current> {
+    match form {
+        Form::Text => Some(current),
+        Form::Notebook => {
+            let converted = convert(&current.text, work).ok()?;
+            Some(converted.current(current.as_of))
+        }
     }
 }
 
@@ -230,6 +311,15 @@ impl Home {
             });
         }
         Ok(self)
+    }
+
+    /// The text that it holds.
+    pub fn text(&self) -> Option<&Text> {
+        match self {
+            Home::Disk { buffer, .. } => Some(&buffer.text),
+            Home::Editor { overlay, .. } => Some(overlay.text()),
+            Home::Absent { .. } => None,
+        }
     }
 
     /// The text, as the session store records it; `None` where there is none.

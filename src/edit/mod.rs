@@ -1,5 +1,6 @@
 //! Edits: planned against a version, then committed by the one writer of each file; nothing is written before everything is planned.
 
+mod cells;
 mod commit;
 pub mod disk;
 mod job;
@@ -15,7 +16,7 @@ mod target;
 mod write;
 
 pub use job::{Begun, Change, Job, Part, Seen, partly};
-pub use live::{EditorCan, Home, Live, Means};
+pub use live::{EditorCan, Home, Live, Means, Wanted};
 pub use no_ops::NoOps;
 pub use outdated::declined;
 pub use plan::{Planned, Planner};

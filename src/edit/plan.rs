@@ -9,7 +9,7 @@ use crate::hashline::changed::{self, Outcome};
 use crate::hashline::echo::echoes;
 use crate::hashline::ops::Op;
 use crate::hashline::replace_text::TextMatch;
-use crate::hashline::splice::{Splices, splices};
+use crate::hashline::splice::{Change, Splices, splices};
 use crate::hashline::{
     self, Batch, BlockSpan, Blocks, Moved, Origin, PlainBatch, PlainHunk, Remap, Step, Tag, carry,
     diff, replace_text,
@@ -21,12 +21,13 @@ use crate::protocol::read::LineSpan;
 use crate::read::Place;
 use crate::session::{Meaning, Notice, Version, steps};
 use crate::syntax::Language;
-use crate::text::encode;
+use crate::text::{Text, encode};
 use crate::view::LineSet;
 
+use super::cells::{Recast, recast};
 use super::live::Means;
 use super::outdated::{Revealer, joined};
-use super::{Home, Job, Live, Named, refuse, target};
+use super::{Home, Job, Live, Named, Wanted, refuse, target};
 
 /// One file of an edit, ready to be written.
 #[derive(Debug)]
@@ -35,6 +36,8 @@ pub struct Planned {
     pub tag_before: Option<Tag>,
     pub splices: Splices,
     pub outcome: Outcome,
+    /// Where the text is that of a notebook's cells: what becomes of the JSON.
+    pub recast: Option<Recast>,
     /// The new bytes of a file that is written on disk.
     pub bytes: Option<Vec<u8>>,
     pub blocks: Vec<BlockSpan>,
@@ -51,6 +54,22 @@ impl Planned {
         *self
             .no_change
             .get_or_init(|| self.outcome.text == *self.live.text())
+    }
+
+    /// The changes of the text that the home holds.
+    pub fn home_changes(&self) -> &[Change] {
+        match &self.recast {
+            Some(recast) => &recast.changes,
+            None => &self.splices.changes,
+        }
+    }
+
+    /// The text that the home is to hold.
+    pub fn home_text(&self) -> &Text {
+        match &self.recast {
+            Some(recast) => &recast.text,
+            None => &self.outcome.text,
+        }
     }
 
     /// The language of the file, if it has a grammar.
@@ -93,7 +112,8 @@ impl<'a> Planner<'a> {
         // Access to every file is judged before the tag of any.
         let mut opened = Vec::new();
         for (place, group) in groups {
-            let (live, news) = self.open(&group[0], &place)?;
+            let tag = group.iter().find_map(|named| named.section.tag);
+            let (live, news) = self.open(&group[0], &place, tag)?;
             notices.extend(news);
             opened.push((live, group));
         }
@@ -112,7 +132,12 @@ impl<'a> Planner<'a> {
         }
     }
 
-    fn open(&self, named: &Named, place: &Place) -> Result<(Live, Vec<Notice>), Detour> {
+    fn open(
+        &self,
+        named: &Named,
+        place: &Place,
+        tag: Option<Tag>,
+    ) -> Result<(Live, Vec<Notice>), Detour> {
         let Means {
             scope,
             overlays,
@@ -143,7 +168,7 @@ impl<'a> Planner<'a> {
             }
             .into());
         }
-        Live::open(located, named.path(), self.means)
+        Live::open(located, named.path(), Wanted::Tagged(tag), self.means)
     }
 
     fn plan_file(&self, live: Live, group: Vec<Named>) -> Result<Planned, Detour> {
@@ -184,13 +209,23 @@ impl<'a> Planner<'a> {
             .map_err(|error| refuse::overlap(&error, &live.name))?;
         warnings.extend(echoes(live.text(), &hunks).iter().map(on_the_wire));
         let outcome = changed::outcome(live.text(), &splices);
-        let bytes = bytes_after(&live, &splices)?;
+        let (recast, outcome) = match (&live.notebook, live.home.text()) {
+            (Some(notebook), Some(json)) => {
+                let work = self.means.work;
+                let (recast, outcome) = recast(&live, notebook, json, outcome, work)?;
+                (Some(recast), outcome)
+            }
+            _ => (None, outcome),
+        };
+        let changes = recast.as_ref().map_or(&splices.changes, |it| &it.changes);
+        let bytes = bytes_after(&live, changes)?;
         Ok(Planned {
             diff: diff::unified(&live.name, live.text(), &outcome),
             live,
             tag_before,
             splices,
             outcome,
+            recast,
             bytes,
             blocks,
             remapped,
@@ -309,13 +344,13 @@ fn shown_and_touched(hunk: &PlainHunk) -> Option<(LineSpan, LineSpan)> {
 }
 
 /// The new bytes of a file that is written on disk.
-pub(super) fn bytes_after(live: &Live, splices: &Splices) -> Result<Option<Vec<u8>>, Refusal> {
+pub(super) fn bytes_after(live: &Live, changes: &[Change]) -> Result<Option<Vec<u8>>, Refusal> {
     let (buffer, bytes) = match &live.home {
         Home::Disk { buffer, bytes, .. } => (buffer, bytes),
         Home::Editor { overlay, disk } => {
             // Saving is the editor's, which may write another character where it lacks one.
             let encoding = overlay.encoding.or(disk.as_ref().map(|disk| disk.encoding));
-            for change in &splices.changes {
+            for change in changes {
                 let fits =
                     encoding.map_or(Ok(()), |encoding| encode(&change.text, encoding).map(drop));
                 fits.map_err(|error| refuse::encoding(&error.into(), &live.name))?;
@@ -331,7 +366,7 @@ pub(super) fn bytes_after(live: &Live, splices: &Splices) -> Result<Option<Vec<u
         confidence: buffer.confidence,
         bom: buffer.bom,
     };
-    new_bytes(&file, &splices.changes)
+    new_bytes(&file, changes)
         .map(Some)
         .map_err(|error| refuse::encoding(&error, &live.name))
 }

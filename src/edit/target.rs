@@ -4,7 +4,7 @@ use crate::buffer::{Detour, Lane, Overlays};
 use crate::hashline::Section;
 use crate::protocol::Refusal;
 use crate::read::{Located, Place, locate, place_to_edit};
-use crate::session::{Form, Sessions, Site};
+use crate::session::{Sessions, Site};
 use crate::task::Work;
 use crate::view::{Selector, Target};
 use crate::workspace::{Scope, decode_file_uri};
@@ -87,7 +87,7 @@ fn rebound(section: &Section, session: &str, sessions: &Sessions) -> Option<Stri
             Site::File(real) => real.as_path().file_name().and_then(|name| name.to_str()),
             Site::Editor(uri) => Some(base_name(uri)),
         };
-        document.form == Form::Text && (real == Some(base) || base_name(path) == base)
+        real == Some(base) || base_name(path) == base
     });
     match (same.next(), same.next()) {
         (Some((_, path)), None) => Some(path.clone()),

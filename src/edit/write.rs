@@ -22,7 +22,7 @@ use crate::view::LineSet;
 use super::live::refuse_read_only;
 use super::plan::{Planned, Planner, bytes_after};
 use super::request::flag;
-use super::{Home, Live, find};
+use super::{Home, Live, Wanted, find};
 
 /// One call of `agent/write`.
 #[derive(Debug, Clone)]
@@ -107,7 +107,8 @@ impl Planner<'_> {
             let message = format!("'{path}' leads to another file than a moment ago.");
             return Err(Refusal::Busy { message }.into());
         }
-        Live::open(located, path, means)
+        // A whole file is its own text.
+        Live::open(located, path, Wanted::Text, means)
     }
 
     /// What is there instead, with its tag where it has one.
@@ -143,6 +144,7 @@ impl Planner<'_> {
             version: Version::nothing(),
             home: Home::Absent { real },
             linked_to: None,
+            notebook: None,
         };
         let splices = whole(live.text(), request.text.clone());
         let bytes = request.text.clone().into_bytes();
@@ -196,7 +198,7 @@ impl Planner<'_> {
         }
         let text = with_ends(&request.text, live.text());
         let splices = whole(live.text(), text);
-        let bytes = bytes_after(&live, &splices)?;
+        let bytes = bytes_after(&live, &splices.changes)?;
         Ok((planned(live, Some(tag), splices, bytes), notices))
     }
 }
@@ -209,6 +211,7 @@ fn planned(live: Live, tag: Option<Tag>, splices: Splices, bytes: Option<Vec<u8>
         tag_before: tag,
         splices,
         outcome,
+        recast: None,
         bytes,
         blocks: Vec::new(),
         remapped: Vec::new(),

@@ -39,9 +39,8 @@ pub fn outcome(old: &Text, splices: &Splices) -> Outcome {
         },
         None => {
             let map = LineMap::of_diff(old, &text);
-            let gaps = gaps(&map, old.len_lines() as u64, total);
             Outcome {
-                changed: spans(gaps.into_iter(), total),
+                changed: gaps_of(&map, old, &text),
                 map,
                 is_exact: false,
                 written,
@@ -108,6 +107,12 @@ fn spans(regions: impl Iterator<Item = (u64, u64, u64)>, total: u64) -> Vec<Line
         }
     }
     spans
+}
+
+/// The new lines of all that a map says was changed.
+pub fn gaps_of(map: &LineMap, old: &Text, new: &Text) -> Vec<LineSpan> {
+    let (old, new) = (old.len_lines() as u64, new.len_lines() as u64);
+    spans(gaps(map, old, new).into_iter(), new)
 }
 
 /// What lies between the runs of a map, as replacements.

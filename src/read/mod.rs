@@ -15,5 +15,6 @@ pub use plan::{Prepared, Reader};
 pub use share::share;
 pub use source::editor::site_of_unsaved;
 pub use source::kind::{KINDS, Kind, kinds};
+pub use source::notebook::{Converted, convert, is_notebook_name};
 pub use source::text::{Held, held};
 pub use target::{Located, Spot, locate};

@@ -169,6 +169,10 @@ impl Reader {
         lane: Lane,
         work: &Work,
     ) -> Result<Option<Arc<Outline>>, Detour> {
+        // A notebook's text is in no language.
+        if opened.document.kind != ResourceKind::File {
+            return Ok(None);
+        }
         let (Some(snapshot), Some(text)) = (&opened.snapshot, opened.document.text.whole()) else {
             return Ok(None);
         };
@@ -301,6 +305,17 @@ impl Reader {
         Some((version, news.collect()))
     }
 
+    /// A document is gone, in each of its forms: tells everyone who was shown lines of it.
+    pub fn vanished(&self, site: &Site, actor: &Actor) -> Vec<Notice> {
+        let forms = [Form::Text, Form::Notebook].into_iter();
+        let gone = forms.map(|form| session::Document {
+            site: site.clone(),
+            form,
+        });
+        gone.flat_map(|gone| self.sessions.vanished(&gone, actor))
+            .collect()
+    }
+
     /// Looks at a document again because it may have changed, for the sake of the sessions that
     /// were shown lines of it. Blocking, as [`Reader::prepare`] is.
     pub fn look_again(
@@ -341,22 +356,30 @@ impl Reader {
             },
             (DocumentKey::Other(_), Some(overlay)) => source::editor::unsaved(overlay),
             (DocumentKey::Other(uri), None) => {
-                let gone = session::Document {
-                    site: Site::Editor(uri.clone()),
-                    form: Form::Text,
-                };
-                return Ok(self.sessions.vanished(&gone, actor));
+                return Ok(self.vanished(&Site::Editor(uri.clone()), actor));
             }
         };
         let (Some(snapshot), Some(text)) = (&opened.snapshot, opened.document.text.whole()) else {
             return Ok(Vec::new());
         };
-        if !self.sessions.is_known(&snapshot.document) {
-            return Ok(Vec::new());
+        let mut notices = Vec::new();
+        if self.sessions.is_known(&snapshot.document) {
+            let current = snapshot.current(text);
+            let recorded = self.sessions.record(&snapshot.document, &current, actor);
+            notices.extend(recorded.1);
         }
-        let current = snapshot.current(text);
-        let recorded = self.sessions.record(&snapshot.document, &current, actor);
-        Ok(recorded.1)
+        let cells = session::Document {
+            form: Form::Notebook,
+            ..snapshot.document.clone()
+        };
+        if self.sessions.is_known(&cells) {
+            // What is no notebook just now may be half written: the next look tells.
+            if let Ok(converted) = source::notebook::convert(text, work) {
+                let current = converted.current(snapshot.as_of);
+                notices.extend(self.sessions.record(&cells, &current, actor).1);
+            }
+        }
+        Ok(notices)
     }
 }
 

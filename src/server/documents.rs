@@ -9,7 +9,7 @@ use tower_lsp::ls_types as lsp;
 use crate::buffer::{Change, DocumentKey};
 use crate::protocol::Refusal;
 use crate::protocol::params::Fields;
-use crate::session::{self, Actor, Form, Site};
+use crate::session::{Actor, Site};
 use crate::text::{Position, Splice, encoding_for_editor};
 use crate::workspace::RealPath;
 
@@ -168,11 +168,8 @@ pub fn found_changed(state: &Arc<State>, runtime: &Handle, path: &RealPath, is_g
     if !is_gone || open {
         return look_again(state, key, Actor::Disk);
     }
-    let gone = session::Document {
-        site: Site::File(path.clone()),
-        form: Form::Text,
-    };
-    let notices = state.engine.reader.sessions.vanished(&gone, &Actor::Disk);
+    let site = Site::File(path.clone());
+    let notices = state.engine.reader.vanished(&site, &Actor::Disk);
     let state = state.clone();
     tokio::spawn(async move { state.send(notices).await });
 }

@@ -69,7 +69,7 @@ impl State {
     ) -> Result<Seen, Asked> {
         let key = &overlay.key;
         let name = &planned.live.name;
-        let shown = self.expect(key, &planned.outcome.text);
+        let shown = self.expect(key, planned.home_text());
         if !self.is_at(overlay) {
             return Err(Asked::MovedOn);
         }
@@ -150,7 +150,7 @@ impl State {
             })
         };
         let mut edits = Vec::new();
-        for change in &planned.splices.changes {
+        for change in planned.home_changes() {
             edits.push(lsp::OneOf::Left(lsp::TextEdit {
                 range: lsp::Range {
                     start: position(change.start)?,

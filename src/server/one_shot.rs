@@ -4,7 +4,8 @@ use parking_lot::Mutex;
 
 use crate::buffer::{Detour, Lane, Overlays};
 use crate::edit::{
-    Begun, Change, EditRequest, EditorCan, Job, Live, Means, NoOps, Planner, find, name_places,
+    Begun, Change, EditRequest, EditorCan, Job, Live, Means, NoOps, Planner, Wanted, find,
+    name_places,
 };
 use crate::protocol::Refusal;
 use crate::protocol::edit::EditResult;
@@ -44,16 +45,19 @@ impl Engine {
         let places: Vec<_> = named.iter().map(|named| named.place.clone()).collect();
         for named in &named {
             // What cannot be opened is refused below, in the words of the edit.
-            let found = find(named.path(), &world.scope, &overlays, Lane::Long, &work);
-            let opened = found.and_then(|found| Live::open(found, named.path(), means));
-            if let Ok((live, _)) = opened {
-                let all: LineSet = std::iter::once(LineSpan {
-                    start: 1,
-                    end: live.text().len_lines() as u64,
-                })
-                .collect();
-                let (document, version) = (&live.document, &live.version);
-                sessions.show(&request.session, document, version, &all, &live.name);
+            // A notebook may be meant in either of its forms.
+            for wanted in [Wanted::Tagged(None), Wanted::Text] {
+                let found = find(named.path(), &world.scope, &overlays, Lane::Long, &work);
+                let opened = found.and_then(|it| Live::open(it, named.path(), wanted, means));
+                if let Ok((live, _)) = opened {
+                    let all: LineSet = std::iter::once(LineSpan {
+                        start: 1,
+                        end: live.text().len_lines() as u64,
+                    })
+                    .collect();
+                    let (document, version) = (&live.document, &live.version);
+                    sessions.show(&request.session, document, version, &all, &live.name);
+                }
             }
         }
         let job = Job {

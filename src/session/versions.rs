@@ -13,6 +13,8 @@ use crate::workspace::RealPath;
 pub enum Form {
     /// The file's own text.
     Text,
+    /// The cells of a notebook.
+    Notebook,
 }
 
 /// Where a document is.

@@ -15,6 +15,7 @@ use crate::workspace::Handle;
 
 use super::archive::Archive;
 use super::image::IMAGE;
+use super::notebook::NOTEBOOK;
 use super::sqlite::Sqlite;
 use super::{Means, Opened};
 
@@ -45,7 +46,7 @@ pub trait Kind: Sync + fmt::Debug {
 }
 
 /// Every kind, in the order in which they are asked. Plain text is what none of them claims.
-pub static KINDS: &[&dyn Kind] = &[&Archive, &Sqlite, &IMAGE];
+pub static KINDS: &[&dyn Kind] = &[&Archive, &Sqlite, &NOTEBOOK, &IMAGE];
 
 /// The names of all kinds on the wire: text, directories, and the registry's.
 pub fn kinds() -> Vec<ResourceKind> {

@@ -6,6 +6,8 @@ pub mod editor;
 mod huge;
 mod image;
 pub mod kind;
+mod memory;
+pub mod notebook;
 mod sqlite;
 pub mod text;
 

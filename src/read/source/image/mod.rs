@@ -1,7 +1,6 @@
 //! Images, told by their bytes: a note, and the picture in a size that fits; a file that does not decode whole is never shown.
 
 mod format;
-mod memory;
 mod picture;
 
 use std::sync::Arc;
@@ -10,6 +9,7 @@ use crate::buffer::{Detour, Lane};
 use crate::protocol::Refusal;
 use crate::protocol::read::{Cache, MoreDetails, ResourceKind};
 use crate::protocol::settings::Images;
+use crate::task::Work;
 use crate::text::Text;
 use crate::view::selector::{Own, Selector};
 use crate::view::size::file_size;
@@ -18,7 +18,7 @@ use crate::view::{Attachment, Document, Extras, Style, in_header};
 use self::format::Format;
 use self::picture::{Facts, Fit, MAX_DECODED, MAX_PIXELS, MAX_WEIGHTED, Part};
 use super::kind::{Asked, HEAD, Kind, Subject};
-use super::{Opened, file_uri, refuse_own};
+use super::{Opened, file_uri, memory, refuse_own};
 
 pub static IMAGE: Image = Image;
 
@@ -180,14 +180,35 @@ fn make(
     if short && facts.pixels() > SHORT_LANE_PIXELS {
         return Err(Detour::TakesLong);
     }
-    if !format.has_end(&bytes) {
-        return Err(damaged("it ends before its end".to_owned()));
-    }
-    let share = memory::take(in_memory(&facts), means.work)?;
-    let pixels = picture::decode(format, &bytes).map_err(damaged)?;
-    means.work.check()?;
     let left_out = format.left_out(&bytes);
+    let shown = fit(&facts, bytes, part, settings, means.work)?.map_err(damaged)?;
     notices.extend(left_out.map(str::to_owned));
+    Ok(Made {
+        facts,
+        part,
+        shown: Some(shown),
+        notices,
+    })
+}
+
+/// Decodes an image and makes it fit; the inner error says in a few words why it cannot be.
+fn fit(
+    facts: &Facts,
+    bytes: Arc<[u8]>,
+    part: Option<Part>,
+    settings: &Images,
+    work: &Work,
+) -> Result<Result<Shown, String>, Refusal> {
+    let format = facts.format;
+    if !format.has_end(&bytes) {
+        return Ok(Err("it ends before its end".to_owned()));
+    }
+    let _share = memory::take(in_memory(facts), work)?;
+    let pixels = match picture::decode(format, &bytes) {
+        Ok(pixels) => pixels,
+        Err(what) => return Ok(Err(what)),
+    };
+    work.check()?;
     let fit = Fit {
         max_dimension: settings.max_dimension,
         max_bytes: settings.max_inline_bytes,
@@ -198,41 +219,56 @@ fn make(
     // Not every reader of pictures heeds a note on how to turn one, and of a moving one it would be
     // shown something else than what is said: those are written anew.
     let is_as_it_is = facts.orientation == image::metadata::Orientation::NoTransforms
-        && left_out.is_none()
+        && format.left_out(&bytes).is_none()
         && format.is_for_models();
-    let shown = match fits && is_as_it_is {
-        true => Shown {
+    if fits && is_as_it_is {
+        return Ok(Ok(Shown {
             mime_type: format.mime_type(),
             width: facts.width,
             height: facts.height,
             data: bytes,
-        },
-        false => {
-            drop(bytes);
-            let made = picture::make(pixels, &facts, part, fit).map_err(damaged)?;
-            Shown {
-                mime_type: made.format.mime_type(),
-                width: made.width,
-                height: made.height,
-                data: made.data.into(),
-            }
-        }
-    };
-    drop(share);
-    Ok(Made {
-        facts,
-        part,
-        shown: Some(shown),
-        notices,
-    })
+        }));
+    }
+    drop(bytes);
+    let made = picture::make(pixels, facts, part, fit);
+    Ok(made.map(|made| Shown {
+        mime_type: made.format.mime_type(),
+        width: made.width,
+        height: made.height,
+        data: made.data.into(),
+    }))
 }
 
-/// What decoding and shrinking take.
-fn in_memory(facts: &Facts) -> u64 {
-    match facts.has_alpha {
-        true => facts.decoded_bytes + facts.decoded_bytes.min(MAX_WEIGHTED),
-        false => facts.decoded_bytes,
+/// The type and the bytes of a picture that is a part of something else.
+type Embedded = (&'static str, Arc<[u8]>);
+
+/// Makes such a picture fit; the inner error says in a few words why it cannot be shown.
+pub fn embedded(
+    bytes: Vec<u8>,
+    settings: &Images,
+    work: &Work,
+) -> Result<Result<Embedded, String>, Refusal> {
+    let Some(format) = Format::of(&bytes) else {
+        return Ok(Err("it is no image".to_owned()));
+    };
+    let facts = match picture::facts(format, &bytes) {
+        Ok(facts) => facts,
+        Err(what) => return Ok(Err(what)),
+    };
+    let is_large = facts.pixels() > MAX_PIXELS
+        || facts.decoded_bytes > MAX_DECODED
+        || bytes.len() as u64 > MAX_BYTES;
+    if is_large || facts.pixels() == 0 || !is_plausible(&facts, bytes.len() as u64) {
+        return Ok(Err(format!("it is {}x{}", facts.width, facts.height)));
     }
+    let shown = fit(&facts, bytes.into(), None, settings, work)?;
+    Ok(shown.map(|shown| (shown.mime_type, shown.data)))
+}
+
+/// What decoding and shrinking take, about: decoders keep as much again beside the pixels, or the
+/// copy in which transparent ones count for less does.
+fn in_memory(facts: &Facts) -> u64 {
+    facts.decoded_bytes.saturating_mul(2)
 }
 
 /// Whether so many bytes can hold so many pixels: a few spoilt bytes in a header must not cost

@@ -18,6 +18,10 @@ pub const MAX_PIXELS: u64 = 100_000_000;
 /// channel, or of floats, reach it before their pixels do.
 pub const MAX_DECODED: u64 = 400_000_000;
 
+/// Bytes that a decoder may take for what is not pixels: a profile of colours can be packed so that
+/// a small file holds a large one.
+const MAX_BESIDE: u64 = 16 * 1024 * 1024;
+
 /// Pixels of more bytes are shrunk without a copy in which transparent ones count for less.
 pub const MAX_WEIGHTED: u64 = 64 * 1024 * 1024;
 
@@ -78,7 +82,7 @@ pub struct Written {
     pub data: Vec<u8>,
 }
 
-fn decoder(format: Format, bytes: &[u8]) -> Result<impl ImageDecoder, ImageError> {
+fn decoder(format: Format, bytes: &[u8], max_alloc: u64) -> Result<impl ImageDecoder, ImageError> {
     // The crate's own decoder of icons takes PNG in them only with an alpha channel.
     let (format, bytes) = match format.png_within(bytes) {
         Some(png) => (Format::Png, png),
@@ -86,8 +90,7 @@ fn decoder(format: Format, bytes: &[u8]) -> Result<impl ImageDecoder, ImageError
     };
     let mut reader = ImageReader::with_format(Cursor::new(bytes), format.codec());
     let mut limits = Limits::default();
-    // What it takes is judged by `Facts`, in words of ours; this is for what decoders keep beside.
-    limits.max_alloc = Some(MAX_DECODED + MAX_DECODED / 2);
+    limits.max_alloc = Some(max_alloc);
     reader.limits(limits);
     reader.into_decoder()
 }
@@ -117,7 +120,7 @@ fn in_short(error: &str) -> String {
 /// Reads the header; the error says in a few words why it cannot be.
 pub fn facts(format: Format, bytes: &[u8]) -> Result<Facts, String> {
     guarded(|| {
-        let mut decoder = decoder(format, bytes)?;
+        let mut decoder = decoder(format, bytes, MAX_BESIDE)?;
         let (width, height) = decoder.dimensions();
         let colour = decoder.color_type();
         // A damaged note on how to turn it is none.
@@ -140,7 +143,10 @@ pub fn facts(format: Format, bytes: &[u8]) -> Result<Facts, String> {
 
 /// All pixels, as they are stored: not turned yet.
 pub fn decode(format: Format, bytes: &[u8]) -> Result<DynamicImage, String> {
-    guarded(|| DynamicImage::from_decoder(decoder(format, bytes)?))
+    guarded(|| {
+        let decoder = decoder(format, bytes, MAX_DECODED + MAX_BESIDE)?;
+        DynamicImage::from_decoder(decoder)
+    })
 }
 
 /// Whether height and width change places.

@@ -1,4 +1,4 @@
-//! How much memory the pixels of all pictures take at a time; a wait for it is never without a limit.
+//! How much memory pictures and other large things take while they are converted, all together; a wait for it is never without a limit.
 
 use std::time::Duration;
 
@@ -7,11 +7,11 @@ use parking_lot::{Condvar, Mutex};
 use crate::protocol::Refusal;
 use crate::task::{Stopped, Work};
 
-/// Bytes of pixels that are held at a time, in the whole process. A picture that alone takes more
-/// has them all to itself.
-const BUDGET: u64 = 128 * 1024 * 1024;
+/// Bytes that are held at a time, in the whole process. What alone takes more has them all to
+/// itself.
+const BUDGET: u64 = 160 * 1024 * 1024;
 
-/// How long a picture waits for others.
+/// How long one waits for others.
 const WAIT: Duration = Duration::from_secs(10);
 
 /// Between two looks at the cancel token.
@@ -34,7 +34,7 @@ pub fn take(bytes: u64, work: &Work) -> Result<Share, Refusal> {
             Ok(()) => {}
             Err(Stopped::TimedOut) if work.check().is_ok() => {
                 return Err(Refusal::Busy {
-                    message: "Other large images are being decoded.".to_owned(),
+                    message: "Other large files are being converted.".to_owned(),
                 });
             }
             Err(stopped) => return Err(stopped.into()),
