@@ -378,9 +378,10 @@ fn a_cut_archive_gives_what_is_left() {
     );
     assert_eq!(daemon.read_text("90-harbour.zip:README.md"), README);
     assert_eq!(
-        daemon.read_text("50-harbour.tar:src"),
-        "lib/\nmain.py (62B)"
+        daemon.read_text("50-harbour.tar"),
+        "bin/\ndata/\nnotes/\nREADME.md (46B)\nempty.txt\n\n[The archive ends within a member: later ones are missing]"
     );
+    assert_eq!(daemon.read_text("50-harbour.tar:README.md"), README);
     let error = refusal(&daemon, "10-harbour.tar.xz");
     assert_eq!(error.kind(), "damaged");
     assert!(

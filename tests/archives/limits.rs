@@ -247,3 +247,13 @@ fn a_large_index_stays_warm() {
     assert_eq!(daemon.read_text("many.zip:f0050000"), "(empty file)");
     assert_small(&daemon);
 }
+
+#[test]
+fn a_prefix_before_a_directory_of_many_pages() {
+    let prefix = b"#!/bin/sh\n".repeat(40);
+    let archive = [prefix, many_members(5000)].concat();
+    let tree = Tree::new().file("self.zip", archive);
+    let daemon = Daemon::start(tree.path());
+    assert_eq!(daemon.read_text("self.zip:4999-"), "f0004998\nf0004999");
+    assert_eq!(daemon.read_text("self.zip:f0004999"), "(empty file)");
+}

@@ -6,7 +6,7 @@ use crate::view::members::{self, MemberKind};
 use crate::view::{Selector, Style};
 
 use super::super::{Opened, refuse_own};
-use super::index::{Child, Kind};
+use super::index::{Child, Index, Kind};
 use super::known::Form;
 use super::member::link_text;
 use super::{Shelf, member};
@@ -60,22 +60,7 @@ impl Shelf<'_> {
         document.details.total_lines = Some(total);
         document.extras.open_lines = Some(SHOWN);
         document.extras.rows_are = Some("entries");
-        let mut words = index.notices.clone();
-        words.extend(match index.unsafe_names {
-            0 => None,
-            1 => Some("1 entry with an unsafe name is not listed".to_owned()),
-            count => Some(format!("{count} entries with unsafe names are not listed")),
-        });
-        words.extend(match index.repeated_names {
-            0 => None,
-            1 => Some(
-                "1 name occurs more than once; the last member of that name is the one read"
-                    .to_owned(),
-            ),
-            count => Some(format!(
-                "{count} names occur more than once; the last member of each is the one read"
-            )),
-        });
+        let words = notices(index);
         document.notices = words.clone();
         document.extras.footers = words;
         Ok(Some(Opened {
@@ -122,4 +107,24 @@ impl Shelf<'_> {
             Err(detour) => Err(detour),
         }
     }
+}
+
+/// What is wrong with the archive as a whole.
+fn notices(index: &Index) -> Vec<String> {
+    let mut words = index.notices.clone();
+    words.extend(match index.unsafe_names {
+        0 => None,
+        1 => Some("1 entry with an unsafe name is not listed".to_owned()),
+        count => Some(format!("{count} entries with unsafe names are not listed")),
+    });
+    words.extend(match index.repeated_names {
+        0 => None,
+        1 => Some(
+            "1 name occurs more than once; the last member of that name is the one read".to_owned(),
+        ),
+        count => Some(format!(
+            "{count} names occur more than once; the last member of each is the one read"
+        )),
+    });
+    words
 }

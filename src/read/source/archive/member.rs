@@ -33,8 +33,10 @@ pub enum Content {
         bytes: u64,
     },
     Large(LargeText),
-    /// No text.
-    Binary(Arc<[u8]>),
+    /// No text: so many bytes.
+    Binary(u64),
+    /// As it is, for another kind.
+    Bytes(Arc<[u8]>),
 }
 
 /// A text so large that a rope of it would be too much besides.
@@ -63,7 +65,8 @@ impl Held {
         match &self.content {
             Content::Text { decoded, .. } => decoded.text.len_bytes() as u64 * 5 / 4 + 1024,
             Content::Large(large) => large.text.capacity() as u64 + 256,
-            Content::Binary(bytes) => bytes.len() as u64 + 256,
+            Content::Bytes(bytes) => bytes.len() as u64 + 256,
+            Content::Binary(_) => 256,
         }
     }
 }
@@ -79,7 +82,7 @@ pub fn hold(
     let size = bytes.len() as u64;
     if as_bytes {
         return Ok(Held {
-            content: Content::Binary(bytes.into()),
+            content: Content::Bytes(bytes.into()),
             faults,
         });
     }
@@ -99,7 +102,7 @@ pub fn hold(
             decoded,
             bytes: size,
         },
-        Err(NotText::Binary { .. }) => Content::Binary(bytes.into()),
+        Err(NotText::Binary { .. }) => Content::Binary(size),
     };
     Ok(Held { content, faults })
 }
@@ -128,7 +131,7 @@ fn large(bytes: Vec<u8>, declared: Option<&'static Encoding>) -> Content {
         from => decide(from),
     });
     let Ok(decided) = decided else {
-        return Content::Binary(bytes.into());
+        return Content::Binary(size);
     };
     let (encoding, confidence, bom) = (decided.encoding, decided.confidence, decided.bom);
     let start = match (bom, encoding == UTF_8) {

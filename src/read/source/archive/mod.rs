@@ -299,11 +299,11 @@ impl Shelf<'_> {
         let (held, warm) = self.held(entry, &part, false)?;
         let mut opened = match &held.content {
             Content::Binary(bytes) => {
-                let size = file_size(bytes.len() as u64);
+                let size = file_size(*bytes);
                 let name = in_header(path);
                 let words = format!("[Cannot read binary archive entry '{name}' ({size})]");
                 let mut opened = self.note(asked_path, words);
-                opened.document.details.total_bytes = Some(bytes.len() as u64);
+                opened.document.details.total_bytes = Some(*bytes);
                 opened
             }
             text => {
@@ -324,7 +324,7 @@ impl Shelf<'_> {
         let mut document = self.document(Style::Lines, Text::new(""));
         let details = &mut document.details;
         match content {
-            Content::Binary(_) => {}
+            Content::Binary(_) | Content::Bytes(_) => {}
             Content::Text { decoded, bytes } => {
                 details.encoding = Some(label(decoded.encoding));
                 details.encoding_confidence = Some(decoded.confidence.as_str());
@@ -362,7 +362,7 @@ impl Shelf<'_> {
         inner: Option<&str>,
     ) -> Result<Option<Opened>, Detour> {
         let (held, warm) = self.held(entry, &format!("bytes:{path}"), true)?;
-        let Content::Binary(bytes) = &held.content else {
+        let Content::Bytes(bytes) = &held.content else {
             return Ok(None);
         };
         let asked = Asked {

@@ -135,7 +135,7 @@ impl Walk<'_> {
             let mut block = [0; BLOCK];
             match self.blocks.fill(&mut block)? {
                 0 => {
-                    if empty_blocks == 0 {
+                    if empty_blocks == 0 && lost == 0 {
                         self.builder.notice(UNENDED.to_owned());
                     }
                     return Ok(());

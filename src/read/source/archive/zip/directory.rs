@@ -162,6 +162,11 @@ fn read_directory(
     builder: &mut Builder,
     work: &Work,
 ) -> Result<io::Result<bool>, Detour> {
+    // Before the reader, which goes on where the file was last looked at.
+    let shift = match settled_shift(disk, found) {
+        Ok(shift) => shift,
+        Err(error) => return Ok(Err(error)),
+    };
     let mut reader = match disk.range(found.start, found.end - found.start) {
         Ok(reader) => reader,
         Err(error) => return Ok(Err(error)),
@@ -169,32 +174,17 @@ fn read_directory(
     let mut at = found.start;
     let mut fields = Vec::new();
     let mut full = false;
-    let mut shift = found.shift;
     while at < found.end {
         if builder.len().is_multiple_of(1024) {
             work.check()?;
         }
-        let mut head = [0; CENTRAL_BYTES];
-        if reader.read_exact(&mut head).is_err() || head[..4] != *CENTRAL {
+        let Some(head) = next_header(&mut reader, &mut fields) else {
             break;
-        }
-        let lengths = [28, 30, 32].map(|at| usize::from(u16_at(&head, at)));
-        let length: usize = lengths.iter().sum();
-        fields.resize(length, 0);
-        if reader.read_exact(&mut fields).is_err() {
-            break;
-        }
-        at += (CENTRAL_BYTES + length) as u64;
-        let (name, rest) = fields.split_at(lengths[0]);
-        let extra = &rest[..lengths[1]];
-        let mut entry = entry(&head, extra, shift);
-        if builder.len() == 0 && shift != 0 && !is_local(disk, entry.offset) {
-            // The offsets are right, it is only the directory's own that is not.
-            let unshifted = entry.offset.wrapping_sub(shift);
-            if is_local(disk, unshifted) {
-                (entry.offset, shift) = (unshifted, 0);
-            }
-        }
+        };
+        at += (CENTRAL_BYTES + fields.len()) as u64;
+        let (name, rest) = fields.split_at(usize::from(u16_at(&head, 28)));
+        let extra = &rest[..usize::from(u16_at(&head, 30))];
+        let entry = entry(&head, extra, shift);
         let (name, is_utf8) = unicode_name(name, extra)
             .map_or((Cow::Borrowed(name), false), |name| {
                 (Cow::Owned(name), true)
@@ -224,8 +214,28 @@ fn read_directory(
             && is_only_an_end(disk, found)))
 }
 
-fn is_local(disk: &Disk, at: u64) -> bool {
-    disk.bytes(at, 4).is_ok_and(|head| head == LOCAL)
+/// Reads a header, and what follows it of varying length into `fields`.
+fn next_header(reader: &mut impl Read, fields: &mut Vec<u8>) -> Option<[u8; CENTRAL_BYTES]> {
+    let mut head = [0; CENTRAL_BYTES];
+    reader.read_exact(&mut head).ok()?;
+    let lengths = [28, 30, 32].map(|at| usize::from(u16_at(&head, at)));
+    fields.resize(lengths.iter().sum(), 0);
+    reader.read_exact(fields).ok()?;
+    (head[..4] == *CENTRAL).then_some(head)
+}
+
+/// What is to be added to the offsets of members: nothing, where it is only the directory's own
+/// offset that is wrong.
+fn settled_shift(disk: &Disk, found: Found) -> io::Result<u64> {
+    let head = disk.bytes(found.start, CENTRAL_BYTES)?;
+    let offset = u64::from(u32_at(&head, 42));
+    let is_local = |at| Ok::<bool, io::Error>(disk.bytes(at, 4)? == LOCAL);
+    let shifted = offset.wrapping_add(found.shift);
+    let is_shifted = shifted < disk.len && is_local(shifted)?;
+    Ok(match !is_shifted && is_local(offset)? {
+        true => 0,
+        false => found.shift,
+    })
 }
 
 /// Whether an archive without entries is nothing else either.
