@@ -1,0 +1,104 @@
+//! Office documents, rich text, e-books and CSV to Markdown, as a whole; what is left out of it is always said.
+
+use anydoc::ConvertError;
+
+use super::rows::{cap, clean};
+use super::wire::{Extension, Format, Part, Whole, Why};
+use super::{sheets, slides};
+
+/// Converts a document to at most `cap_bytes` of Markdown.
+pub(super) fn convert(
+    bytes: &[u8],
+    format: Format,
+    cap_bytes: u64,
+) -> Result<(Whole, String), Why> {
+    let known = format_of(bytes, format)?;
+    let marked = match known {
+        anydoc::Format::Pptx => slides::mark_pptx(bytes),
+        anydoc::Format::Odp => slides::mark_odp(bytes),
+        _ => None,
+    };
+    let made = anydoc::to_markdown_bytes(marked.as_deref().unwrap_or(bytes), known);
+    let made = match (made, &marked) {
+        // The marks are ours: a document must not be lost to them.
+        (Err(_), Some(_)) => anydoc::to_markdown_bytes(bytes, known),
+        (made, _) => made,
+    };
+    let text = clean(&made.map_err(|error| why(&error))?);
+    if text.trim().is_empty() {
+        return Err(Why::Empty);
+    }
+    let mut whole = Whole::default();
+    let text = match known {
+        anydoc::Format::Excel | anydoc::Format::Ods => {
+            let facts = sheets::look(bytes, known);
+            whole.footers.extend(facts.hidden_footer());
+            let (text, starts) = sheets::headed(&text, &facts.names);
+            whole.parts = (!starts.is_empty()).then_some((Part::Sheet, starts));
+            text
+        }
+        anydoc::Format::Pptx | anydoc::Format::Odp => {
+            let (text, starts) = slides::parted(&text);
+            whole.parts = (!starts.is_empty()).then_some((Part::Slide, starts));
+            text
+        }
+        anydoc::Format::Ppt => slides::parted(&text).0,
+        _ => text,
+    };
+    let (text, is_all) = cap(text, cap_bytes);
+    if !is_all {
+        whole.footers.push(cut_footer(cap_bytes));
+        let lines = text.lines().count() as u64;
+        if let Some((_, starts)) = &mut whole.parts {
+            starts.retain(|start| *start <= lines);
+        }
+    }
+    Ok((whole, text))
+}
+
+/// What is said where a text ends before its document does.
+pub(super) fn cut_footer(cap_bytes: u64) -> String {
+    format!("The text ends here at {cap_bytes} bytes; the rest of the document is not shown")
+}
+
+/// What the document is: its content says it, or its name where that does not.
+fn format_of(bytes: &[u8], format: Format) -> Result<anydoc::Format, Why> {
+    let extension = match format {
+        Format::Csv => return Ok(anydoc::Format::Csv),
+        Format::Pdf => return Err(Why::Unreadable("it is a PDF".to_owned())),
+        Format::Office(extension) => extension,
+    };
+    let by_name = match extension {
+        Extension::Doc => Some(anydoc::Format::Doc),
+        Extension::Docx => Some(anydoc::Format::Docx),
+        Extension::Ppt => Some(anydoc::Format::Ppt),
+        Extension::Pptx => Some(anydoc::Format::Pptx),
+        Extension::Excel => Some(anydoc::Format::Excel),
+        Extension::Rtf => Some(anydoc::Format::Rtf),
+        Extension::Epub => Some(anydoc::Format::Epub),
+        Extension::Odt => Some(anydoc::Format::Odt),
+        Extension::Ods => Some(anydoc::Format::Ods),
+        Extension::Odp => Some(anydoc::Format::Odp),
+        Extension::Unknown => None,
+    };
+    anydoc::Format::from_bytes(bytes)
+        .filter(|format| *format != anydoc::Format::Pdf)
+        .or(by_name)
+        .ok_or_else(|| Why::Unreadable("it is no document of a known kind".to_owned()))
+}
+
+fn why(error: &ConvertError) -> Why {
+    match error {
+        ConvertError::Encrypted => Why::Encrypted,
+        ConvertError::Unsupported(what) => Why::Unreadable(format!("not supported: {what}")),
+        ConvertError::ResourceLimit { detail, .. } => {
+            Why::Unreadable(format!("it unpacks to more than is read: {detail}"))
+        }
+        other => {
+            let text = other.to_string();
+            let text = text.strip_prefix("malformed document").unwrap_or(&text);
+            let text = text.trim_start_matches([':', ' ']);
+            Why::Unreadable(format!("damaged: {text}"))
+        }
+    }
+}
