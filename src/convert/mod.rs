@@ -9,6 +9,8 @@
 pub mod child;
 mod limits;
 mod office;
+mod ole;
+mod package;
 mod pdf;
 mod pool;
 mod rows;

@@ -4,7 +4,7 @@ use anydoc::ConvertError;
 
 use super::rows::{cap, clean};
 use super::wire::{Extension, Format, Part, Whole, Why};
-use super::{sheets, slides};
+use super::{ole, sheets, slides};
 
 /// Converts a document to at most `cap_bytes` of Markdown.
 pub(super) fn convert(
@@ -12,10 +12,16 @@ pub(super) fn convert(
     format: Format,
     cap_bytes: u64,
 ) -> Result<(Whole, String), Why> {
+    let repaired = match bytes.starts_with(ole::MAGIC) {
+        true => ole::repaired(bytes),
+        false => None,
+    };
+    let bytes = repaired.as_deref().unwrap_or(bytes);
     let known = format_of(bytes, format)?;
     let marked = match known {
         anydoc::Format::Pptx => slides::mark_pptx(bytes),
         anydoc::Format::Odp => slides::mark_odp(bytes),
+        anydoc::Format::Excel if bytes.starts_with(b"PK") => sheets::mark_breaks(bytes),
         _ => None,
     };
     let made = anydoc::to_markdown_bytes(marked.as_deref().unwrap_or(bytes), known);
@@ -33,6 +39,7 @@ pub(super) fn convert(
         anydoc::Format::Excel | anydoc::Format::Ods => {
             let facts = sheets::look(bytes, known);
             whole.footers.extend(facts.hidden_footer());
+            let text = sheets::with_breaks(text);
             let (text, starts) = sheets::headed(&text, &facts.names);
             whole.parts = (!starts.is_empty()).then_some((Part::Sheet, starts));
             text

@@ -20,7 +20,8 @@ pub(super) fn serve(
     bytes: Vec<u8>,
     cap_bytes: u64,
 ) -> Option<(Request, Vec<u8>)> {
-    let opened = catch_unwind(|| PdfParser::from_bytes_with_options(&bytes, options()));
+    let opened =
+        catch_unwind(|| PdfParser::from_bytes_with_options(from_header(&bytes), options()));
     drop(bytes);
     let parser = match opened.map(|parser| parser.map_err(|error| why(&error))) {
         Ok(Ok(parser)) => parser,
@@ -34,7 +35,7 @@ pub(super) fn serve(
             Why::Unreadable("damaged: it has no pages".to_owned()),
         );
     }
-    bench.answer(&Response::Pages(pages), "")?;
+    bench.answer(&Response::Pages(pages), &fields(&parser))?;
     let mut next = bench.next()?;
     while let (Request::Page(first), _) = next {
         let run = Run {
@@ -57,6 +58,36 @@ fn refuse(bench: &mut Bench, why: Why) -> Option<(Request, Vec<u8>)> {
             (Request::Page(_), _) => bench.answer(&Response::Page(PageState::Failed), "")?,
         }
     }
+}
+
+/// The document without what some program put before it: its offsets count from its header.
+fn from_header(bytes: &[u8]) -> &[u8] {
+    let start = &bytes[..bytes.len().min(1024)];
+    memchr::memmem::find(start, b"%PDF-").map_or(bytes, |at| &bytes[at..])
+}
+
+/// The fields of a form that are filled in, as a list; they are on no page's text.
+fn fields(parser: &PdfParser) -> String {
+    let mut list = String::new();
+    let stream = PageStreamOptions {
+        parallel: false,
+        ..PageStreamOptions::default()
+    };
+    let _ = catch_unwind(AssertUnwindSafe(|| {
+        parser.for_each_page(stream, |event| {
+            if let ParseEvent::DocumentStart { form_fields, .. } = event {
+                for field in form_fields {
+                    let value = clean(&field.display_value()).replace('\n', "<br>");
+                    if !value.is_empty() {
+                        let name = clean(&field.name).replace('\n', " ");
+                        list.push_str(&format!("- {name}: {value}\n"));
+                    }
+                }
+            }
+            ControlFlow::Break(())
+        })
+    }));
+    list
 }
 
 fn options() -> ParseOptions {
@@ -143,12 +174,16 @@ impl Run<'_> {
 }
 
 fn markdown(page: Page) -> (PageState, String) {
+    let is_blank = page.image_op_count == 0 && page.form_op_count == 0 && page.text_op_count == 0;
     let mut document = Document::new();
     document.add_page(page);
     match render::to_markdown(&document, &RenderOptions::default()) {
         Err(_) => (PageState::Failed, String::new()),
         Ok(text) => match clean(text.trim_matches('\n')) {
-            text if text.trim().is_empty() => (PageState::Empty, String::new()),
+            text if text.trim().is_empty() => match is_blank {
+                true => (PageState::Blank, String::new()),
+                false => (PageState::Empty, String::new()),
+            },
             text => (PageState::Text, text),
         },
     }

@@ -7,9 +7,11 @@ use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
 use zip::ZipArchive;
 
+use super::package::rewritten;
 use super::rows::counted;
 
 mod biff;
+mod xlsb;
 
 /// Bytes of one part of a package that is looked at.
 const MAX_PART: u64 = 128 * 1024 * 1024;
@@ -23,6 +25,8 @@ pub(super) struct Facts {
     pub rows: u64,
     pub columns: u64,
     pub sheets: u64,
+    /// Whether the Markdown holds them all the same.
+    pub are_shown: bool,
 }
 
 impl Facts {
@@ -45,18 +49,17 @@ impl Facts {
             [head @ .., last] => format!("{} and {last}", head.join(", ")),
         };
         let are = if total == 1 { "is" } else { "are" };
-        Some(format!("{list} {are} not shown"))
+        Some(match self.are_shown {
+            false => format!("{list} {are} not shown"),
+            true => format!("{list} {are} shown as well"),
+        })
     }
 }
 
 /// Looks into a workbook, as far as can be.
 pub(super) fn look(bytes: &[u8], format: anydoc::Format) -> Facts {
     let facts = match format {
-        // Its hidden rows and sheets are shown.
-        anydoc::Format::Ods => ods_names(bytes).map(|names| Facts {
-            names,
-            ..Facts::default()
-        }),
+        anydoc::Format::Ods => look_into_ods(bytes),
         _ if bytes.starts_with(b"PK") => look_into_package(bytes),
         _ => biff::look(bytes),
     };
@@ -159,33 +162,92 @@ fn each_tag(xml: &[u8], mut see: impl FnMut(&BytesStart)) -> Option<()> {
     }
 }
 
-fn ods_names(bytes: &[u8]) -> Option<Vec<String>> {
+/// An OpenDocument spreadsheet, whose hidden parts the converter shows.
+fn look_into_ods(bytes: &[u8]) -> Option<Facts> {
     let mut package = ZipArchive::new(Cursor::new(bytes)).ok()?;
     let content = part(&mut package, "content.xml")?;
-    let mut names = Vec::new();
-    each_tag(&content, |tag| {
-        if tag.name().as_ref() == b"table:table" {
-            names.extend(attribute(tag, b"name"));
+    let mut facts = Facts {
+        are_shown: true,
+        ..Facts::default()
+    };
+    // Styles come before the sheets that have them.
+    let (mut style, mut hidden_styles) = (None, BTreeSet::new());
+    let is_collapsed = |tag: &BytesStart| {
+        let visibility = attribute(tag, b"visibility");
+        visibility.is_some_and(|value| value == "collapse" || value == "filter")
+    };
+    let repeated = |tag: &BytesStart, name| {
+        let count = attribute(tag, name).and_then(|count| count.parse().ok());
+        // What is repeated to the edge of the sheet holds nothing.
+        Some(count.unwrap_or(1))
+            .filter(|count| *count < 1000)
+            .unwrap_or(0)
+    };
+    each_tag(&content, |tag| match tag.name().as_ref() {
+        b"style:style" => style = attribute(tag, b"name"),
+        b"style:table-properties" if attribute(tag, b"display").as_deref() == Some("false") => {
+            hidden_styles.extend(style.take());
         }
+        b"table:table" => {
+            facts.names.extend(attribute(tag, b"name"));
+            let style = attribute(tag, b"style-name");
+            facts.sheets += u64::from(style.is_some_and(|style| hidden_styles.contains(&style)));
+        }
+        b"table:table-row" if is_collapsed(tag) => {
+            facts.rows += repeated(tag, b"number-rows-repeated");
+        }
+        b"table:table-column" if is_collapsed(tag) => {
+            facts.columns += repeated(tag, b"number-columns-repeated");
+        }
+        _ => {}
     })?;
-    Some(names)
+    Some(facts)
 }
 
-/// A workbook as Excel 2007 and later write it, in XML; of the binary ones nothing is known.
+/// What stands for a line end within a cell while the converter, which makes a blank of it, has it.
+const BREAK: &str = "PilcrowBreakQ7Z";
+
+/// The workbook with a mark for each line end within a cell; `None` where there is none.
+pub(super) fn mark_breaks(bytes: &[u8]) -> Option<Vec<u8>> {
+    rewritten(
+        bytes,
+        |name| name == "xl/sharedStrings.xml",
+        |part| {
+            let xml = std::str::from_utf8(part).ok()?;
+            let mut out = String::with_capacity(xml.len());
+            for piece in xml.split_inclusive("</t>") {
+                let text = ["<t>", "<t xml:space=\"preserve\">"]
+                    .iter()
+                    .find_map(|tag| piece.rfind(tag).map(|at| at + tag.len()));
+                let (markup, text) = piece.split_at(text.unwrap_or(piece.len()));
+                out.push_str(markup);
+                let text = [
+                    "\r\n", "\n", "&#10;", "&#xA;", "&#xa;", "_x000a_", "_x000A_",
+                ]
+                .iter()
+                .fold(text.to_owned(), |text, end| text.replace(end, BREAK));
+                out.push_str(&text);
+            }
+            (out.len() != xml.len()).then(|| out.into_bytes())
+        },
+    )
+}
+
+/// The Markdown with the marks as line ends of a cell.
+pub(super) fn with_breaks(markdown: String) -> String {
+    match markdown.contains(BREAK) {
+        true => markdown.replace(BREAK, "<br>"),
+        false => markdown,
+    }
+}
+
+/// A workbook as Excel 2007 and later write it.
 fn look_into_package(bytes: &[u8]) -> Option<Facts> {
     let mut package = ZipArchive::new(Cursor::new(bytes)).ok()?;
-    let workbook = part(&mut package, "xl/workbook.xml")?;
-    let targets = part(&mut package, "xl/_rels/workbook.xml.rels")?;
-    let mut parts: BTreeMap<String, String> = BTreeMap::new();
-    each_tag(&targets, |tag| {
-        if let (Some(id), Some(target)) = (attribute(tag, b"Id"), attribute(tag, b"Target")) {
-            let target = match target.strip_prefix('/') {
-                Some(absolute) => absolute.to_owned(),
-                None => format!("xl/{target}"),
-            };
-            parts.insert(id, target);
-        }
-    })?;
+    let Some(workbook) = part(&mut package, "xl/workbook.xml") else {
+        return xlsb::look(&mut package);
+    };
+    let parts = parts_of(&mut package, "xl/_rels/workbook.xml.rels")?;
     let mut facts = Facts::default();
     let mut shown = Vec::new();
     each_tag(&workbook, |tag| {
@@ -207,6 +269,22 @@ fn look_into_package(bytes: &[u8]) -> Option<Facts> {
         }
     }
     Some(facts)
+}
+
+/// The parts that a workbook names, by the names that it has for them.
+fn parts_of(package: &mut Package, relations: &str) -> Option<BTreeMap<String, String>> {
+    let targets = part(package, relations)?;
+    let mut parts: BTreeMap<String, String> = BTreeMap::new();
+    each_tag(&targets, |tag| {
+        if let (Some(id), Some(target)) = (attribute(tag, b"Id"), attribute(tag, b"Target")) {
+            let target = match target.strip_prefix('/') {
+                Some(absolute) => absolute.to_owned(),
+                None => format!("xl/{target}"),
+            };
+            parts.insert(id, target);
+        }
+    })?;
+    Some(parts)
 }
 
 /// Counts the hidden rows and columns of a sheet that hold something.

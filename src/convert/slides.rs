@@ -1,26 +1,21 @@
 //! Where each slide of a presentation begins, by marks set before the conversion and taken out after it; no mark ever reaches a reader.
 
-use std::io::{Cursor, Read, Write};
-
 use quick_xml::Reader;
 use quick_xml::events::Event;
-use zip::write::SimpleFileOptions;
-use zip::{ZipArchive, ZipWriter};
+
+use super::package::rewritten;
 
 /// Letters and digits alone: no renderer escapes or breaks them.
 const MARK: &str = "PilcrowSlideQ7Z";
 
-/// Bytes of one part of a package that is looked at.
-const MAX_PART: u64 = 64 * 1024 * 1024;
-
 /// The presentation with a mark at the start of each slide, in the order of showing; `None` where
 /// there is no way to set them.
 pub(super) fn mark_pptx(bytes: &[u8]) -> Option<Vec<u8>> {
-    let mut package = ZipArchive::new(Cursor::new(bytes)).ok()?;
-    rewritten(&mut package, |name, part| {
-        if !name.starts_with("ppt/") {
-            return None;
-        }
+    let is_slide = |name: &str| {
+        let slide = name.strip_prefix("ppt/slides/slide");
+        slide.is_some_and(|rest| rest.ends_with(".xml"))
+    };
+    rewritten(bytes, is_slide, |part| {
         let shape = format!(
             "<p:sp xmlns:p=\"http://schemas.openxmlformats.org/presentationml/2006/main\" \
              xmlns:a=\"http://schemas.openxmlformats.org/drawingml/2006/main\"><p:nvSpPr>\
@@ -35,63 +30,20 @@ pub(super) fn mark_pptx(bytes: &[u8]) -> Option<Vec<u8>> {
 
 /// As [`mark_pptx`], for OpenDocument.
 pub(super) fn mark_odp(bytes: &[u8]) -> Option<Vec<u8>> {
-    let mut package = ZipArchive::new(Cursor::new(bytes)).ok()?;
     let frame = format!(
         "<draw:frame xmlns:draw=\"urn:oasis:names:tc:opendocument:xmlns:drawing:1.0\" \
          xmlns:presentation=\"urn:oasis:names:tc:opendocument:xmlns:presentation:1.0\" \
          xmlns:text=\"urn:oasis:names:tc:opendocument:xmlns:text:1.0\" \
          presentation:class=\"title\"><draw:text-box><text:p>{MARK}</text:p></draw:text-box></draw:frame>"
     );
-    rewritten(&mut package, |name, part| {
-        let pages = match name {
-            "content.xml" => end_of_start(part, b"page"),
-            _ => return None,
-        };
-        (!pages.is_empty()).then(|| inserted(part, &pages, &frame))
-    })
-}
-
-/// The package with some of its parts changed; the others are copied as they are packed. `None`
-/// where none is.
-fn rewritten(
-    package: &mut ZipArchive<Cursor<&[u8]>>,
-    change: impl Fn(&str, &[u8]) -> Option<Vec<u8>>,
-) -> Option<Vec<u8>> {
-    let mut out = ZipWriter::new(Cursor::new(Vec::new()));
-    let mut is_changed = false;
-    for index in 0..package.len() {
-        let (name, size) = {
-            let file = package.by_index_raw(index).ok()?;
-            (file.name().ok()?.into_owned(), file.size())
-        };
-        let changed = match size <= MAX_PART && change_is_possible(&name) {
-            false => None,
-            true => {
-                let mut part = Vec::new();
-                let file = package.by_index(index).ok()?;
-                file.take(MAX_PART).read_to_end(&mut part).ok()?;
-                change(&name, &part)
-            }
-        };
-        match changed {
-            None => out.raw_copy_file(package.by_index_raw(index).ok()?).ok()?,
-            Some(part) => {
-                is_changed = true;
-                let stored =
-                    SimpleFileOptions::default().compression_method(zip::CompressionMethod::Stored);
-                out.start_file(name, stored).ok()?;
-                out.write_all(&part).ok()?;
-            }
-        }
-    }
-    let out = out.finish().ok()?;
-    is_changed.then(|| out.into_inner())
-}
-
-/// The names of parts that are unpacked at all.
-fn change_is_possible(name: &str) -> bool {
-    let slide = name.strip_prefix("ppt/slides/slide");
-    name == "content.xml" || slide.is_some_and(|rest| rest.ends_with(".xml"))
+    rewritten(
+        bytes,
+        |name| name == "content.xml",
+        |part| {
+            let pages = end_of_start(part, b"page");
+            (!pages.is_empty()).then(|| inserted(part, &pages, &frame))
+        },
+    )
 }
 
 /// Where the first element of that local name ends.
@@ -193,7 +145,11 @@ fn with_notes(lines: &[&str]) -> String {
                     out.push_str("### Notes\n\n");
                 }
                 in_notes = true;
-                out.push_str(note.strip_prefix(' ').unwrap_or(note));
+                // The place of the slide's number, which LibreOffice keeps in its notes.
+                match note.strip_prefix(' ').unwrap_or(note) {
+                    r"\<number>" => {}
+                    note => out.push_str(note),
+                }
             }
             None => {
                 in_notes = false;

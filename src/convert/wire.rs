@@ -46,7 +46,8 @@ pub enum Extension {
 pub enum Response {
     /// All of the document; its Markdown is the body.
     Whole(Whole),
-    /// A PDF of so many pages, of which none is converted yet.
+    /// A PDF of so many pages, of which none is converted yet; what is filled in in its form is the
+    /// body.
     Pages(u32),
     /// One page; its Markdown is the body.
     Page(PageState),
@@ -73,8 +74,10 @@ pub enum Part {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum PageState {
     Text,
-    /// It has no text: blank, or a picture.
+    /// A picture, or a drawing.
     Empty,
+    /// There is nothing on it.
+    Blank,
     Failed,
 }
 

@@ -52,8 +52,8 @@ pub struct Input<'a> {
 #[derive(Debug)]
 pub enum Answer {
     Whole(Whole, String),
-    /// A PDF of so many pages.
-    Pages(u32),
+    /// A PDF of so many pages, and what is filled in in its form.
+    Pages(u32, String),
     Failed(Why),
 }
 
@@ -216,7 +216,7 @@ impl<'p> Job<'p> {
         .map_err(|broken| job.give_up(broken))?;
         let answer = match response {
             Response::Whole(whole) => Answer::Whole(whole, text),
-            Response::Pages(count) => Answer::Pages(count),
+            Response::Pages(count) => Answer::Pages(count, text),
             Response::Failed(why) => Answer::Failed(why),
             Response::Page(_) => return Err(job.give_up(Break::Closed)),
         };

@@ -163,7 +163,7 @@ impl<'a> Errand<'a> {
                 Ok(Made::Text(Converted::whole(whole, &markdown)))
             }
             Ok(Answer::Failed(why)) => Ok(Made::Note(self.why(why))),
-            Ok(Answer::Pages(_)) => Err(Refusal::Internal.into()),
+            Ok(Answer::Pages(..)) => Err(Refusal::Internal.into()),
             Err(stop) => self.stopped(stop).map(Made::Note),
         }
     }
@@ -202,8 +202,8 @@ impl<'a> Errand<'a> {
 
     /// As many pages of a PDF as are needed, after those that are there.
     fn pdf(&mut self, begun: Option<Growing>, need: &Need) -> Result<Made, Detour> {
-        let (mut job, total) = match self.open(Format::Pdf) {
-            Ok((job, Answer::Pages(total))) => (job, total),
+        let (mut job, total, fields) = match self.open(Format::Pdf) {
+            Ok((job, Answer::Pages(total, fields))) => (job, total, fields),
             Ok((_, answer)) => return self.note_or(Ok(answer)),
             Err(stop) => return self.stopped(stop).map(Made::Note),
         };
@@ -220,7 +220,7 @@ impl<'a> Errand<'a> {
                     growing.push(PageState::Failed, "");
                     drop(job);
                     job = match self.open(Format::Pdf) {
-                        Ok((job, Answer::Pages(_))) => job,
+                        Ok((job, Answer::Pages(..))) => job,
                         Ok((_, answer)) => return self.note_or(Ok(answer)),
                         Err(stop) => return self.stopped(stop).map(Made::Note),
                     };
@@ -239,7 +239,7 @@ impl<'a> Errand<'a> {
                 Err(stop) => return self.stopped(stop).map(Made::Note),
             }
         }
-        Ok(self.grown(growing, cap))
+        Ok(self.grown(growing, &fields, cap))
     }
 
     /// What to say where a request ends before it has what it needs.
@@ -257,9 +257,12 @@ impl<'a> Errand<'a> {
         })
     }
 
-    fn grown(&self, mut growing: Growing, cap: usize) -> Made {
+    fn grown(&self, mut growing: Growing, fields: &str, cap: usize) -> Made {
         let (pages, total) = (growing.pages(), growing.made.total);
         growing.made.is_all = pages == total;
+        if growing.made.is_all && !fields.is_empty() {
+            growing.push_fields(fields);
+        }
         if !growing.made.is_all && growing.len() > cap {
             growing.made.is_all = true;
             growing.made.footers.push(format!(
@@ -268,11 +271,17 @@ impl<'a> Errand<'a> {
         }
         let made = growing.finish();
         let (empty, failed) = (made.empty.len() as u32, made.failed.len() as u32);
-        if !made.is_all || empty + failed < total {
+        if !made.is_all || empty + failed < total || !fields.is_empty() {
             return Made::Text(made);
         }
         let plural = if total == 1 { "" } else { "s" };
         Made::Note(match failed {
+            0 if made.blank == total => {
+                format!(
+                    "[No extractable text in {} ({total} page{plural}): blank]",
+                    self.name
+                )
+            }
             0 => format!(
                 "[No extractable text in {} ({total} page{plural}): probably scanned images]",
                 self.name

@@ -29,6 +29,8 @@ pub struct Converted {
     /// Pages without text, and pages that could not be read.
     pub empty: Vec<u32>,
     pub failed: Vec<u32>,
+    /// How many of those without text have nothing else on them either.
+    pub blank: u32,
     /// What else is to be said, one sentence each.
     pub footers: Vec<String>,
 }
@@ -166,6 +168,10 @@ impl Growing {
         self.text.push_str(&format!("--- Page {page} ---\n"));
         match state {
             PageState::Empty => self.made.empty.push(page),
+            PageState::Blank => {
+                self.made.empty.push(page);
+                self.made.blank += 1;
+            }
             PageState::Failed => self.made.failed.push(page),
             PageState::Text => {
                 self.text.push('\n');
@@ -174,6 +180,12 @@ impl Growing {
             }
         }
         self.count_from(at);
+    }
+
+    /// Appends what is filled in in a form, after the last page.
+    pub fn push_fields(&mut self, list: &str) {
+        self.text.push_str("\n## Form fields\n\n");
+        self.text.push_str(list);
     }
 
     pub fn len(&self) -> usize {

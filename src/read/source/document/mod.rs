@@ -59,7 +59,11 @@ impl Kind for Documents {
         };
         what.refuse_what_has_no_meaning()?;
         let Ok(format) = format else {
-            let note = cannot_read(&name, "damaged: it does not begin as such a file does");
+            let why = match asked.subject.size() {
+                0 => "the file is empty",
+                _ => "damaged: it does not begin as such a file does",
+            };
+            let note = cannot_read(&name, why);
             return Ok(Some(what.note(note, Cache::Miss)));
         };
         let limit = asked.means.converters.limits().input_bytes;
