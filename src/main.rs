@@ -34,6 +34,7 @@ fn main() {
 fn convert(options: child::Options) -> i32 {
     // What a document does to a parser is told in a frame, if at all.
     std::panic::set_hook(Box::new(|_| {}));
+    child::close_inherited();
     let input = std::io::stdin().as_fd().try_clone_to_owned();
     let output = std::io::stdout().as_fd().try_clone_to_owned();
     match (input, output) {

@@ -63,6 +63,29 @@ pub fn run(input: File, output: File, options: Options) {
     }
 }
 
+/// Closes whatever the process was given but its three streams: an editor may have left files open
+/// for all its descendants. To be called before anything is opened.
+#[cfg(target_os = "linux")]
+pub fn close_inherited() {
+    let Ok(entries) = std::fs::read_dir("/proc/self/fd") else {
+        return;
+    };
+    let numbers: Vec<i32> = entries
+        .flatten()
+        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+        .collect();
+    for number in numbers.into_iter().filter(|number| *number > 2) {
+        // The listing itself was one of them.
+        if std::fs::symlink_metadata(format!("/proc/self/fd/{number}")).is_ok() {
+            // SAFETY: this is called before the process opens anything, so nobody owns it.
+            unsafe { rustix::io::close(number) };
+        }
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+pub fn close_inherited() {}
+
 /// Address space, and no core dump of anybody's document.
 fn limit_self(memory_bytes: u64) {
     let limit = |resource, bytes| {
