@@ -2,10 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::{Cursor, Read, Write};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use serde_json::{Value, json};
+use zip::write::SimpleFileOptions;
+use zip::{ZipArchive, ZipWriter};
 
 use crate::client::{Daemon, HANG, WireError};
 use crate::documents::{fixtures, text_of};
@@ -206,12 +209,10 @@ fn a_child_without_work_ends_and_is_replaced() {
     let tree = Tree::new().file("good.rtf", rtf("well"));
     let daemon = limited(tree.path(), "idleMs=50");
     assert_eq!(text(&daemon, "good.rtf"), "1:well");
-    until("it ends", || status(&daemon)["alive"] == 0);
-    for _ in 0..20 {
-        // Some of these meet one that is just about to end.
+    for _ in 0..5 {
+        until("it ends", || status(&daemon)["alive"] == 0);
         tree.write("good.rtf", rtf("well"));
         assert_eq!(text(&daemon, "good.rtf"), "1:well");
-        std::thread::sleep(Duration::from_millis(23));
     }
     assert_eq!(status(&daemon)["replaced"], 0);
 }
@@ -305,6 +306,97 @@ fn every_hostile_document_gets_an_answer() {
     let peak = peak(&daemon);
     assert!(peak < PEAK, "{} MiB", peak / MIB);
     assert!(counts["text"] >= 20 && counts["note"] >= 10, "{counts:?}");
+}
+
+/// A package with its parts renamed and changed.
+fn repacked(name: &str, change: impl Fn(&str, Vec<u8>) -> (String, Vec<u8>)) -> Vec<u8> {
+    let bytes = fs::read(fixtures().join(name)).expect(name);
+    let mut package = ZipArchive::new(Cursor::new(bytes)).expect("a package");
+    let mut out = ZipWriter::new(Cursor::new(Vec::new()));
+    for index in 0..package.len() {
+        let mut file = package.by_index(index).expect("a part");
+        let name = file.name().expect("a name").into_owned();
+        let mut part = Vec::new();
+        file.read_to_end(&mut part).expect("its bytes");
+        let (name, part) = change(&name, part);
+        out.start_file(name, SimpleFileOptions::default())
+            .expect("begun");
+        out.write_all(&part).expect("written");
+    }
+    out.finish().expect("finished").into_inner()
+}
+
+#[test]
+fn what_can_be_had_of_odd_and_damaged_files() {
+    let backslashes = repacked("revisions.docx", |name, part| {
+        (name.replace('/', "\\"), part)
+    });
+    let no_slides = repacked("slides-python.pptx", |name, part| {
+        let part = match name {
+            "ppt/presentation.xml" => {
+                let text = String::from_utf8(part).expect("UTF-8");
+                let (before, rest) = text.split_once("<p:sldIdLst>").expect("a list");
+                let (_, after) = rest.split_once("</p:sldIdLst>").expect("its end");
+                format!("{before}{after}").into_bytes()
+            }
+            _ => part,
+        };
+        (name.to_owned(), part)
+    });
+    let pdf = fs::read(fixtures().join("plain.pdf")).expect("a PDF");
+    let at = memchr::memmem::rfind(&pdf, b"xref\n0 ").expect("its table");
+    let mut late = "text ".repeat(2000).into_bytes();
+    late.extend((0..60_000u32).map(|number| (number.wrapping_mul(2_654_435_761) >> 24) as u8));
+    let tree = Tree::new()
+        .file("backslashes.docx", backslashes)
+        .file("none.pptx", no_slides)
+        .file("cut.pdf", &pdf[..at])
+        .file("late.pdf", late);
+    let daemon = Daemon::start(tree.path());
+    assert_eq!(
+        text(&daemon, "backslashes.docx"),
+        "1:Before kept after.\n2:\n3:Seen, vanished"
+    );
+    assert_eq!(
+        text(&daemon, "none.pptx"),
+        "[No extractable text in none.pptx]"
+    );
+    let cut = text(&daemon, "cut.pdf");
+    assert!(
+        cut.starts_with("1:--- Page 1 ---\n2:\n3:Page one text"),
+        "{cut}"
+    );
+    assert!(
+        cut.ends_with("\n\n[The file is damaged: what could be read of it is shown]"),
+        "{cut}"
+    );
+    assert_eq!(
+        text(&daemon, "late.pdf"),
+        "[Cannot read .pdf file: damaged: it does not begin as such a file does]"
+    );
+}
+
+#[test]
+fn a_pdf_that_takes_too_long_is_gone_on_with() {
+    let daemon = limited(&fixtures(), "cpuMs=60");
+    let mut refused = 0;
+    let last = loop {
+        match daemon.read("many.pdf:-1") {
+            Ok(result) => break text_of(&result).to_owned(),
+            Err(error) => {
+                assert_eq!(error.kind(), "timeout", "{error:?}");
+                assert_eq!(error.data["retryable"], true);
+                assert!(
+                    error
+                        .message
+                        .ends_with("Send the request again to go on from there.")
+                );
+                refused += 1;
+                assert!(refused <= 60, "nothing is kept of what was done");
+            }
+        }
+    };
+    assert_eq!(last, "239:This is page 60 of 60");
 }
 
 /// What is told by the same seed every time.

@@ -17,7 +17,10 @@ fn workspace() -> Answer<Workspace> {
     fs::write(workspace.path().join("long.pdf"), pdf()?)?;
     std::thread::sleep(SETTLED);
     let mut daemon = Peer::daemon(workspace.path())?;
-    let page = support::request("agent/read", json!({ "path": "long.pdf:p2", "dialect": "plain" }));
+    let page = support::request(
+        "agent/read",
+        json!({ "path": "long.pdf:p2", "dialect": "plain" }),
+    );
     let answer = daemon.result(&page)?;
     let text = answer["content"][0]["text"].as_str().ok_or("a text")?;
     let text = text.split("\n\n[").next().unwrap_or(text);
@@ -37,7 +40,10 @@ fn pdf() -> Answer<String> {
     for page in 1..=PAGES {
         let mut content = String::from("BT /F 11 Tf 14 TL 60 760 Td\n");
         for line in 1..=LINES_OF_A_PAGE {
-            writeln!(content, "(Line {line} of page {page}: the tide comes in and goes out again, as it did.) Tj T*")?;
+            writeln!(
+                content,
+                "(Line {line} of page {page}: the tide comes in and goes out again, as it did.) Tj T*"
+            )?;
         }
         content.push_str("ET");
         let number = objects.len() + 1;
@@ -46,7 +52,10 @@ fn pdf() -> Answer<String> {
             "<</Type/Page/Parent 2 0 R/MediaBox[0 0 595 842]/Contents {} 0 R/Resources<</Font<</F 3 0 R>>>>>>",
             number + 1
         ));
-        objects.push(format!("<</Length {}>>\nstream\n{content}\nendstream", content.len()));
+        objects.push(format!(
+            "<</Length {}>>\nstream\n{content}\nendstream",
+            content.len()
+        ));
     }
     objects[1] = format!("<</Type/Pages/Kids[{kids}]/Count {PAGES}>>");
     let mut pdf = String::from("%PDF-1.4\n");

@@ -7,6 +7,7 @@
 //! compute for ever; that ends a child, and nothing else.
 
 pub mod child;
+mod csv;
 mod limits;
 mod office;
 mod ole;
@@ -22,4 +23,4 @@ mod worker;
 pub use limits::Limits;
 pub use pool::{Converters, Status};
 pub use wire::{Extension, Format, PageState, Part, Whole, Why};
-pub use worker::{Answer, Input, Job, Stop};
+pub use worker::{Answer, Input, Job, Pages, Stop};

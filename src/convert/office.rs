@@ -4,7 +4,7 @@ use anydoc::ConvertError;
 
 use super::rows::{cap, clean};
 use super::wire::{Extension, Format, Part, Whole, Why};
-use super::{ole, sheets, slides};
+use super::{csv, ole, package, sheets, slides};
 
 /// Converts a document to at most `cap_bytes` of Markdown.
 pub(super) fn convert(
@@ -12,28 +12,56 @@ pub(super) fn convert(
     format: Format,
     cap_bytes: u64,
 ) -> Result<(Whole, String), Why> {
-    let repaired = match bytes.starts_with(ole::MAGIC) {
-        true => ole::repaired(bytes),
-        false => None,
+    let repaired = match bytes {
+        _ if bytes.starts_with(ole::MAGIC) => ole::repaired(bytes),
+        _ if bytes.starts_with(b"PK") => package::with_slashes(bytes),
+        _ => None,
     };
     let bytes = repaired.as_deref().unwrap_or(bytes);
     let known = format_of(bytes, format)?;
-    let marked = match known {
-        anydoc::Format::Pptx => slides::mark_pptx(bytes),
-        anydoc::Format::Odp => slides::mark_odp(bytes),
-        anydoc::Format::Excel if bytes.starts_with(b"PK") => sheets::mark_breaks(bytes),
-        _ => None,
-    };
+    let marked = marked(bytes, known);
     let made = anydoc::to_markdown_bytes(marked.as_deref().unwrap_or(bytes), known);
     let made = match (made, &marked) {
         // The marks are ours: a document must not be lost to them.
         (Err(_), Some(_)) => anydoc::to_markdown_bytes(bytes, known),
         (made, _) => made,
     };
-    let text = clean(&made.map_err(|error| why(&error))?);
+    let text = match made {
+        Ok(text) => clean(&text),
+        Err(_) if known == anydoc::Format::Pptx && slides::has_none(bytes) => String::new(),
+        Err(error) => return Err(why(&error)),
+    };
     if text.trim().is_empty() {
         return Err(Why::Empty);
     }
+    let (mut whole, text) = arranged(bytes, known, text);
+    let (text, is_all) = cap(text, cap_bytes);
+    if !is_all {
+        whole.footers.push(cut_footer(cap_bytes));
+        let lines = text.lines().count() as u64;
+        if let Some((_, starts)) = &mut whole.parts {
+            starts.retain(|start| *start <= lines);
+        }
+    }
+    Ok((whole, text))
+}
+
+/// The document with marks for what the converter would not say, where there are any to set.
+fn marked(bytes: &[u8], known: anydoc::Format) -> Option<Vec<u8>> {
+    match known {
+        anydoc::Format::Pptx => slides::mark_pptx(bytes),
+        anydoc::Format::Odp => slides::mark_odp(bytes),
+        anydoc::Format::Excel if bytes.starts_with(b"PK") => sheets::mark_breaks(bytes),
+        anydoc::Format::Csv => {
+            let text = std::str::from_utf8(bytes).ok();
+            text.and_then(csv::mark_breaks).map(String::into_bytes)
+        }
+        _ => None,
+    }
+}
+
+/// The Markdown without marks, in its parts, and what is to be said of it.
+fn arranged(bytes: &[u8], known: anydoc::Format, text: String) -> (Whole, String) {
     let mut whole = Whole::default();
     let text = match known {
         anydoc::Format::Excel | anydoc::Format::Ods => {
@@ -50,21 +78,14 @@ pub(super) fn convert(
             text
         }
         anydoc::Format::Ppt => slides::parted(&text).0,
+        anydoc::Format::Csv => sheets::with_breaks(text),
         _ => text,
     };
-    let (text, is_all) = cap(text, cap_bytes);
-    if !is_all {
-        whole.footers.push(cut_footer(cap_bytes));
-        let lines = text.lines().count() as u64;
-        if let Some((_, starts)) = &mut whole.parts {
-            starts.retain(|start| *start <= lines);
-        }
-    }
-    Ok((whole, text))
+    (whole, text)
 }
 
 /// What is said where a text ends before its document does.
-pub(super) fn cut_footer(cap_bytes: u64) -> String {
+fn cut_footer(cap_bytes: u64) -> String {
     format!("The text ends here at {cap_bytes} bytes; the rest of the document is not shown")
 }
 
@@ -101,11 +122,10 @@ fn why(error: &ConvertError) -> Why {
         ConvertError::ResourceLimit { detail, .. } => {
             Why::Unreadable(format!("it unpacks to more than is read: {detail}"))
         }
-        other => {
-            let text = other.to_string();
-            let text = text.strip_prefix("malformed document").unwrap_or(&text);
-            let text = text.trim_start_matches([':', ' ']);
-            Why::Unreadable(format!("damaged: {text}"))
-        }
+        ConvertError::Malformed { part, detail } => Why::Unreadable(match part {
+            Some(part) => format!("damaged: {part}: {detail}"),
+            None => format!("damaged: {detail}"),
+        }),
+        other => Why::Unreadable(format!("damaged: {other}")),
     }
 }

@@ -46,3 +46,31 @@ pub(super) fn rewritten(
     let out = out.finish().ok()?;
     is_changed.then(|| out.into_inner())
 }
+
+/// One part, unpacked.
+pub(super) fn part(bytes: &[u8], name: &str) -> Option<Vec<u8>> {
+    let mut package = ZipArchive::new(Cursor::new(bytes)).ok()?;
+    let mut part = Vec::new();
+    let file = package.by_name(name).ok()?;
+    file.take(MAX_PART).read_to_end(&mut part).ok()?;
+    Some(part)
+}
+
+/// The package with `/` in the names of its parts where some program has written `\\`; `None` where
+/// none has.
+pub(super) fn with_slashes(bytes: &[u8]) -> Option<Vec<u8>> {
+    let mut package = ZipArchive::new(Cursor::new(bytes)).ok()?;
+    let names: Vec<String> = (0..package.len())
+        .map(|index| Some(package.by_index_raw(index).ok()?.name().ok()?.into_owned()))
+        .collect::<Option<_>>()?;
+    if !names.iter().any(|name| name.contains('\\')) {
+        return None;
+    }
+    let mut out = ZipWriter::new(Cursor::new(Vec::new()));
+    for (index, name) in names.iter().enumerate() {
+        let file = package.by_index_raw(index).ok()?;
+        out.raw_copy_file_rename(file, name.replace('\\', "/"))
+            .ok()?;
+    }
+    Some(out.finish().ok()?.into_inner())
+}

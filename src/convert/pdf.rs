@@ -5,8 +5,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use unpdf::model::Page;
 use unpdf::{
-    Document, ErrorKind, PageSelection, PageStreamOptions, ParseEvent, ParseOptions, PdfParser,
-    RenderOptions, render,
+    Document, ErrorKind, ErrorMode, PageSelection, PageStreamOptions, ParseEvent, ParseOptions,
+    PdfParser, RenderOptions, render,
 };
 
 use super::child::{Bench, STOPPED};
@@ -20,11 +20,10 @@ pub(super) fn serve(
     bytes: Vec<u8>,
     cap_bytes: u64,
 ) -> Option<(Request, Vec<u8>)> {
-    let opened =
-        catch_unwind(|| PdfParser::from_bytes_with_options(from_header(&bytes), options()));
+    let opened = catch_unwind(|| open(&bytes));
     drop(bytes);
-    let parser = match opened.map(|parser| parser.map_err(|error| why(&error))) {
-        Ok(Ok(parser)) => parser,
+    let (parser, is_damaged) = match opened.map(|opened| opened.map_err(|error| why(&error))) {
+        Ok(Ok(opened)) => opened,
         Ok(Err(why)) => return refuse(bench, why),
         Err(_) => return refuse(bench, Why::Unreadable(STOPPED.to_owned())),
     };
@@ -35,7 +34,11 @@ pub(super) fn serve(
             Why::Unreadable("damaged: it has no pages".to_owned()),
         );
     }
-    bench.answer(&Response::Pages(pages), &fields(&parser))?;
+    let found = Response::Pages {
+        count: pages,
+        is_damaged,
+    };
+    bench.answer(&found, &fields(&parser))?;
     let mut next = bench.next()?;
     while let (Request::Page(first), _) = next {
         let run = Run {
@@ -60,6 +63,25 @@ fn refuse(bench: &mut Bench, why: Why) -> Option<(Request, Vec<u8>)> {
     }
 }
 
+/// The document, and whether its end had to be made up for it to be read.
+fn open(bytes: &[u8]) -> unpdf::Result<(PdfParser, bool)> {
+    let bytes = from_header(bytes);
+    let error = match PdfParser::from_bytes_with_options(bytes, options()) {
+        Ok(parser) => return Ok((parser, false)),
+        Err(error) => error,
+    };
+    if why(&error) == Why::Encrypted {
+        return Err(error);
+    }
+    // A pointer to nowhere makes the parser look for the objects themselves.
+    let mut ended = bytes.to_vec();
+    ended.extend_from_slice(b"\nstartxref\n0\n%%EOF\n");
+    match PdfParser::from_bytes_with_options(&ended, options()) {
+        Ok(parser) if parser.page_count() > 0 => Ok((parser, true)),
+        _ => Err(error),
+    }
+}
+
 /// The document without what some program put before it: its offsets count from its header.
 fn from_header(bytes: &[u8]) -> &[u8] {
     let start = &bytes[..bytes.len().min(1024)];
@@ -69,12 +91,8 @@ fn from_header(bytes: &[u8]) -> &[u8] {
 /// The fields of a form that are filled in, as a list; they are on no page's text.
 fn fields(parser: &PdfParser) -> String {
     let mut list = String::new();
-    let stream = PageStreamOptions {
-        parallel: false,
-        ..PageStreamOptions::default()
-    };
     let _ = catch_unwind(AssertUnwindSafe(|| {
-        parser.for_each_page(stream, |event| {
+        parser.for_each_page(stream(PageSelection::All), |event| {
             if let ParseEvent::DocumentStart { form_fields, .. } = event {
                 for field in form_fields {
                     let value = clean(&field.display_value()).replace('\n', "<br>");
@@ -88,6 +106,23 @@ fn fields(parser: &PdfParser) -> String {
         })
     }));
     list
+}
+
+/// Written out whole: the defaults would start a thread for each core, which a small address space
+/// has no room for.
+fn stream(pages: PageSelection) -> PageStreamOptions {
+    PageStreamOptions {
+        error_mode: ErrorMode::Lenient,
+        extract_text: true,
+        extract_resources: false,
+        min_image_dimension: 0,
+        pages,
+        password: None,
+        parallel: false,
+        suppress_low_confidence_ocr: true,
+        window_size: 1,
+        emit_progress_every: u32::MAX,
+    }
 }
 
 fn options() -> ParseOptions {
@@ -123,13 +158,7 @@ impl Run<'_> {
             self.bench.answer(&Response::Page(PageState::Failed), "")?;
             return self.bench.next();
         }
-        let stream = PageStreamOptions {
-            extract_resources: false,
-            parallel: false,
-            pages: PageSelection::Range(first..=pages),
-            emit_progress_every: u32::MAX,
-            ..PageStreamOptions::default()
-        };
+        let stream = stream(PageSelection::Range(first..=pages));
         // `None`: nobody listens any more.
         let mut listens = Some(());
         let _ = catch_unwind(AssertUnwindSafe(|| {

@@ -205,7 +205,7 @@ fn look_into_ods(bytes: &[u8]) -> Option<Facts> {
 }
 
 /// What stands for a line end within a cell while the converter, which makes a blank of it, has it.
-const BREAK: &str = "PilcrowBreakQ7Z";
+pub(super) const BREAK: &str = "PilcrowBreakQ7Z";
 
 /// The workbook with a mark for each line end within a cell; `None` where there is none.
 pub(super) fn mark_breaks(bytes: &[u8]) -> Option<Vec<u8>> {

@@ -3,7 +3,7 @@
 use quick_xml::Reader;
 use quick_xml::events::Event;
 
-use super::package::rewritten;
+use super::package::{self, rewritten};
 
 /// Letters and digits alone: no renderer escapes or breaks them.
 const MARK: &str = "PilcrowSlideQ7Z";
@@ -44,6 +44,24 @@ pub(super) fn mark_odp(bytes: &[u8]) -> Option<Vec<u8>> {
             (!pages.is_empty()).then(|| inserted(part, &pages, &frame))
         },
     )
+}
+
+/// Whether it is a presentation that names no slide.
+pub(super) fn has_none(bytes: &[u8]) -> bool {
+    let Some(list) = package::part(bytes, "ppt/presentation.xml") else {
+        return false;
+    };
+    let mut reader = Reader::from_reader(&list[..]);
+    loop {
+        match reader.read_event() {
+            Ok(Event::Start(tag) | Event::Empty(tag)) if tag.local_name().as_ref() == b"sldId" => {
+                return false;
+            }
+            Ok(Event::Eof) => return true,
+            Ok(_) => {}
+            Err(_) => return false,
+        }
+    }
 }
 
 /// Where the first element of that local name ends.

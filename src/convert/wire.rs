@@ -48,7 +48,10 @@ pub enum Response {
     Whole(Whole),
     /// A PDF of so many pages, of which none is converted yet; what is filled in in its form is the
     /// body.
-    Pages(u32),
+    Pages {
+        count: u32,
+        is_damaged: bool,
+    },
     /// One page; its Markdown is the body.
     Page(PageState),
     Failed(Why),

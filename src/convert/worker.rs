@@ -52,9 +52,18 @@ pub struct Input<'a> {
 #[derive(Debug)]
 pub enum Answer {
     Whole(Whole, String),
-    /// A PDF of so many pages, and what is filled in in its form.
-    Pages(u32, String),
+    Pages(Pages),
     Failed(Why),
+}
+
+/// A PDF of which no page is converted yet.
+#[derive(Debug)]
+pub struct Pages {
+    pub count: u32,
+    /// Whether it can be read only in part.
+    pub is_damaged: bool,
+    /// What is filled in in its form, as a list.
+    pub fields: String,
 }
 
 /// A running child and its pipes.
@@ -216,7 +225,11 @@ impl<'p> Job<'p> {
         .map_err(|broken| job.give_up(broken))?;
         let answer = match response {
             Response::Whole(whole) => Answer::Whole(whole, text),
-            Response::Pages(count) => Answer::Pages(count, text),
+            Response::Pages { count, is_damaged } => Answer::Pages(Pages {
+                count,
+                is_damaged,
+                fields: text,
+            }),
             Response::Failed(why) => Answer::Failed(why),
             Response::Page(_) => return Err(job.give_up(Break::Closed)),
         };

@@ -97,6 +97,8 @@ fn count_hidden(sheet: &[u8], facts: &mut Facts) {
                 let range = number(record, 0).zip(number(record, 4));
                 hidden_columns.extend(range.filter(|_| hidden));
             }
+            1 => column = number(record, 0).unwrap_or(column),
+            12 => column += 1,
             // Cells with a value: the first number is the column; short ones (12 to 18) have none
             // and stand right of the one before.
             2..=11 | 13..=18 => {

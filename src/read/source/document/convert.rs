@@ -11,12 +11,14 @@ use crate::text::Text;
 use crate::view::Selector;
 use crate::workspace::{Handle, Stamp};
 
+use super::super::Means;
 use super::super::kind::{Asked, Subject};
 use super::cannot_read;
 use super::made::{Converted, Growing, Made, Need};
 
-/// The name under which things are kept warm.
+/// The names under which things are kept warm.
 const MAKER: &str = "document";
+const TABLE_MAKER: &str = "table";
 
 /// Attempts to hand over a file that does not change meanwhile.
 const STEADY_ATTEMPTS: usize = 3;
@@ -45,23 +47,16 @@ pub fn made(
     if means.lane == Lane::Short {
         return Err(Detour::TakesLong);
     }
-    let mut errand = Errand {
-        asked,
-        name,
-        keep: true,
-        unfinished: None,
-    };
+    let mut errand = Errand::new(asked, name);
     let made = match format {
         Format::Pdf => errand.pdf(begun.map(Growing::from), &need)?,
         format => errand.at_once(format)?,
     };
     let made = Arc::new(made);
     if errand.keep {
-        let bytes = match &*made {
-            Made::Note(note) => note.len() as u64,
-            Made::Text(made) => made.bytes(),
-        };
-        means.warm.keep(handle, MAKER, part, made.clone(), bytes);
+        means
+            .warm
+            .keep(handle, MAKER, part, made.clone(), made.bytes());
     }
     match errand.unfinished {
         Some(refusal) => Err(refusal.into()),
@@ -69,25 +64,36 @@ pub fn made(
     }
 }
 
-/// The Markdown table of a CSV text.
-pub fn table(asked: &Asked, name: &str, text: &Text) -> Result<Made, Detour> {
+/// The Markdown table of a CSV text; kept warm where it is that of a file, read in that encoding.
+pub fn table(
+    asked: &Asked,
+    name: &str,
+    text: &Text,
+    on_disk: Option<(&Handle, &str)>,
+) -> Result<(Arc<Made>, Cache), Detour> {
+    let Means {
+        warm, lane, work, ..
+    } = asked.means;
+    let kept = on_disk.and_then(|(handle, encoding)| warm.get(handle, TABLE_MAKER, encoding));
+    if let Some(made) = kept {
+        return Ok((made, Cache::Hit));
+    }
+    if lane == Lane::Short {
+        return Err(Detour::TakesLong);
+    }
     let bytes = text.len_bytes() as u64;
     let open = || {
         let chunks = text.chunks().map(str::as_bytes);
         Ok(Box::new(Chunks { chunks, rest: &[] }) as Box<dyn Read + '_>)
     };
     let input = Input { bytes, open: &open };
-    let mut errand = Errand {
-        asked,
-        name,
-        keep: false,
-        unfinished: None,
-    };
-    let answer = asked
-        .means
-        .converters
-        .open(Format::Csv, &input, asked.means.work);
-    errand.note_or(answer.map(|(_, answer)| answer))
+    let mut errand = Errand::new(asked, name);
+    let answer = asked.means.converters.open(Format::Csv, &input, work);
+    let made = Arc::new(errand.note_or(answer.map(|(_, answer)| answer))?);
+    if let (Some((handle, encoding)), true) = (on_disk, errand.keep) {
+        warm.keep(handle, TABLE_MAKER, encoding, made.clone(), made.bytes());
+    }
+    Ok((made, Cache::Miss))
 }
 
 /// A text as a reader of its bytes.
@@ -114,11 +120,23 @@ struct Errand<'a> {
     name: &'a str,
     /// Whether what comes of it would come of it again.
     keep: bool,
+    /// Why a page could not be read, in the words of what ended its conversion.
+    because: Option<String>,
     /// Set where time ran out before everything that was needed was there.
     unfinished: Option<Refusal>,
 }
 
 impl<'a> Errand<'a> {
+    fn new(asked: &'a Asked<'a>, name: &'a str) -> Errand<'a> {
+        Errand {
+            asked,
+            name,
+            keep: true,
+            because: None,
+            unfinished: None,
+        }
+    }
+
     /// Hands the document over, as it is at one moment.
     fn open(&self, format: Format) -> Result<(Job<'a>, Answer), Stop> {
         let Asked { subject, means, .. } = *self.asked;
@@ -202,21 +220,27 @@ impl<'a> Errand<'a> {
 
     /// As many pages of a PDF as are needed, after those that are there.
     fn pdf(&mut self, begun: Option<Growing>, need: &Need) -> Result<Made, Detour> {
-        let (mut job, total, fields) = match self.open(Format::Pdf) {
-            Ok((job, Answer::Pages(total, fields))) => (job, total, fields),
+        let (mut job, pages) = match self.open(Format::Pdf) {
+            Ok((job, Answer::Pages(pages))) => (job, pages),
             Ok((_, answer)) => return self.note_or(Ok(answer)),
             Err(stop) => return self.stopped(stop).map(Made::Note),
         };
         let cap = self.asked.means.converters.limits().output_bytes as usize;
         let mut growing = begun.unwrap_or_else(|| Growing::from(&Converted::default()));
         growing.made.part = Some(Part::Page);
-        growing.made.total = total;
+        growing.made.total = pages.count;
+        if pages.is_damaged && growing.made.footers.is_empty() {
+            let said = "The file is damaged: what could be read of it is shown";
+            growing.made.footers.push(said.to_owned());
+        }
+        let total = pages.count;
         let (before, mut deaths) = (growing.pages(), 0);
         while growing.pages() < total && growing.len() <= cap && !need.is_met(&growing) {
             match job.page(growing.pages() + 1) {
                 Ok((state, markdown)) => growing.push(state, &markdown),
                 Err(Stop::Died) if deaths < MAX_DEATHS => {
                     deaths += 1;
+                    self.because = Some(Stop::Died.to_string());
                     growing.push(PageState::Failed, "");
                     drop(job);
                     job = match self.open(Format::Pdf) {
@@ -228,6 +252,8 @@ impl<'a> Errand<'a> {
                 Err(stop @ (Stop::Died | Stop::Cpu(_) | Stop::Wall(_))) => {
                     if growing.pages() == before {
                         growing.push(PageState::Failed, "");
+                        self.because = Some(stop.to_string());
+                        self.keep &= total > 1 || !matches!(stop, Stop::Wall(_));
                     }
                     self.unfinished = self.is_short(&growing, need, total, &stop);
                     break;
@@ -239,7 +265,7 @@ impl<'a> Errand<'a> {
                 Err(stop) => return self.stopped(stop).map(Made::Note),
             }
         }
-        Ok(self.grown(growing, &fields, cap))
+        Ok(self.grown(growing, &pages.fields, cap))
     }
 
     /// What to say where a request ends before it has what it needs.
@@ -286,10 +312,10 @@ impl<'a> Errand<'a> {
                 "[No extractable text in {} ({total} page{plural}): probably scanned images]",
                 self.name
             ),
-            _ => cannot_read(
-                self.name,
-                &format!("damaged: none of its {total} page{plural} could be read"),
-            ),
+            _ => {
+                let none = format!("damaged: nothing of its {total} page{plural} could be read");
+                cannot_read(self.name, self.because.as_deref().unwrap_or(&none))
+            }
         })
     }
 }

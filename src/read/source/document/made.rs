@@ -15,6 +15,16 @@ pub enum Made {
     Text(Converted),
 }
 
+impl Made {
+    /// Bytes in memory, about.
+    pub fn bytes(&self) -> u64 {
+        match self {
+            Made::Note(note) => note.len() as u64,
+            Made::Text(made) => made.bytes(),
+        }
+    }
+}
+
 /// Markdown, and what is known of it.
 #[derive(Debug, Clone, Default)]
 pub struct Converted {
@@ -51,8 +61,7 @@ impl Converted {
         }
     }
 
-    /// Bytes in memory, about.
-    pub fn bytes(&self) -> u64 {
+    fn bytes(&self) -> u64 {
         self.text.len_bytes() as u64 * 8 / 7 + self.starts.len() as u64 * 8 + 512
     }
 

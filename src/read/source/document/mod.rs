@@ -4,17 +4,18 @@ mod convert;
 mod made;
 mod sniff;
 
-use crate::buffer::{Detour, Lane};
+use crate::buffer::Detour;
 use crate::convert::Format;
 use crate::protocol::Refusal;
-use crate::protocol::read::{Cache, MoreDetails, ResourceKind};
+use crate::protocol::read::{Cache, MoreDetails, Origin, ResourceKind};
 use crate::text::Text;
 use crate::view::selector::{Piece, SelectorError};
 use crate::view::size::file_size;
 use crate::view::{Content, Document, Extras, Own, Selector, Style};
+use crate::workspace::Handle;
 
 use super::kind::{Asked, KINDS, Kind, Subject};
-use super::{Opened, file_uri, refuse_own, text};
+use super::{Means, Opened, file_uri, refuse_own, text};
 
 use made::{Converted, Made, part_name};
 
@@ -104,22 +105,43 @@ fn selector_of(asked: &Asked) -> Result<Selector, Refusal> {
 
 /// What the bytes say it is; an error where a name without such bytes cannot be believed, and
 /// `None` for what is no document.
-fn format_of(asked: &Asked, name: &str) -> Result<Option<Result<Format, ()>>, Refusal> {
+fn format_of(asked: &Asked, name: &str) -> Result<Option<Result<Format, ()>>, Detour> {
     let named = sniff::named(name);
     let head = asked.subject.head(HEAD, asked.spelled)?;
     if let Some(format) = sniff::format(&head, named) {
         return Ok(Some(Ok(format)));
     }
-    let is_other = || {
-        let mut others = KINDS
-            .iter()
-            .filter(|kind| kind.kind() != ResourceKind::Document);
-        others.any(|kind| kind.claims_bytes(&head))
-    };
-    let is_text = named.is_none() || crate::text::decode(&head, None).is_ok();
-    match !head.is_empty() && (is_text || is_other()) {
+    if head.is_empty() {
+        return Ok(Some(Err(())));
+    }
+    let mut others = KINDS
+        .iter()
+        .filter(|kind| kind.kind() != ResourceKind::Document);
+    let is_other = others.any(|kind| kind.claims_bytes(&head));
+    match named.is_none() || is_other || is_text(asked, &head)? {
         true => Ok(None),
         false => Ok(Some(Err(()))),
+    }
+}
+
+/// Whether all of it is text, as far as it can be held.
+fn is_text(asked: &Asked, head: &[u8]) -> Result<bool, Detour> {
+    if crate::text::decode(head, None).is_err() {
+        return Ok(false);
+    }
+    match asked.subject {
+        Subject::Member { bytes, .. } => Ok(crate::text::decode(bytes, asked.encoding).is_ok()),
+        Subject::File(handle) => {
+            let plain = Selector::line(1);
+            let means = Means {
+                selector: &plain,
+                ..asked.means
+            };
+            match text::open(handle, asked.spelled, asked.encoding, means) {
+                Err(Detour::Refused(Refusal::Binary { .. })) => Ok(false),
+                opened => opened.map(|_| true),
+            }
+        }
     }
 }
 
@@ -312,26 +334,62 @@ fn table(asked: &Asked, selector: Selector) -> Result<Opened, Detour> {
         selector,
     };
     what.refuse_what_has_no_meaning()?;
-    let (text, mut notices) = match asked.subject {
-        Subject::File(handle) => {
-            let plain = Selector::default();
-            let means = super::Means {
-                selector: &plain,
-                ..asked.means
-            };
-            let opened = text::open(handle, asked.spelled, asked.encoding, means)?;
-            let text = opened.document.text.whole().cloned();
-            (text, opened.document.notices)
+    let Values {
+        text,
+        on_disk,
+        mut notices,
+    } = values(asked)?;
+    let on_disk = on_disk
+        .as_ref()
+        .map(|(handle, label)| (*handle, label.as_str()));
+    let (made, cache) = convert::table(asked, &name, &text, on_disk)?;
+    match &*made {
+        Made::Note(note) => Ok(what.note(note.clone(), cache)),
+        Made::Text(made) => {
+            let mut opened = what.text(made, cache)?;
+            notices.append(&mut opened.document.notices);
+            opened.document.notices = notices;
+            Ok(opened)
         }
+    }
+}
+
+/// A text of separated values.
+struct Values<'a> {
+    text: Text,
+    /// The file and the encoding it is read in. What an editor has not saved has no stamp by which
+    /// it could be known again.
+    on_disk: Option<(&'a Handle, String)>,
+    notices: Vec<String>,
+}
+
+fn values<'a>(asked: &Asked<'a>) -> Result<Values<'a>, Detour> {
+    let handle = match asked.subject {
+        Subject::File(handle) => handle,
         Subject::Member { bytes, .. } => {
             let decoded = crate::text::decode(bytes, asked.encoding);
             let decoded = decoded.map_err(|crate::text::NotText::Binary { what }| {
                 Refusal::not_text(asked.spelled, what)
             })?;
-            (Some(decoded.text), Vec::new())
+            return Ok(Values {
+                text: decoded.text,
+                on_disk: None,
+                notices: Vec::new(),
+            });
         }
     };
-    let Some(text) = text else {
+    let plain = Selector::default();
+    let means = Means {
+        selector: &plain,
+        ..asked.means
+    };
+    let Document {
+        text,
+        details,
+        notices,
+        ..
+    } = text::open(handle, asked.spelled, asked.encoding, means)?.document;
+    let Some(text) = text.whole().cloned() else {
         return Err(Refusal::TooLarge {
             path: asked.spelled.to_owned(),
             what: "tables are made of up to 32 MiB of text".to_owned(),
@@ -339,16 +397,11 @@ fn table(asked: &Asked, selector: Selector) -> Result<Opened, Detour> {
         }
         .into());
     };
-    if asked.means.lane == Lane::Short {
-        return Err(Detour::TakesLong);
-    }
-    match convert::table(asked, &name, &text)? {
-        Made::Note(note) => Ok(what.note(note, Cache::Miss)),
-        Made::Text(made) => {
-            let mut opened = what.text(&made, Cache::Miss)?;
-            notices.append(&mut opened.document.notices);
-            opened.document.notices = notices;
-            Ok(opened)
-        }
-    }
+    let is_on_disk = details.origin == Some(Origin::Disk);
+    let encoding = details.encoding.filter(|_| is_on_disk);
+    Ok(Values {
+        text,
+        on_disk: encoding.map(|encoding| (handle, encoding)),
+        notices,
+    })
 }
