@@ -20,10 +20,12 @@ pub(super) fn serve(
     bytes: Vec<u8>,
     cap_bytes: u64,
 ) -> Option<(Request, Vec<u8>)> {
-    let opened = catch_unwind(|| open(&bytes));
+    let opened =
+        catch_unwind(|| PdfParser::from_bytes_with_options(from_header(&bytes), options()));
+    let is_cut = !has_end(&bytes);
     drop(bytes);
-    let (parser, is_damaged) = match opened.map(|opened| opened.map_err(|error| why(&error))) {
-        Ok(Ok(opened)) => opened,
+    let parser = match opened.map(|parser| parser.map_err(|error| why(&error))) {
+        Ok(Ok(parser)) => parser,
         Ok(Err(why)) => return refuse(bench, why),
         Err(_) => return refuse(bench, Why::Unreadable(STOPPED.to_owned())),
     };
@@ -34,11 +36,12 @@ pub(super) fn serve(
             Why::Unreadable("damaged: it has no pages".to_owned()),
         );
     }
+    let (fields, lacks) = look_around(&parser);
     let found = Response::Pages {
         count: pages,
-        is_damaged,
+        is_damaged: lacks == Lacks::Pages || lacks == Lacks::Table && is_cut,
     };
-    bench.answer(&found, &fields(&parser))?;
+    bench.answer(&found, &fields)?;
     let mut next = bench.next()?;
     while let (Request::Page(first), _) = next {
         let run = Run {
@@ -63,36 +66,33 @@ fn refuse(bench: &mut Bench, why: Why) -> Option<(Request, Vec<u8>)> {
     }
 }
 
-/// The document, and whether its end had to be made up for it to be read.
-fn open(bytes: &[u8]) -> unpdf::Result<(PdfParser, bool)> {
-    let bytes = from_header(bytes);
-    let error = match PdfParser::from_bytes_with_options(bytes, options()) {
-        Ok(parser) => return Ok((parser, false)),
-        Err(error) => error,
-    };
-    if why(&error) == Why::Encrypted {
-        return Err(error);
-    }
-    // A pointer to nowhere makes the parser look for the objects themselves.
-    let mut ended = bytes.to_vec();
-    ended.extend_from_slice(b"\nstartxref\n0\n%%EOF\n");
-    match PdfParser::from_bytes_with_options(&ended, options()) {
-        Ok(parser) if parser.page_count() > 0 => Ok((parser, true)),
-        _ => Err(error),
-    }
-}
-
 /// The document without what some program put before it: its offsets count from its header.
 fn from_header(bytes: &[u8]) -> &[u8] {
     let start = &bytes[..bytes.len().min(1024)];
     memchr::memmem::find(start, b"%PDF-").map_or(bytes, |at| &bytes[at..])
 }
 
-/// The fields of a form that are filled in, as a list; they are on no page's text.
-fn fields(parser: &PdfParser) -> String {
+/// Whether it ends as such a file does, but for some bytes after that.
+fn has_end(bytes: &[u8]) -> bool {
+    let end = &bytes[bytes.len().saturating_sub(1024)..];
+    memchr::memmem::find(end, b"%%EOF").is_some()
+}
+
+/// What of a document's structure had to be made up.
+#[derive(Clone, Copy, PartialEq)]
+enum Lacks {
+    Nothing,
+    /// Where its objects are: many a program writes that wrong, and nothing is lost by it.
+    Table,
+    Pages,
+}
+
+/// What is on no page: the fields of a form that are filled in, as a list; and what is missing.
+fn look_around(parser: &PdfParser) -> (String, Lacks) {
     let mut list = String::new();
-    let _ = catch_unwind(AssertUnwindSafe(|| {
-        parser.for_each_page(stream(PageSelection::All), |event| {
+    let no_page = stream(PageSelection::Pages(Vec::new()));
+    let walked = catch_unwind(AssertUnwindSafe(|| {
+        parser.for_each_page(no_page, |event| {
             if let ParseEvent::DocumentStart { form_fields, .. } = event {
                 for field in form_fields {
                     let value = clean(&field.display_value()).replace('\n', "<br>");
@@ -102,10 +102,15 @@ fn fields(parser: &PdfParser) -> String {
                     }
                 }
             }
-            ControlFlow::Break(())
+            ControlFlow::Continue(())
         })
     }));
-    list
+    let lacks = match walked {
+        Ok(Ok(quality)) if quality.pages_incomplete => Lacks::Pages,
+        Ok(Ok(quality)) if quality.xref_reconstructed => Lacks::Table,
+        _ => Lacks::Nothing,
+    };
+    (list, lacks)
 }
 
 /// Written out whole: the defaults would start a thread for each core, which a small address space
