@@ -163,11 +163,15 @@ fn with_notes(lines: &[&str]) -> String {
                     out.push_str("### Notes\n\n");
                 }
                 in_notes = true;
+                let note = note.strip_prefix(' ').unwrap_or(note);
                 // The place of the slide's number, which LibreOffice keeps in its notes.
-                match note.strip_prefix(' ').unwrap_or(note) {
-                    r"\<number>" => {}
-                    note => out.push_str(note),
+                if note == r"\<number>" || note == r"\*" {
+                    if out.ends_with("\n\n") {
+                        out.pop();
+                    }
+                    continue;
                 }
+                out.push_str(note);
             }
             None => {
                 in_notes = false;
