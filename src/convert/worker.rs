@@ -123,9 +123,17 @@ impl Worker {
 
     /// Whether it has ended by itself, for want of anything to do.
     fn has_retired(&mut self) -> bool {
-        // The pipe is closed a moment before the process is gone.
-        let ended = self.child.wait();
-        ended.is_ok_and(|status| status.code() == Some(0))
+        // Its pipes are closed a moment before the process is gone.
+        let deadline = Instant::now() + ENDS_WITHIN;
+        loop {
+            match self.child.try_wait() {
+                Ok(Some(status)) => return status.code() == Some(0),
+                Ok(None) if Instant::now() < deadline => {
+                    std::thread::sleep(Duration::from_millis(1));
+                }
+                Ok(None) | Err(_) => return false,
+            }
+        }
     }
 
     /// Whether what is left of its address space may not do for the next document.
@@ -173,6 +181,9 @@ pub struct Job<'p> {
 
 /// Between two looks at the clock, the token and the child's processor time.
 const LOOK_EVERY: Duration = Duration::from_millis(25);
+
+/// How long a process may take to end after it has closed its pipes.
+const ENDS_WITHIN: Duration = Duration::from_secs(1);
 
 /// Bytes that are handed over at a time.
 const CHUNK: usize = 256 * 1024;

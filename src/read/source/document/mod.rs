@@ -9,7 +9,7 @@ use crate::convert::Format;
 use crate::protocol::Refusal;
 use crate::protocol::read::{Cache, MoreDetails, Origin, ResourceKind};
 use crate::text::Text;
-use crate::view::selector::{Piece, SelectorError};
+use crate::view::selector::Piece;
 use crate::view::size::file_size;
 use crate::view::{Content, Document, Extras, Own, Selector, Style};
 use crate::workspace::Handle;
@@ -45,9 +45,11 @@ impl Kind for Documents {
     }
 
     fn open(&self, asked: &Asked) -> Result<Option<Opened>, Detour> {
-        let selector = selector_of(asked)?;
+        let Some(selector) = selector_of(asked) else {
+            return Ok(None);
+        };
         let name = asked.subject.file_name();
-        if sniff::is_table(&name) {
+        if sniff::is_table(&name) && selector.own == Some(Own::Table) {
             return table(asked, selector).map(Some);
         }
         let Some(format) = format_of(asked, &name)? else {
@@ -88,19 +90,12 @@ impl Kind for Documents {
     }
 }
 
-/// The selector: what follows the path cannot lead into a document.
-fn selector_of(asked: &Asked) -> Result<Selector, Refusal> {
-    let Some(inner) = asked.inner else {
-        return Ok(asked.selector.clone());
-    };
-    let parsed = match inner.strip_prefix(':') {
-        Some(tail) => Selector::parse(tail),
-        None => Err(SelectorError::Unknown(inner.to_owned())),
-    };
-    parsed.map_err(|error| Refusal::BadSelector {
-        path: Some(asked.spelled.to_owned()),
-        message: error.to_string(),
-    })
+/// The selector; `None` where what follows the path leads on, as it never does in a document.
+fn selector_of(asked: &Asked) -> Option<Selector> {
+    match asked.inner {
+        None => Some(asked.selector.clone()),
+        Some(inner) => Selector::parse(inner.strip_prefix(':')?).ok(),
+    }
 }
 
 /// What the bytes say it is; an error where a name without such bytes cannot be believed, and
