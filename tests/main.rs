@@ -19,6 +19,10 @@ mod dialects;
 #[cfg(unix)]
 mod directory;
 #[cfg(unix)]
+mod documents;
+#[cfg(target_os = "linux")]
+mod documents_hostile;
+#[cfg(unix)]
 mod edit_laws;
 mod editor;
 mod editor_writes;

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::buffer::{Detour, DocumentKey, Lane, Overlays, Store, Warm};
+use crate::convert::{self, Converters};
 use crate::outline::Outline;
 use crate::protocol::Refusal;
 use crate::protocol::read::{
@@ -67,6 +68,7 @@ pub struct Reader {
     pub sessions: Sessions,
     pub outlines: Outlines,
     pub warm: Warm,
+    pub converters: Converters,
 }
 
 impl Reader {
@@ -79,6 +81,7 @@ impl Reader {
             sessions: Sessions::new(texts),
             outlines: Outlines::new(eighth),
             warm: Warm::new(eighth),
+            converters: Converters::new(convert::Limits::from_environment()),
         }
     }
 
@@ -116,6 +119,7 @@ impl Reader {
             overlays,
             buffers: &self.buffers,
             warm: &self.warm,
+            converters: &self.converters,
             selector: &located.selector,
             limits: ask.limits(),
             listing: ask.request.listing,
@@ -338,6 +342,7 @@ impl Reader {
                         overlays,
                         buffers: &self.buffers,
                         warm: &self.warm,
+                        converters: &self.converters,
                         selector: &selector,
                         limits,
                         listing: Listing::Tree,

@@ -51,6 +51,8 @@ pub struct Extras {
     /// Why there is nothing to show but this note, in the words that dialects put in theirs
     /// (`encrypted`).
     pub unreadable: Option<String>,
+    /// Where the pages of a document begin: they stand for its length while its lines are not counted.
+    pub parts: Option<Parts>,
 }
 
 /// A file for a model that can read it by itself.
@@ -58,6 +60,23 @@ pub struct Extras {
 pub struct WholeFile {
     pub mime_type: &'static str,
     pub data: Arc<[u8]>,
+}
+
+/// The parts that a document consists of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Parts {
+    /// What one is called.
+    pub one: &'static str,
+    pub total: u64,
+    /// The line on which each begins, as far as they are known.
+    pub starts: Vec<u64>,
+}
+
+impl Parts {
+    /// The part that holds a line; counted from 1.
+    pub fn of(&self, line: u64) -> u64 {
+        self.starts.partition_point(|start| *start <= line).max(1) as u64
+    }
 }
 
 /// An image that is shown with a document.

@@ -15,7 +15,7 @@ pub mod size;
 pub mod table;
 pub mod window;
 
-pub use document::{Attachment, Document, Extras, Style, WholeFile};
+pub use document::{Attachment, Document, Extras, Parts, Style, WholeFile};
 pub use excerpt::{Content, Excerpt};
 pub use lines::LineSet;
 pub use name::{in_header, in_listing};

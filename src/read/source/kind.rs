@@ -14,6 +14,7 @@ use crate::view::Selector;
 use crate::workspace::Handle;
 
 use super::archive::Archive;
+use super::document::Documents;
 use super::image::IMAGE;
 use super::notebook::NOTEBOOK;
 use super::sqlite::Sqlite;
@@ -46,7 +47,7 @@ pub trait Kind: Sync + fmt::Debug {
 }
 
 /// Every kind, in the order in which they are asked. Plain text is what none of them claims.
-pub static KINDS: &[&dyn Kind] = &[&Archive, &Sqlite, &NOTEBOOK, &IMAGE];
+pub static KINDS: &[&dyn Kind] = &[&Archive, &Sqlite, &NOTEBOOK, &IMAGE, &Documents];
 
 /// The names of all kinds on the wire: text, directories, and the registry's.
 pub fn kinds() -> Vec<ResourceKind> {
