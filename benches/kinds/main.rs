@@ -2,6 +2,7 @@
 
 mod archive;
 mod document;
+mod notebook;
 mod sqlite;
 #[path = "../support/mod.rs"]
 mod support;

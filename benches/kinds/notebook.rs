@@ -18,7 +18,10 @@ fn workspace() -> Answer<Workspace> {
     let text = support::source();
     fs::write(workspace.path().join("cells.txt"), &text)?;
     fs::write(workspace.path().join("small.ipynb"), notebook(&text, 0)?)?;
-    fs::write(workspace.path().join("large.ipynb"), notebook(&text, OUTPUTS)?)?;
+    fs::write(
+        workspace.path().join("large.ipynb"),
+        notebook(&text, OUTPUTS)?,
+    )?;
     std::thread::sleep(SETTLED);
     Ok(workspace)
 }

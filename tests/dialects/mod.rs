@@ -1,5 +1,6 @@
 //! The dialects of the seeds, over the wire: what a model that was taught one of those tools gets; one file for each of them.
 
+mod documents;
 mod images;
 mod laws;
 mod llm_gateway;

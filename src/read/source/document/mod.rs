@@ -4,14 +4,14 @@ mod convert;
 mod made;
 mod sniff;
 
-use crate::buffer::Detour;
+use crate::buffer::{Detour, Lane};
 use crate::convert::Format;
 use crate::protocol::Refusal;
 use crate::protocol::read::{Cache, MoreDetails, Origin, ResourceKind};
 use crate::text::Text;
 use crate::view::selector::Piece;
 use crate::view::size::file_size;
-use crate::view::{Content, Document, Extras, Own, Selector, Style};
+use crate::view::{Content, Document, Extras, Own, Selector, Style, WholeFile};
 use crate::workspace::Handle;
 
 use super::kind::{Asked, KINDS, Kind, Subject};
@@ -82,6 +82,9 @@ impl Kind for Documents {
             }
             .into());
         }
+        if let Some(opened) = what.whole_file(format)? {
+            return Ok(Some(opened));
+        }
         let (made, cache) = convert::made(asked, &name, format, &what.selector)?;
         match &*made {
             Made::Note(note) => Ok(Some(what.note(note.clone(), cache))),
@@ -146,6 +149,12 @@ fn cannot_read(name: &str, why: &str) -> String {
         "" => format!("[Cannot read document {name}: {why}]"),
         extension => format!("[Cannot read .{extension} file: {why}]"),
     }
+}
+
+/// The reason in a note that [`cannot_read`] made.
+fn why_unreadable(note: &str) -> Option<String> {
+    let inner = note.strip_prefix("[Cannot read ")?.strip_suffix(']')?;
+    Some(inner.split_once(": ")?.1.to_owned())
 }
 
 /// A document that is asked for.
@@ -231,8 +240,40 @@ impl Wanted<'_> {
             text: Text::new(&note).into(),
             cache,
             details: self.details(),
-            extras: Extras::default(),
+            extras: Extras {
+                unreadable: why_unreadable(&note),
+                ..Extras::default()
+            },
         })
+    }
+
+    /// The PDF as it is, for a dialect whose models read it by themselves.
+    fn whole_file(&self, format: Format) -> Result<Option<Opened>, Detour> {
+        let Asked {
+            means,
+            subject,
+            spelled,
+            ..
+        } = self.asked;
+        let (Some(limit), Format::Pdf) = (means.whole_file, format) else {
+            return Ok(None);
+        };
+        if self.selector != Selector::default() || subject.size() > limit {
+            return Ok(None);
+        }
+        if means.lane == Lane::Short {
+            return Err(Detour::TakesLong);
+        }
+        let Some(data) = subject.bytes(limit, spelled, means.work)? else {
+            return Ok(None);
+        };
+        let mut opened = self.note(String::new(), Cache::Miss);
+        opened.document.notices.clear();
+        opened.document.extras.whole_file = Some(WholeFile {
+            mime_type: "application/pdf",
+            data,
+        });
+        Ok(Some(opened))
     }
 
     fn text(mut self, made: &Converted, cache: Cache) -> Result<Opened, Detour> {
