@@ -193,7 +193,18 @@ fn initialize_says_what_there_is() {
     );
     let ours = &capabilities["experimental"]["pilcrow"];
     assert_eq!(ours["protocol"], 1);
-    assert_eq!(ours["dialects"], json!(["hashline", "numbered", "plain"]));
+    assert_eq!(
+        ours["dialects"],
+        json!([
+            "hashline",
+            "numbered",
+            "plain",
+            "opencode",
+            "pikuri",
+            "llm-gateway",
+            "roo"
+        ])
+    );
     let methods = ours["methods"].as_array().expect("methods").clone();
     for method in methods {
         let method = method.as_str().expect("a name");
