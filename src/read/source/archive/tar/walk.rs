@@ -114,6 +114,9 @@ struct Walk<'a> {
     next: Extended,
 }
 
+/// A member as its headers say: name, link, what the index holds of it, and its map of holes.
+type Member = (Vec<u8>, Vec<u8>, Entry, Option<Regions>);
+
 /// What came of one header.
 #[derive(PartialEq, Eq)]
 enum Step {
@@ -253,11 +256,7 @@ impl Walk<'_> {
     }
 
     /// Adds the member, if it is one, and passes over its bytes.
-    fn pass_over(
-        &mut self,
-        size: u64,
-        member: Option<(Vec<u8>, Vec<u8>, Entry, Option<Regions>)>,
-    ) -> Result<Step, Halt> {
+    fn pass_over(&mut self, size: u64, member: Option<Member>) -> Result<Step, Halt> {
         let padded = size.div_ceil(BLOCK as u64).saturating_mul(BLOCK as u64);
         let skipped = self.blocks.skip(padded);
         let there = match &skipped {

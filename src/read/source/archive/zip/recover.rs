@@ -131,6 +131,9 @@ fn local_at(disk: &Disk, at: u64) -> io::Result<Option<Local>> {
 /// Checksum and size, as they stand behind a member.
 type Sizes = Option<(u32, u64)>;
 
+/// Where a signature is, and which one.
+type Signed<'s> = (u64, &'s [u8; 4]);
+
 struct Search<'a> {
     disk: &'a Disk,
     work: &'a Work,
@@ -143,7 +146,7 @@ impl Search<'_> {
         &mut self,
         from: u64,
         signatures: &[&'s [u8; 4]],
-    ) -> Result<io::Result<Option<(u64, &'s [u8; 4])>>, Detour> {
+    ) -> Result<io::Result<Option<Signed<'s>>>, Detour> {
         let mut at = from;
         while at < self.disk.len && self.searched < MAX_SEARCHED {
             self.work.check()?;
