@@ -1,0 +1,15 @@
+//! What the kinds other than text cost, a module for each, every read beside the least that could be done instead; nothing here judges a time.
+
+mod archive;
+#[path = "../support/mod.rs"]
+mod support;
+
+use support::Answer;
+
+// The daemon's own allocator, for reads in this process.
+fn main() -> Answer<()> {
+    if !support::serve_if_asked()? {
+        divan::main();
+    }
+    Ok(())
+}
