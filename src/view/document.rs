@@ -45,6 +45,25 @@ pub struct Extras {
     pub open_lines: Option<u64>,
     /// What a row is, in the plural, where footers do not speak of lines.
     pub rows_are: Option<&'static str>,
+    /// Where the pages of a document begin: they stand for its length while its lines are not counted.
+    pub parts: Option<Parts>,
+}
+
+/// The parts that a document consists of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Parts {
+    /// What one is called.
+    pub one: &'static str,
+    pub total: u64,
+    /// The line on which each begins, as far as they are known.
+    pub starts: Vec<u64>,
+}
+
+impl Parts {
+    /// The part that holds a line; counted from 1.
+    pub fn of(&self, line: u64) -> u64 {
+        self.starts.partition_point(|start| *start <= line).max(1) as u64
+    }
 }
 
 /// An image that is shown with a document.

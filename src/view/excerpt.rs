@@ -69,15 +69,17 @@ impl Excerpt {
 #[derive(Debug, Clone)]
 pub enum Content {
     Whole(Text),
+    /// The first lines of a text that goes on: at least one more than a window needs.
+    Begun(Text),
     Excerpt(Excerpt),
 }
 
 impl Content {
-    /// The whole text; of a file too large to hold there is none.
+    /// The whole text; of a file too large to hold there is none, nor of what is only begun.
     pub fn whole(&self) -> Option<&Text> {
         match self {
             Content::Whole(text) => Some(text),
-            Content::Excerpt(_) => None,
+            Content::Begun(_) | Content::Excerpt(_) => None,
         }
     }
 }
@@ -92,6 +94,7 @@ impl From<Text> for Content {
 #[derive(Debug, Clone, Copy)]
 pub enum Lines<'t> {
     Whole(&'t Text),
+    Begun(&'t Text),
     Excerpt(&'t Excerpt),
 }
 
@@ -105,6 +108,7 @@ impl<'t> From<&'t Content> for Lines<'t> {
     fn from(content: &'t Content) -> Lines<'t> {
         match content {
             Content::Whole(text) => Lines::Whole(text),
+            Content::Begun(text) => Lines::Begun(text),
             Content::Excerpt(excerpt) => Lines::Excerpt(excerpt),
         }
     }
@@ -123,6 +127,7 @@ impl<'t> Lines<'t> {
     pub fn end(self) -> u64 {
         match self {
             Lines::Whole(text) => text.len_lines() as u64,
+            Lines::Begun(_) => UNCOUNTED_END,
             Lines::Excerpt(excerpt) => excerpt.total_lines.unwrap_or(UNCOUNTED_END),
         }
     }
@@ -138,7 +143,9 @@ impl<'t> Lines<'t> {
     /// The lines from `number` on, as far as they are there.
     pub fn starting_at(self, number: u64) -> impl Iterator<Item = Line<'t>> {
         let (whole, excerpt) = match self {
-            Lines::Whole(text) => (Some(text.lines_at(number as usize - 1)), None),
+            Lines::Whole(text) | Lines::Begun(text) => {
+                (Some(text.lines_at(number as usize - 1)), None)
+            }
             Lines::Excerpt(excerpt) => (None, Some(excerpt.starting_at(number))),
         };
         let whole = whole.into_iter().flatten().map(Line::Whole);
@@ -148,7 +155,10 @@ impl<'t> Lines<'t> {
     /// One line; `None` where it is not there.
     pub fn line(self, number: u64) -> Option<Line<'t>> {
         match self {
-            Lines::Whole(text) => Some(Line::Whole(text.line(number as usize - 1))),
+            Lines::Begun(text) if number > text.len_lines() as u64 => None,
+            Lines::Whole(text) | Lines::Begun(text) => {
+                Some(Line::Whole(text.line(number as usize - 1)))
+            }
             Lines::Excerpt(excerpt) => excerpt.starting_at(number).next().map(Line::Ready),
         }
     }
@@ -156,7 +166,9 @@ impl<'t> Lines<'t> {
     /// The lines `first..=last` with the ends they have in the file.
     pub fn raw(self, first: u64, last: u64) -> String {
         match self {
-            Lines::Whole(text) => text.raw_lines(first as usize - 1, last as usize),
+            Lines::Whole(text) | Lines::Begun(text) => {
+                text.raw_lines(first as usize - 1, last as usize)
+            }
             Lines::Excerpt(excerpt) => excerpt.raw(first, last),
         }
     }

@@ -12,7 +12,7 @@ pub mod selector;
 pub mod size;
 pub mod window;
 
-pub use document::{Attachment, Document, Extras, Style};
+pub use document::{Attachment, Document, Extras, Parts, Style};
 pub use excerpt::{Content, Excerpt};
 pub use lines::LineSet;
 pub use name::in_header;

@@ -9,11 +9,11 @@ use crate::protocol::read::{ContentBlock, CutLine, CutReason, LineSpan};
 use crate::protocol::tools::{Edits, Tool, object};
 use crate::protocol::{Refusal, Settings};
 use crate::view::conflicts::{Part, Sheet};
-use crate::view::excerpt::from_end;
+use crate::view::excerpt::{UNCOUNTED_END, from_end};
 use crate::view::selector::Selector;
 use crate::view::size::file_size;
 use crate::view::window::{Block, Limits, Window, count_lines};
-use crate::view::{Budget, Style, Target, name};
+use crate::view::{Budget, Parts, Style, Target, name};
 
 use super::{Body, Dialect, Request, View, Written};
 
@@ -324,6 +324,16 @@ fn showing(window: &Window, view: &View) -> Option<String> {
             view.name,
         ));
     }
+    if window.total_lines == UNCOUNTED_END
+        && let Some(parts) = &view.document.extras.parts
+        && let (Some(first), Some(last)) = (window.spans().next(), window.spans().last())
+    {
+        return Some(format!(
+            "Showing lines {}, {}{limit}. Use :{next} to continue",
+            spans.join(","),
+            parts_text(parts, first.start, last.end),
+        ));
+    }
     Some(format!(
         "Showing lines {} of {}{limit}. Use :{next} to continue",
         spans.join(","),
@@ -332,6 +342,16 @@ fn showing(window: &Window, view: &View) -> Option<String> {
             None => window.total_lines.to_string(),
         }
     ))
+}
+
+/// `pages 1-14 of 350`, `page 3 of 350`: those in which the lines from `first` to `last` are.
+fn parts_text(parts: &Parts, first: u64, last: u64) -> String {
+    let (first, last) = (parts.of(first), parts.of(last));
+    let (one, total) = (parts.one, parts.total);
+    match first == last {
+        true => format!("{one} {first} of {total}"),
+        false => format!("{one}s {first}-{last} of {total}"),
+    }
 }
 
 /// `100-150`; `-50 to -21` where lines are counted from the end.
