@@ -8,6 +8,7 @@ use clap::{Args, Parser, Subcommand};
 use serde_json::{Map, Value, json};
 
 use crate::buffer::{Detour, Lane, Overlays};
+use crate::convert::child;
 use crate::edit::{EditRequest, Patch};
 use crate::protocol::read::ContentBlock;
 use crate::protocol::{EditRefusal, Refusal, Settings};
@@ -62,6 +63,38 @@ pub enum Command {
     Tools(ToolsOptions),
     /// Print what the engine reports of itself, as JSON
     Status(StatusOptions),
+    /// Convert documents for a parent process, over frames on stdin and stdout
+    #[command(hide = true)]
+    Convert(ConvertOptions),
+}
+
+/// What a converter's parent wants of it.
+#[derive(Debug, Args)]
+pub struct ConvertOptions {
+    /// Bytes of a document
+    #[arg(long)]
+    pub input_bytes: u64,
+    /// Bytes of address space
+    #[arg(long)]
+    pub memory_bytes: u64,
+    /// End after so long without a job
+    #[arg(long)]
+    pub idle_ms: u64,
+    /// Do what documents for tests ask for
+    #[arg(long)]
+    pub misbehave: bool,
+}
+
+impl ConvertOptions {
+    /// As the converter takes them.
+    pub fn for_child(&self) -> child::Options {
+        child::Options {
+            input_bytes: self.input_bytes,
+            memory_bytes: self.memory_bytes,
+            idle: std::time::Duration::from_millis(self.idle_ms),
+            misbehave: self.misbehave,
+        }
+    }
 }
 
 #[derive(Debug, Args)]

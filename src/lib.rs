@@ -14,6 +14,9 @@ pub mod text;
 /// Languages as data, grammars, parsing with a deadline. Never decides what is shown.
 pub mod syntax;
 
+/// Documents to Markdown in child processes. Never parses one in the process that serves.
+pub mod convert;
+
 /// Tags, patches, line maps, splices. Never identifies a text by its tag.
 pub mod hashline;
 /// Source files with their long parts folded. Never drops a line unnamed.

@@ -124,12 +124,14 @@ fn binaries_are_refused_and_name_what_they_are() {
         "random-without-nul.bin",
         "zstd-without-nul.bin",
         "counters.bin",
-        "ascii.pdf",
     ] {
         let error = daemon.read(name).expect_err(name);
         assert_eq!((error.code, error.kind()), (-32803, "binary"), "{name}");
         assert_eq!(error.data["path"], name);
     }
+    // A document, whose own bytes are no text though each is a letter.
+    let raw = daemon.read("ascii.pdf:raw").expect_err("binary");
+    assert_eq!(raw.kind(), "binary");
     assert!(
         daemon
             .read("png.bin")

@@ -14,8 +14,7 @@ pub struct Status {
     pub summaries: Summaries,
     pub watches: Watches,
     pub cache: CacheCounts,
-    /// Converter processes that are alive.
-    pub converters: usize,
+    pub converters: Converters,
     /// Walks of the tree since the start.
     pub scans: u64,
     /// Where the log is written.
@@ -56,6 +55,16 @@ pub struct Watches {
     pub degraded: bool,
     /// How often the system lost events.
     pub overflows: u64,
+}
+
+/// The processes that convert documents.
+#[derive(Debug, Clone, Copy, Default, Serialize)]
+pub struct Converters {
+    pub alive: usize,
+    /// Documents that were handed to one.
+    pub jobs: u64,
+    /// Processes that died or were killed at work.
+    pub replaced: u64,
 }
 
 #[derive(Debug, Clone, Copy, Default, Serialize)]

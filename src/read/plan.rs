@@ -6,6 +6,7 @@ use encoding_rs::Encoding;
 use serde_json::Value;
 
 use crate::buffer::{Detour, DocumentKey, Lane, Overlays, Store, Warm};
+use crate::convert::{self, Converters};
 use crate::outline::Outline;
 use crate::protocol::params::Fields;
 use crate::protocol::read::{
@@ -166,6 +167,7 @@ pub struct Reader {
     pub sessions: Sessions,
     pub outlines: Outlines,
     pub warm: Warm,
+    pub converters: Converters,
 }
 
 impl Reader {
@@ -178,6 +180,7 @@ impl Reader {
             sessions: Sessions::new(texts),
             outlines: Outlines::new(eighth),
             warm: Warm::new(eighth),
+            converters: Converters::new(convert::Limits::from_environment()),
         }
     }
 
@@ -209,6 +212,7 @@ impl Reader {
             overlays,
             buffers: &self.buffers,
             warm: &self.warm,
+            converters: &self.converters,
             selector: &located.selector,
             limits: ask.limits(),
             lane,
@@ -389,6 +393,7 @@ impl Reader {
                         overlays,
                         buffers: &self.buffers,
                         warm: &self.warm,
+                        converters: &self.converters,
                         selector: &selector,
                         limits,
                         lane,

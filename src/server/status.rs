@@ -4,7 +4,7 @@ use serde_json::Value;
 use tower_lsp::jsonrpc;
 
 use crate::protocol::PROTOCOL_VERSION;
-use crate::protocol::status::{Buffers, CacheCounts, Held, Status, Summaries, Watches};
+use crate::protocol::status::{Buffers, CacheCounts, Converters, Held, Status, Summaries, Watches};
 
 use super::Server;
 use super::handler::answer;
@@ -30,6 +30,7 @@ pub fn of_engine(engine: &Engine) -> Status {
     let watching = engine.reader.buffers.watch_status();
     let outlines = engine.reader.outlines.status();
     let snapshots = engine.reader.sessions.snapshot_status();
+    let converters = engine.reader.converters.status();
     Status {
         version: env!("CARGO_PKG_VERSION"),
         protocol: PROTOCOL_VERSION,
@@ -65,7 +66,11 @@ pub fn of_engine(engine: &Engine) -> Status {
             misses: store.misses,
             stale_avoided: store.stale_avoided,
         },
-        converters: 0,
+        converters: Converters {
+            alive: converters.alive,
+            jobs: converters.jobs,
+            replaced: converters.replaced,
+        },
         scans: engine.scans(),
         log: None,
         problems: Vec::new(),

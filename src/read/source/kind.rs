@@ -13,6 +13,7 @@ use crate::task::Work;
 use crate::view::Selector;
 use crate::workspace::Handle;
 
+use super::document::Documents;
 use super::{Means, Opened};
 
 /// One kind of resource.
@@ -42,7 +43,7 @@ pub trait Kind: Sync + fmt::Debug {
 }
 
 /// Every kind, in the order in which they are asked. Plain text is what none of them claims.
-pub static KINDS: &[&dyn Kind] = &[];
+pub static KINDS: &[&dyn Kind] = &[&Documents];
 
 /// The names of all kinds on the wire: text, directories, and the registry's.
 pub fn kinds() -> Vec<ResourceKind> {

@@ -1,6 +1,7 @@
 //! Sources: one file for each kind of resource, each of which turns what was found into a document; a source never decides what is shown.
 
 mod directory;
+mod document;
 pub mod editor;
 mod huge;
 pub mod kind;
@@ -11,6 +12,7 @@ use std::path::Path;
 use encoding_rs::Encoding;
 
 use crate::buffer::{Detour, Lane, Overlays, Place, Store, Warm};
+use crate::convert::Converters;
 use crate::hashline::tag::Fingerprint;
 use crate::protocol::Refusal;
 use crate::session::{self, Actor, AsOf, Current};
@@ -81,6 +83,8 @@ pub struct Means<'a> {
     pub buffers: &'a Store,
     /// What other kinds than text keep of what they made.
     pub warm: &'a Warm,
+    /// Processes that turn documents into text.
+    pub converters: &'a Converters,
     /// What of it will be shown at most: files too large to hold are read only so far.
     pub selector: &'a Selector,
     pub limits: Limits,

@@ -1,0 +1,26 @@
+//! Documents to Markdown, in child processes; no byte of a document is ever parsed in the process that serves.
+//!
+//! The parent's half is [`Converters`]: at most two children, each of which is this same program
+//! (its hidden command `convert`). The child's half is [`child`]. Between them go length-prefixed
+//! frames ([`wire`]) over the child's stdin and stdout. The crates that parse have no known
+//! panics, but a document can still make them ask for more memory or stack than there is, or
+//! compute for ever; that ends a child, and nothing else.
+
+pub mod child;
+mod csv;
+mod limits;
+mod office;
+mod ole;
+mod package;
+mod pdf;
+mod pool;
+mod rows;
+mod sheets;
+mod slides;
+mod wire;
+mod worker;
+
+pub use limits::Limits;
+pub use pool::{Converters, Status};
+pub use wire::{Extension, Format, PageState, Part, Whole, Why};
+pub use worker::{Answer, Input, Job, Pages, Stop};

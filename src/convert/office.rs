@@ -1,0 +1,131 @@
+//! Office documents, rich text, e-books and CSV to Markdown, as a whole; what is left out of it is always said.
+
+use anydoc::ConvertError;
+
+use super::rows::{cap, clean};
+use super::wire::{Extension, Format, Part, Whole, Why};
+use super::{csv, ole, package, sheets, slides};
+
+/// Converts a document to at most `cap_bytes` of Markdown.
+pub(super) fn convert(
+    bytes: &[u8],
+    format: Format,
+    cap_bytes: u64,
+) -> Result<(Whole, String), Why> {
+    let repaired = match bytes {
+        _ if bytes.starts_with(ole::MAGIC) => ole::repaired(bytes),
+        _ if bytes.starts_with(b"PK") => package::with_slashes(bytes),
+        _ => None,
+    };
+    let bytes = repaired.as_deref().unwrap_or(bytes);
+    let known = format_of(bytes, format)?;
+    let marked = marked(bytes, known);
+    let made = anydoc::to_markdown_bytes(marked.as_deref().unwrap_or(bytes), known);
+    let made = match (made, &marked) {
+        // The marks are ours: a document must not be lost to them.
+        (Err(_), Some(_)) => anydoc::to_markdown_bytes(bytes, known),
+        (made, _) => made,
+    };
+    let text = match made {
+        Ok(text) => clean(&text),
+        Err(_) if known == anydoc::Format::Pptx && slides::has_none(bytes) => String::new(),
+        Err(error) => return Err(why(&error)),
+    };
+    if text.trim().is_empty() {
+        return Err(Why::Empty);
+    }
+    let (mut whole, text) = arranged(bytes, known, text);
+    let (text, is_all) = cap(text, cap_bytes);
+    if !is_all {
+        whole.footers.push(cut_footer(cap_bytes));
+        let lines = text.lines().count() as u64;
+        if let Some((_, starts)) = &mut whole.parts {
+            starts.retain(|start| *start <= lines);
+        }
+    }
+    Ok((whole, text))
+}
+
+/// The document with marks for what the converter would not say, where there are any to set.
+fn marked(bytes: &[u8], known: anydoc::Format) -> Option<Vec<u8>> {
+    match known {
+        anydoc::Format::Pptx => slides::mark_pptx(bytes),
+        anydoc::Format::Odp => slides::mark_odp(bytes),
+        anydoc::Format::Excel if bytes.starts_with(b"PK") => sheets::mark_breaks(bytes),
+        anydoc::Format::Csv => {
+            let text = std::str::from_utf8(bytes).ok();
+            text.and_then(csv::mark_breaks).map(String::into_bytes)
+        }
+        _ => None,
+    }
+}
+
+/// The Markdown without marks, in its parts, and what is to be said of it.
+fn arranged(bytes: &[u8], known: anydoc::Format, text: String) -> (Whole, String) {
+    let mut whole = Whole::default();
+    let text = match known {
+        anydoc::Format::Excel | anydoc::Format::Ods => {
+            let facts = sheets::look(bytes, known);
+            whole.footers.extend(facts.hidden_footer());
+            let text = sheets::with_breaks(text);
+            let (text, starts) = sheets::headed(&text, &facts.names);
+            whole.parts = (!starts.is_empty()).then_some((Part::Sheet, starts));
+            text
+        }
+        anydoc::Format::Pptx | anydoc::Format::Odp => {
+            let (text, starts) = slides::parted(&text);
+            whole.parts = (!starts.is_empty()).then_some((Part::Slide, starts));
+            text
+        }
+        anydoc::Format::Ppt => slides::parted(&text).0,
+        anydoc::Format::Csv => sheets::with_breaks(text),
+        _ => text,
+    };
+    (whole, text)
+}
+
+/// What is said where a text ends before its document does.
+fn cut_footer(cap_bytes: u64) -> String {
+    format!("The text ends here at {cap_bytes} bytes; the rest of the document is not shown")
+}
+
+/// What the document is: its content says it, or its name where that does not.
+fn format_of(bytes: &[u8], format: Format) -> Result<anydoc::Format, Why> {
+    let extension = match format {
+        Format::Csv => return Ok(anydoc::Format::Csv),
+        Format::Pdf => return Err(Why::Unreadable("it is a PDF".to_owned())),
+        Format::Office(extension) => extension,
+    };
+    let by_name = match extension {
+        Extension::Doc => Some(anydoc::Format::Doc),
+        Extension::Docx => Some(anydoc::Format::Docx),
+        Extension::Ppt => Some(anydoc::Format::Ppt),
+        Extension::Pptx => Some(anydoc::Format::Pptx),
+        Extension::Excel => Some(anydoc::Format::Excel),
+        Extension::Rtf => Some(anydoc::Format::Rtf),
+        Extension::Epub => Some(anydoc::Format::Epub),
+        Extension::Odt => Some(anydoc::Format::Odt),
+        Extension::Ods => Some(anydoc::Format::Ods),
+        Extension::Odp => Some(anydoc::Format::Odp),
+        Extension::Unknown => None,
+    };
+    anydoc::Format::from_bytes(bytes)
+        .filter(|format| *format != anydoc::Format::Pdf)
+        .or(by_name)
+        .ok_or_else(|| Why::Unreadable("it is no document of a known kind".to_owned()))
+}
+
+fn why(error: &ConvertError) -> Why {
+    match error {
+        ConvertError::Encrypted => Why::Encrypted,
+        ConvertError::Unsupported(what) => Why::Unreadable(format!("not supported: {what}")),
+        ConvertError::ResourceLimit { detail, .. } => {
+            Why::Unreadable(format!("it unpacks to more than is read: {detail}"))
+        }
+        ConvertError::Malformed { part, detail } => Why::Unreadable(match part {
+            Some(part) => format!("damaged: {part}: {detail}"),
+            None => format!("damaged: {detail}"),
+        }),
+        other => Why::Unreadable(format!("damaged: {other}")),
+    }
+}

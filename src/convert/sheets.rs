@@ -1,0 +1,378 @@
+//! What a workbook's Markdown does not say: the names of its sheets, and how much of it is hidden; no cell is read for its value.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{Cursor, Read};
+
+use quick_xml::Reader;
+use quick_xml::events::{BytesStart, Event};
+use zip::ZipArchive;
+
+use super::package::rewritten;
+use super::rows::counted;
+
+mod biff;
+mod xlsb;
+
+/// Bytes of one part of a package that is looked at.
+const MAX_PART: u64 = 128 * 1024 * 1024;
+
+/// What was found out about a workbook; empty where its kind is not looked into.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct Facts {
+    /// The names of the visible sheets, in their order.
+    pub names: Vec<String>,
+    /// Rows and columns that hold something and are hidden.
+    pub rows: u64,
+    pub columns: u64,
+    pub sheets: u64,
+    /// Whether the Markdown holds them all the same.
+    pub are_shown: bool,
+}
+
+impl Facts {
+    /// `3 hidden rows and 1 hidden column are not shown`.
+    pub fn hidden_footer(&self) -> Option<String> {
+        let kinds = [
+            (self.rows, "hidden row"),
+            (self.columns, "hidden column"),
+            (self.sheets, "hidden sheet"),
+        ];
+        let total: u64 = kinds.iter().map(|(count, _)| count).sum();
+        let said: Vec<String> = kinds
+            .iter()
+            .filter(|(count, _)| *count > 0)
+            .map(|(count, one)| counted(*count, one))
+            .collect();
+        let list = match &said[..] {
+            [] => return None,
+            [only] => only.clone(),
+            [head @ .., last] => format!("{} and {last}", head.join(", ")),
+        };
+        let are = if total == 1 { "is" } else { "are" };
+        Some(match self.are_shown {
+            false => format!("{list} {are} not shown"),
+            true => format!("{list} {are} shown as well"),
+        })
+    }
+}
+
+/// Looks into a workbook, as far as can be.
+pub(super) fn look(bytes: &[u8], format: anydoc::Format) -> Facts {
+    let facts = match format {
+        anydoc::Format::Ods => look_into_ods(bytes),
+        _ if bytes.starts_with(b"PK") => look_into_package(bytes),
+        _ => biff::look(bytes),
+    };
+    facts.unwrap_or_default()
+}
+
+/// The Markdown with each visible sheet under its name, empty ones too; and the line on which each
+/// begins.
+pub(super) fn headed(markdown: &str, names: &[String]) -> (String, Vec<u64>) {
+    let is_heading = |line: &&str| line.starts_with("## ");
+    let headings = markdown.lines().filter(is_heading).count();
+    let mut out = String::new();
+    let mut starts = Vec::new();
+    let mut lines = 0u64;
+    let mut left = names.iter();
+    let mut push = |line: &str, out: &mut String| {
+        out.push_str(line);
+        out.push('\n');
+        lines += 1;
+        lines
+    };
+    // The only sheet with anything in it has no heading.
+    if let ([only], 0) = (names, headings) {
+        left.next();
+        starts.push(push(&format!("## {only}"), &mut out));
+        push("", &mut out);
+    }
+    for line in markdown.trim_end_matches('\n').lines() {
+        if is_heading(&line) {
+            let name = unescaped(&line[3..]);
+            // Sheets without content are left out by the converter.
+            let skipped = left.as_slice().iter().position(|left| left.trim() == name);
+            for empty in left.by_ref().take(skipped.unwrap_or(0)) {
+                starts.push(push(&format!("## {empty}"), &mut out));
+                push("", &mut out);
+            }
+            if skipped.is_some() {
+                left.next();
+            }
+            starts.push(push(line, &mut out));
+        } else {
+            push(line, &mut out);
+        }
+    }
+    if starts.len() <= names.len() {
+        for empty in left {
+            push("", &mut out);
+            starts.push(push(&format!("## {empty}"), &mut out));
+        }
+    }
+    (out, starts)
+}
+
+/// Markdown's escapes taken back.
+fn unescaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut chars = text.chars();
+    while let Some(c) = chars.next() {
+        match c {
+            '\\' => out.extend(chars.next()),
+            c => out.push(c),
+        }
+    }
+    out.trim().to_owned()
+}
+
+type Package<'b> = ZipArchive<Cursor<&'b [u8]>>;
+
+fn part(package: &mut Package, name: &str) -> Option<Vec<u8>> {
+    let file = package.by_name(name).ok()?;
+    let mut bytes = Vec::new();
+    file.take(MAX_PART).read_to_end(&mut bytes).ok()?;
+    Some(bytes)
+}
+
+fn attribute(tag: &BytesStart, name: &[u8]) -> Option<String> {
+    let found = tag
+        .attributes()
+        .with_checks(false)
+        .flatten()
+        .find(|attribute| attribute.key.local_name().as_ref() == name)?;
+    let raw = String::from_utf8_lossy(&found.value).into_owned();
+    Some(quick_xml::escape::unescape(&raw).map_or(raw.clone(), |text| text.into_owned()))
+}
+
+fn is_true(tag: &BytesStart, name: &[u8]) -> bool {
+    attribute(tag, name).is_some_and(|value| value == "1" || value == "true")
+}
+
+/// Calls `see` with each tag, and whether it ends by itself.
+fn each_tag(xml: &[u8], mut see: impl FnMut(&BytesStart)) -> Option<()> {
+    let mut reader = Reader::from_reader(xml);
+    reader.config_mut().check_end_names = false;
+    loop {
+        match reader.read_event().ok()? {
+            Event::Eof => return Some(()),
+            Event::Start(tag) | Event::Empty(tag) => see(&tag),
+            _ => {}
+        }
+    }
+}
+
+/// An OpenDocument spreadsheet, whose hidden parts the converter shows.
+fn look_into_ods(bytes: &[u8]) -> Option<Facts> {
+    let mut package = ZipArchive::new(Cursor::new(bytes)).ok()?;
+    let content = part(&mut package, "content.xml")?;
+    let mut facts = Facts {
+        are_shown: true,
+        ..Facts::default()
+    };
+    // Styles come before the sheets that have them.
+    let (mut style, mut hidden_styles) = (None, BTreeSet::new());
+    let is_collapsed = |tag: &BytesStart| {
+        let visibility = attribute(tag, b"visibility");
+        visibility.is_some_and(|value| value == "collapse" || value == "filter")
+    };
+    let repeated = |tag: &BytesStart, name| {
+        let count = attribute(tag, name).and_then(|count| count.parse().ok());
+        // What is repeated to the edge of the sheet holds nothing.
+        Some(count.unwrap_or(1))
+            .filter(|count| *count < 1000)
+            .unwrap_or(0)
+    };
+    each_tag(&content, |tag| match tag.name().as_ref() {
+        b"style:style" => style = attribute(tag, b"name"),
+        b"style:table-properties" if attribute(tag, b"display").as_deref() == Some("false") => {
+            hidden_styles.extend(style.take());
+        }
+        b"table:table" => {
+            facts.names.extend(attribute(tag, b"name"));
+            let style = attribute(tag, b"style-name");
+            facts.sheets += u64::from(style.is_some_and(|style| hidden_styles.contains(&style)));
+        }
+        b"table:table-row" if is_collapsed(tag) => {
+            facts.rows += repeated(tag, b"number-rows-repeated");
+        }
+        b"table:table-column" if is_collapsed(tag) => {
+            facts.columns += repeated(tag, b"number-columns-repeated");
+        }
+        _ => {}
+    })?;
+    Some(facts)
+}
+
+/// What stands for a line end within a cell while the converter, which makes a blank of it, has it.
+pub(super) const BREAK: &str = "PilcrowBreakQ7Z";
+
+/// The workbook with a mark for each line end within a cell; `None` where there is none.
+pub(super) fn mark_breaks(bytes: &[u8]) -> Option<Vec<u8>> {
+    rewritten(
+        bytes,
+        |name| name == "xl/sharedStrings.xml",
+        |part| {
+            let xml = std::str::from_utf8(part).ok()?;
+            let mut out = String::with_capacity(xml.len());
+            for piece in xml.split_inclusive("</t>") {
+                let text = ["<t>", "<t xml:space=\"preserve\">"]
+                    .iter()
+                    .find_map(|tag| piece.rfind(tag).map(|at| at + tag.len()));
+                let (markup, text) = piece.split_at(text.unwrap_or(piece.len()));
+                out.push_str(markup);
+                let text = [
+                    "\r\n", "\n", "&#10;", "&#xA;", "&#xa;", "_x000a_", "_x000A_",
+                ]
+                .iter()
+                .fold(text.to_owned(), |text, end| text.replace(end, BREAK));
+                out.push_str(&text);
+            }
+            (out.len() != xml.len()).then(|| out.into_bytes())
+        },
+    )
+}
+
+/// The Markdown with the marks as line ends of a cell.
+pub(super) fn with_breaks(markdown: String) -> String {
+    match markdown.contains(BREAK) {
+        true => markdown.replace(BREAK, "<br>"),
+        false => markdown,
+    }
+}
+
+/// A workbook as Excel 2007 and later write it.
+fn look_into_package(bytes: &[u8]) -> Option<Facts> {
+    let mut package = ZipArchive::new(Cursor::new(bytes)).ok()?;
+    let Some(workbook) = part(&mut package, "xl/workbook.xml") else {
+        return xlsb::look(&mut package);
+    };
+    let parts = parts_of(&mut package, "xl/_rels/workbook.xml.rels")?;
+    let mut facts = Facts::default();
+    let mut shown = Vec::new();
+    each_tag(&workbook, |tag| {
+        if tag.local_name().as_ref() != b"sheet" {
+            return;
+        }
+        match attribute(tag, b"state").as_deref() {
+            Some("hidden" | "veryHidden") => facts.sheets += 1,
+            _ => {
+                facts.names.extend(attribute(tag, b"name"));
+                shown.extend(attribute(tag, b"id").and_then(|id| parts.get(&id)));
+            }
+        }
+    })?;
+    for name in shown {
+        if let Some(sheet) = part(&mut package, name) {
+            // What cannot be read of a sheet is not counted.
+            let _ = count_hidden(&sheet, &mut facts);
+        }
+    }
+    Some(facts)
+}
+
+/// The parts that a workbook names, by the names that it has for them.
+fn parts_of(package: &mut Package, relations: &str) -> Option<BTreeMap<String, String>> {
+    let targets = part(package, relations)?;
+    let mut parts: BTreeMap<String, String> = BTreeMap::new();
+    each_tag(&targets, |tag| {
+        if let (Some(id), Some(target)) = (attribute(tag, b"Id"), attribute(tag, b"Target")) {
+            let target = match target.strip_prefix('/') {
+                Some(absolute) => absolute.to_owned(),
+                None => format!("xl/{target}"),
+            };
+            parts.insert(id, target);
+        }
+    })?;
+    Some(parts)
+}
+
+/// Counts the hidden rows and columns of a sheet that hold something.
+fn count_hidden(sheet: &[u8], facts: &mut Facts) -> Option<()> {
+    let mut reader = Reader::from_reader(sheet);
+    reader.config_mut().check_end_names = false;
+    let mut hidden_columns: Vec<(u32, u32)> = Vec::new();
+    let mut columns_in_use: BTreeSet<u32> = BTreeSet::new();
+    let (mut row_is_hidden, mut row_counts, mut column) = (false, false, 0);
+    loop {
+        match reader.read_event().ok()? {
+            Event::Eof => break,
+            Event::Start(tag) | Event::Empty(tag) => match tag.local_name().as_ref() {
+                b"col" if is_true(&tag, b"hidden") => {
+                    let number = |name| attribute(&tag, name)?.parse().ok();
+                    if let (Some(min), Some(max)) = (number(b"min"), number(b"max")) {
+                        hidden_columns.push((min, max));
+                    }
+                }
+                b"row" => {
+                    (row_is_hidden, row_counts, column) = (is_true(&tag, b"hidden"), false, 0);
+                }
+                b"c" => {
+                    let named = attribute(&tag, b"r").and_then(|cell| column_of(&cell));
+                    column = named.unwrap_or(column + 1);
+                }
+                b"v" | b"f" | b"is" => {
+                    columns_in_use.insert(column);
+                    if row_is_hidden && !row_counts {
+                        row_counts = true;
+                        facts.rows += 1;
+                    }
+                }
+                _ => {}
+            },
+            _ => {}
+        }
+    }
+    let is_hidden = |column: &&u32| {
+        hidden_columns
+            .iter()
+            .any(|(min, max)| (min..=max).contains(column))
+    };
+    facts.columns += columns_in_use.iter().filter(is_hidden).count() as u64;
+    Some(())
+}
+
+/// `AB12` is in column 28.
+fn column_of(cell: &str) -> Option<u32> {
+    let letters = cell.bytes().take_while(u8::is_ascii_alphabetic);
+    letters.take(4).try_fold(0u32, |column, letter| {
+        column
+            .checked_mul(26)?
+            .checked_add(u32::from(letter.to_ascii_uppercase() - b'A') + 1)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sheets_are_named_whatever_is_in_them() {
+        let names = |names: &[&str]| names.iter().map(|n| n.to_string()).collect::<Vec<_>>();
+        let (text, starts) = headed("| a |\n| --- |\n", &names(&["Only"]));
+        assert_eq!(text, "## Only\n\n| a |\n| --- |\n");
+        assert_eq!(starts, [1]);
+        let made = "## A\\_1\n\n| a |\n\n## D\n\n| d |\n";
+        let (text, starts) = headed(made, &names(&["0", "A_1", "B", "D", "E"]));
+        assert_eq!(
+            text,
+            "## 0\n\n## A\\_1\n\n| a |\n\n## B\n\n## D\n\n| d |\n\n## E\n"
+        );
+        assert_eq!(starts, [1, 3, 7, 9, 13]);
+    }
+
+    #[test]
+    fn only_what_holds_something_counts_as_hidden() {
+        let sheet = br#"<worksheet><cols><col min="2" max="16384" hidden="1"/></cols><sheetData>
+            <row r="1"><c r="A1"><v>1</v></c><c r="B1"><v>2</v></c><c r="C1"/></row>
+            <row r="2" hidden="1"><c r="A2"><v>1</v></c></row><row r="3" hidden="true"/>
+            </sheetData></worksheet>"#;
+        let mut facts = Facts::default();
+        count_hidden(sheet, &mut facts).expect("read");
+        assert_eq!((facts.rows, facts.columns), (1, 1));
+        assert_eq!(
+            facts.hidden_footer().as_deref(),
+            Some("1 hidden row and 1 hidden column are not shown")
+        );
+    }
+}

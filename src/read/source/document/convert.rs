@@ -1,0 +1,335 @@
+//! Getting a document converted, warm where its file proves unchanged; pages are asked for one by one and only as many as are needed.
+
+use std::io::{self, Read};
+use std::sync::Arc;
+
+use crate::buffer::{Detour, Lane};
+use crate::convert::{Answer, Format, Input, Job, PageState, Part, Stop, Why};
+use crate::protocol::Refusal;
+use crate::protocol::read::Cache;
+use crate::text::Text;
+use crate::view::Selector;
+use crate::workspace::{Handle, Stamp};
+
+use super::super::Means;
+use super::super::kind::{Asked, Subject};
+use super::cannot_read;
+use super::made::{Converted, Growing, Made, Need};
+
+/// The names under which things are kept warm.
+const MAKER: &str = "document";
+const TABLE_MAKER: &str = "table";
+
+/// Attempts to hand over a file that does not change meanwhile.
+const STEADY_ATTEMPTS: usize = 3;
+
+/// Pages of one request on which a converter may die.
+const MAX_DEATHS: usize = 3;
+
+/// What the document gives, at least as far as is asked for.
+pub fn made(
+    asked: &Asked,
+    name: &str,
+    format: Format,
+    selector: &Selector,
+) -> Result<(Arc<Made>, Cache), Detour> {
+    let means = asked.means;
+    let (handle, part) = asked.subject.warm_key();
+    let need = Need::of(selector, &means.limits);
+    let warm = means.warm.get::<Made>(handle, MAKER, part);
+    let begun = match warm.as_deref() {
+        Some(Made::Text(made)) if !need.is_met_by(made) => Some(made),
+        _ => None,
+    };
+    if let (Some(made), None) = (&warm, begun) {
+        return Ok((made.clone(), Cache::Hit));
+    }
+    if means.lane == Lane::Short {
+        return Err(Detour::TakesLong);
+    }
+    let mut errand = Errand::new(asked, name);
+    let made = match format {
+        Format::Pdf => errand.pdf(begun.map(Growing::from), &need)?,
+        format => errand.at_once(format)?,
+    };
+    let made = Arc::new(made);
+    if errand.keep {
+        means
+            .warm
+            .keep(handle, MAKER, part, made.clone(), made.bytes());
+    }
+    match errand.unfinished {
+        Some(refusal) => Err(refusal.into()),
+        None => Ok((made, Cache::Miss)),
+    }
+}
+
+/// The Markdown table of a CSV text; kept warm where it is that of a file, read in that encoding.
+pub fn table(
+    asked: &Asked,
+    name: &str,
+    text: &Text,
+    on_disk: Option<(&Handle, &str)>,
+) -> Result<(Arc<Made>, Cache), Detour> {
+    let Means {
+        warm, lane, work, ..
+    } = asked.means;
+    let kept = on_disk.and_then(|(handle, encoding)| warm.get(handle, TABLE_MAKER, encoding));
+    if let Some(made) = kept {
+        return Ok((made, Cache::Hit));
+    }
+    if lane == Lane::Short {
+        return Err(Detour::TakesLong);
+    }
+    let bytes = text.len_bytes() as u64;
+    let open = || {
+        let chunks = text.chunks().map(str::as_bytes);
+        Ok(Box::new(Chunks { chunks, rest: &[] }) as Box<dyn Read + '_>)
+    };
+    let input = Input { bytes, open: &open };
+    let mut errand = Errand::new(asked, name);
+    let answer = asked.means.converters.open(Format::Csv, &input, work);
+    let made = Arc::new(errand.note_or(answer.map(|(_, answer)| answer))?);
+    if let (Some((handle, encoding)), true) = (on_disk, errand.keep) {
+        warm.keep(handle, TABLE_MAKER, encoding, made.clone(), made.bytes());
+    }
+    Ok((made, Cache::Miss))
+}
+
+/// A text as a reader of its bytes.
+struct Chunks<'t, I> {
+    chunks: I,
+    rest: &'t [u8],
+}
+
+impl<'t, I: Iterator<Item = &'t [u8]>> Read for Chunks<'t, I> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        while self.rest.is_empty() {
+            match self.chunks.next() {
+                Some(chunk) => self.rest = chunk,
+                None => return Ok(0),
+            }
+        }
+        self.rest.read(buffer)
+    }
+}
+
+/// One document on its way.
+struct Errand<'a> {
+    asked: &'a Asked<'a>,
+    name: &'a str,
+    /// Whether what comes of it would come of it again.
+    keep: bool,
+    /// Why a page could not be read, in the words of what ended its conversion.
+    because: Option<String>,
+    /// Set where time ran out before everything that was needed was there.
+    unfinished: Option<Refusal>,
+}
+
+impl<'a> Errand<'a> {
+    fn new(asked: &'a Asked<'a>, name: &'a str) -> Errand<'a> {
+        Errand {
+            asked,
+            name,
+            keep: true,
+            because: None,
+            unfinished: None,
+        }
+    }
+
+    /// Hands the document over, as it is at one moment.
+    fn open(&self, format: Format) -> Result<(Job<'a>, Answer), Stop> {
+        let Asked { subject, means, .. } = *self.asked;
+        let converters = means.converters;
+        let handle = match subject {
+            Subject::Member { bytes, .. } => {
+                let open = || Ok(Box::new(&bytes[..]) as Box<dyn Read + '_>);
+                let input = Input {
+                    bytes: bytes.len() as u64,
+                    open: &open,
+                };
+                return converters.open(format, &input, means.work);
+            }
+            Subject::File(handle) => handle,
+        };
+        for _ in 0..STEADY_ATTEMPTS {
+            let before = stamp(handle)?;
+            let open = || Ok(Box::new(handle.open_read()?) as Box<dyn Read + '_>);
+            let input = Input {
+                bytes: before.size,
+                open: &open,
+            };
+            let opened = converters.open(format, &input, means.work);
+            if stamp(handle)? == before {
+                return opened;
+            }
+        }
+        Err(Stop::Input(io::Error::other(
+            "it is being changed all the time",
+        )))
+    }
+
+    /// Everything but PDF.
+    fn at_once(&mut self, format: Format) -> Result<Made, Detour> {
+        let answer = self.open(format).map(|(_, answer)| answer);
+        self.note_or(answer)
+    }
+
+    fn note_or(&mut self, answer: Result<Answer, Stop>) -> Result<Made, Detour> {
+        match answer {
+            Ok(Answer::Whole(whole, markdown)) => {
+                Ok(Made::Text(Converted::whole(whole, &markdown)))
+            }
+            Ok(Answer::Failed(why)) => Ok(Made::Note(self.why(why))),
+            Ok(Answer::Pages(..)) => Err(Refusal::Internal.into()),
+            Err(stop) => self.stopped(stop).map(Made::Note),
+        }
+    }
+
+    fn why(&self, why: Why) -> String {
+        match why {
+            Why::Encrypted => cannot_read(self.name, "encrypted"),
+            Why::Unreadable(why) => cannot_read(self.name, &one_line(&why)),
+            Why::Empty => format!("[No extractable text in {}]", self.name),
+        }
+    }
+
+    /// A note where the document is at fault, else a refusal.
+    fn stopped(&mut self, stop: Stop) -> Result<String, Detour> {
+        let spelled = self.asked.spelled;
+        match stop {
+            Stop::Stopped(stopped) => Err(stopped.into()),
+            Stop::Busy => Err(Refusal::Busy {
+                message: "all converters of documents are at work.".to_owned(),
+            }
+            .into()),
+            Stop::Input(error) => Err(Refusal::io(spelled, &error).into()),
+            stop @ Stop::Start(_) => Err(Refusal::Io {
+                path: spelled.to_owned(),
+                message: stop.to_string(),
+            }
+            .into()),
+            stop @ (Stop::Died | Stop::Cpu(_)) => Ok(cannot_read(self.name, &stop.to_string())),
+            stop @ Stop::Wall(_) => {
+                // On a machine with less to do it may fit.
+                self.keep = false;
+                Ok(cannot_read(self.name, &stop.to_string()))
+            }
+        }
+    }
+
+    /// As many pages of a PDF as are needed, after those that are there.
+    fn pdf(&mut self, begun: Option<Growing>, need: &Need) -> Result<Made, Detour> {
+        let (mut job, pages) = match self.open(Format::Pdf) {
+            Ok((job, Answer::Pages(pages))) => (job, pages),
+            Ok((_, answer)) => return self.note_or(Ok(answer)),
+            Err(stop) => return self.stopped(stop).map(Made::Note),
+        };
+        let cap = self.asked.means.converters.limits().output_bytes as usize;
+        let mut growing = begun.unwrap_or_else(|| Growing::from(&Converted::default()));
+        growing.made.part = Some(Part::Page);
+        growing.made.total = pages.count;
+        if pages.is_damaged && growing.made.footers.is_empty() {
+            let said = "The file is damaged: what could be read of it is shown";
+            growing.made.footers.push(said.to_owned());
+        }
+        let total = pages.count;
+        let (before, mut deaths) = (growing.pages(), 0);
+        while growing.pages() < total && growing.len() <= cap && !need.is_met(&growing) {
+            match job.page(growing.pages() + 1) {
+                Ok((state, markdown)) => growing.push(state, &markdown),
+                Err(Stop::Died) if deaths < MAX_DEATHS => {
+                    deaths += 1;
+                    self.because = Some(Stop::Died.to_string());
+                    growing.push(PageState::Failed, "");
+                    drop(job);
+                    job = match self.open(Format::Pdf) {
+                        Ok((job, Answer::Pages(..))) => job,
+                        Ok((_, answer)) => return self.note_or(Ok(answer)),
+                        Err(stop) => return self.stopped(stop).map(Made::Note),
+                    };
+                }
+                Err(stop @ (Stop::Died | Stop::Cpu(_) | Stop::Wall(_))) => {
+                    if growing.pages() == before {
+                        growing.push(PageState::Failed, "");
+                        self.because = Some(stop.to_string());
+                        self.keep &= total > 1 || !matches!(stop, Stop::Wall(_));
+                    }
+                    self.unfinished = self.is_short(&growing, need, total, &stop);
+                    break;
+                }
+                Err(Stop::Stopped(stopped)) => {
+                    self.unfinished = Some(stopped.into());
+                    break;
+                }
+                Err(stop) => return self.stopped(stop).map(Made::Note),
+            }
+        }
+        Ok(self.grown(growing, &pages.fields, cap))
+    }
+
+    /// What to say where a request ends before it has what it needs.
+    fn is_short(&self, growing: &Growing, need: &Need, total: u32, stop: &Stop) -> Option<Refusal> {
+        let pages = growing.pages();
+        if pages == total || need.is_met(growing) {
+            return None;
+        }
+        Some(Refusal::Timeout {
+            path: Some(self.asked.spelled.to_owned()),
+            message: format!(
+                "Converting '{}' was ended at page {pages} of {total}: {stop}. Send the request again to go on from there.",
+                self.asked.spelled
+            ),
+        })
+    }
+
+    fn grown(&self, mut growing: Growing, fields: &str, cap: usize) -> Made {
+        let (pages, total) = (growing.pages(), growing.made.total);
+        growing.made.is_all = pages == total;
+        if growing.made.is_all && !fields.is_empty() {
+            growing.push_fields(fields);
+        }
+        if !growing.made.is_all && growing.len() > cap {
+            growing.made.is_all = true;
+            growing.made.footers.push(format!(
+                "The text ends here after page {pages} of {total}, at {cap} bytes; the rest of the document is not shown"
+            ));
+        }
+        let made = growing.finish();
+        let (empty, failed) = (made.empty.len() as u32, made.failed.len() as u32);
+        if !made.is_all || empty + failed < total || !fields.is_empty() {
+            return Made::Text(made);
+        }
+        let plural = if total == 1 { "" } else { "s" };
+        Made::Note(match failed {
+            0 if made.blank == total => {
+                format!(
+                    "[No extractable text in {} ({total} page{plural}): blank]",
+                    self.name
+                )
+            }
+            0 => format!(
+                "[No extractable text in {} ({total} page{plural}): probably scanned images]",
+                self.name
+            ),
+            _ => {
+                let none = format!("damaged: nothing of its {total} page{plural} could be read");
+                cannot_read(self.name, self.because.as_deref().unwrap_or(&none))
+            }
+        })
+    }
+}
+
+fn stamp(handle: &Handle) -> Result<Stamp, Stop> {
+    handle.restamp().map_err(Stop::Input)
+}
+
+/// The words of a parser, which may quote a file at length.
+fn one_line(words: &str) -> String {
+    const MAX_CHARS: usize = 200;
+    let line = words.split_whitespace().collect::<Vec<_>>().join(" ");
+    match line.char_indices().nth(MAX_CHARS) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line,
+    }
+}
