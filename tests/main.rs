@@ -8,6 +8,10 @@ mod conflicts;
 #[cfg(unix)]
 mod directory;
 #[cfg(unix)]
+mod documents;
+#[cfg(target_os = "linux")]
+mod documents_hostile;
+#[cfg(unix)]
 mod edit_laws;
 mod editor;
 mod editor_writes;

@@ -1,0 +1,108 @@
+//! What selectors show of documents, and what they are refused for.
+
+use serde_json::json;
+
+use super::{PLAIN, daemon, refusal, rows_from, text, text_of};
+
+#[test]
+fn every_selector() {
+    let daemon = daemon();
+    let read = |selector: &str| text(&daemon, &format!("report.docx:{selector}"));
+    let showing = |lines: &str, next: &str| {
+        format!("\n\n[Showing lines {lines} of 26. Use :{next} to continue]")
+    };
+    assert_eq!(
+        read("14-15"),
+        "13:\n14:1. First\n15:2. Second\n16:\n17:| ship | berth | remark |\n18:| --- | --- | --- |"
+            .to_owned()
+            + &showing("13-18", "19-")
+    );
+    assert_eq!(read("14+2"), read("14-15"));
+    assert_eq!(read("3,26"), "3:# Ships\n…\n26:The end of the report.");
+    assert_eq!(
+        read("-3"),
+        "24:Ebbe und Flut, élève, 日本, 😀\n25:\n26:The end of the report."
+    );
+    assert_eq!(read("26-"), "26:The end of the report.");
+    assert_eq!(
+        read("24-26:raw"),
+        "Ebbe und Flut, élève, 日本, 😀\n\nThe end of the report.\n"
+    );
+    assert_eq!(
+        read("900"),
+        "Line 900 is beyond the end of report.docx (26 lines). Use :1 to read from the start, or :26 to read the last line."
+    );
+    let apart = daemon.read_with(json!({ "path": "report.docx", "selector": "26-" }));
+    assert_eq!(
+        text_of(&apart.expect("a read")),
+        "26:The end of the report."
+    );
+}
+
+#[test]
+fn selectors_that_cannot_be_meant() {
+    let daemon = daemon();
+    let error = refusal(&daemon, "report.docx:raw");
+    assert_eq!(error.kind(), "binary");
+    assert_eq!(
+        error.message,
+        "'report.docx:raw' is a binary file (a .docx document), not text. Read it without :raw to see its text as Markdown; a range with :raw, such as :5-9:raw, gives lines of that uncut."
+    );
+    let error = refusal(&daemon, "report.docx:p2");
+    assert_eq!(error.kind(), "unsupported");
+    assert!(
+        error.message.contains("has no pages to select"),
+        "{error:?}"
+    );
+    let error = refusal(&daemon, "plain.pdf:p3:5-9");
+    assert_eq!(error.kind(), "badSelector");
+    assert!(
+        error.message.contains("Pages and lines cannot be combined"),
+        "{error:?}"
+    );
+    for selector in ["outputs", "crop=0,0,1,1", "conflicts", "p0", "p5-3"] {
+        let error = refusal(&daemon, &format!("plain.pdf:{selector}"));
+        assert_eq!(error.kind(), "badSelector", "{selector}: {error:?}");
+    }
+}
+
+#[test]
+fn pages_slides_and_sheets_by_number() {
+    let daemon = daemon();
+    let plain = |selector: &str| text(&daemon, &format!("plain.pdf:{selector}"));
+    assert_eq!(
+        plain("p3"),
+        rows_from(9, "--- Page 3 ---\n\nPage three text Second line of it.")
+    );
+    assert_eq!(
+        plain("p1-2"),
+        rows_from(1, &PLAIN.lines().take(7).collect::<Vec<_>>().join("\n"))
+            + "\n\n[Showing lines 1-7 of 11. Use :8- to continue]"
+    );
+    let whole = plain("p2-9");
+    assert!(whole.starts_with("5:--- Page 2 ---\n"), "{whole}");
+    assert!(
+        whole.ends_with("\n\n[Pages 4-9 are beyond the end (3 pages); skipped]"),
+        "{whole}"
+    );
+    assert_eq!(
+        plain("p4"),
+        "Page 4 is beyond the end of plain.pdf (3 pages). Use :p1 to read from the start, or :p3 to read the last page."
+    );
+    assert_eq!(
+        text(&daemon, "slides.pptx:p4"),
+        rows_from(
+            24,
+            "## Slide 4\n\nOnly a text box\n\n### Notes\n\nNo title here."
+        )
+    );
+    let sheet = text(&daemon, "book.xlsx:p3-4");
+    assert!(
+        sheet.starts_with("23:## Empty\n24:\n25:## Ähre & Co\n"),
+        "{sheet}"
+    );
+    assert_eq!(
+        text(&daemon, "plain.pdf:p3:raw"),
+        "--- Page 3 ---\n\nPage three text Second line of it.\n"
+    );
+}
