@@ -1,6 +1,7 @@
 //! What the kinds other than text cost, a module for each, every read beside the least that could be done instead; nothing here judges a time.
 
 mod archive;
+mod document;
 #[path = "../support/mod.rs"]
 mod support;
 
