@@ -2,7 +2,7 @@
 
 use anydoc::ConvertError;
 
-use super::rows::{cap, clean};
+use super::rows::{cap, clean, wrapped};
 use super::wire::{Extension, Format, Part, Whole, Why};
 use super::{csv, ole, package, sheets, slides};
 
@@ -27,7 +27,7 @@ pub(super) fn convert(
         (made, _) => made,
     };
     let text = match made {
-        Ok(text) => clean(&text),
+        Ok(text) => wrapped(clean(&text)),
         Err(_) if known == anydoc::Format::Pptx && slides::has_none(bytes) => String::new(),
         Err(error) => return Err(why(&error)),
     };

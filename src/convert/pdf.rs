@@ -10,7 +10,7 @@ use unpdf::{
 };
 
 use super::child::{Bench, STOPPED};
-use super::rows::{cap, clean};
+use super::rows::{cap, clean, wrapped};
 use super::wire::{PageState, Request, Response, Why};
 
 /// Opens a PDF and converts the pages that are asked for; returns the request that ends that.
@@ -218,7 +218,7 @@ fn markdown(page: Page) -> (PageState, String) {
                 true => (PageState::Blank, String::new()),
                 false => (PageState::Empty, String::new()),
             },
-            text => (PageState::Text, text),
+            text => (PageState::Text, wrapped(text)),
         },
     }
 }

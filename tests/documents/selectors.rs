@@ -3,6 +3,8 @@
 use serde_json::json;
 
 use super::{PLAIN, daemon, refusal, rows_from, text, text_of};
+use crate::client::Daemon;
+use crate::tree::Tree;
 
 #[test]
 fn every_selector() {
@@ -105,4 +107,19 @@ fn pages_slides_and_sheets_by_number() {
         text(&daemon, "plain.pdf:p3:raw"),
         "--- Page 3 ---\n\nPage three text Second line of it.\n"
     );
+}
+
+#[test]
+fn long_paragraphs_are_lines_that_nothing_cuts() {
+    let words = "the tide comes in and goes out again ".repeat(300);
+    let tree = Tree::new().file("long.rtf", format!("{{\\rtf1 {words}}}"));
+    let daemon = Daemon::start(tree.path());
+    let result = daemon.read("long.rtf").expect("a read");
+    assert_eq!(result["details"].get("cutLines"), None);
+    let rows = text_of(&result).lines();
+    let lines: Vec<&str> = rows
+        .filter_map(|row| Some(row.split_once(':')?.1))
+        .collect();
+    assert!(lines.len() > 10 && lines.iter().all(|line| line.len() <= 1000));
+    assert_eq!(lines.join(" "), words.trim_end());
 }
