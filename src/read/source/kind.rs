@@ -47,7 +47,7 @@ pub trait Kind: Sync + fmt::Debug {
 }
 
 /// Every kind, in the order in which they are asked. Plain text is what none of them claims.
-pub static KINDS: &[&dyn Kind] = &[&Documents, &Archive, &Sqlite, &NOTEBOOK, &IMAGE];
+pub static KINDS: &[&dyn Kind] = &[&Archive, &Documents, &Sqlite, &NOTEBOOK, &IMAGE];
 
 /// The names of all kinds on the wire: text, directories, and the registry's.
 pub fn kinds() -> Vec<ResourceKind> {
