@@ -9,7 +9,7 @@ use crate::task::{Stopped, Work};
 
 /// Bytes that are held at a time, in the whole process. What alone takes more has them all to
 /// itself.
-const BUDGET: u64 = 160 * 1024 * 1024;
+const BUDGET: u64 = 96 * 1024 * 1024;
 
 /// How long one waits for others.
 const WAIT: Duration = Duration::from_secs(10);
@@ -45,8 +45,28 @@ pub fn take(bytes: u64, work: &Work) -> Result<Share, Refusal> {
     Ok(Share(bytes))
 }
 
+/// Shares over this many bytes go back to the system when they are given back.
+const LARGE: u64 = 8 * 1024 * 1024;
+
+/// Gives freed memory back to the system. Without that, glibc keeps tens of megabytes for each
+/// thread that ever converted something large.
+fn give_back() {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    {
+        unsafe extern "C" {
+            fn malloc_trim(pad: usize) -> std::ffi::c_int;
+        }
+        // SAFETY: it takes the locks of the allocator itself, may be called at any time, and touches
+        // only memory that is free.
+        unsafe { malloc_trim(0) };
+    }
+}
+
 impl Drop for Share {
     fn drop(&mut self) {
+        if self.0 > LARGE {
+            give_back();
+        }
         *USED.lock() -= self.0;
         FREED.notify_all();
     }
