@@ -26,6 +26,7 @@ pub struct Share(u64);
 
 /// Waits until there is room for so many bytes.
 pub fn take(bytes: u64, work: &Work) -> Result<Share, Refusal> {
+    map_large_pieces();
     let bytes = bytes.min(BUDGET);
     let waiting = work.within(WAIT);
     let mut used = USED.lock();
@@ -45,28 +46,27 @@ pub fn take(bytes: u64, work: &Work) -> Result<Share, Refusal> {
     Ok(Share(bytes))
 }
 
-/// Shares over this many bytes go back to the system when they are given back.
-const LARGE: u64 = 8 * 1024 * 1024;
-
-/// Gives freed memory back to the system. Without that, glibc keeps tens of megabytes for each
-/// thread that ever converted something large.
-fn give_back() {
+/// Has glibc map large pieces of memory by themselves, so that they go back to the system when they
+/// are freed. By default it soon keeps them, tens of megabytes for each thread that ever converted
+/// something large: measured on 349 hostile pictures, a peak of 425 MB instead of 150.
+fn map_large_pieces() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     {
+        use std::ffi::c_int;
+        const M_MMAP_THRESHOLD: c_int = -3;
+        static ONCE: std::sync::Once = std::sync::Once::new();
         unsafe extern "C" {
-            fn malloc_trim(pad: usize) -> std::ffi::c_int;
+            fn mallopt(param: c_int, value: c_int) -> c_int;
         }
-        // SAFETY: it takes the locks of the allocator itself, may be called at any time, and touches
-        // only memory that is free.
-        unsafe { malloc_trim(0) };
+        ONCE.call_once(|| {
+            // SAFETY: it takes the allocator's own locks and only sets a number.
+            unsafe { mallopt(M_MMAP_THRESHOLD, 1024 * 1024) };
+        });
     }
 }
 
 impl Drop for Share {
     fn drop(&mut self) {
-        if self.0 > LARGE {
-            give_back();
-        }
         *USED.lock() -= self.0;
         FREED.notify_all();
     }
