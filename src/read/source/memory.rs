@@ -9,7 +9,7 @@ use crate::task::{Stopped, Work};
 
 /// Bytes that are held at a time, in the whole process. What alone takes more has them all to
 /// itself.
-const BUDGET: u64 = 160 * 1024 * 1024;
+const BUDGET: u64 = 96 * 1024 * 1024;
 
 /// How long one waits for others.
 const WAIT: Duration = Duration::from_secs(10);
@@ -26,6 +26,7 @@ pub struct Share(u64);
 
 /// Waits until there is room for so many bytes.
 pub fn take(bytes: u64, work: &Work) -> Result<Share, Refusal> {
+    map_large_pieces();
     let bytes = bytes.min(BUDGET);
     let waiting = work.within(WAIT);
     let mut used = USED.lock();
@@ -43,6 +44,25 @@ pub fn take(bytes: u64, work: &Work) -> Result<Share, Refusal> {
     }
     *used += bytes;
     Ok(Share(bytes))
+}
+
+/// Has glibc map large pieces of memory by themselves, so that they go back to the system when they
+/// are freed. By default it soon keeps them, tens of megabytes for each thread that ever converted
+/// something large: measured on 349 hostile pictures, a peak of 425 MB instead of 150.
+fn map_large_pieces() {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    {
+        use std::ffi::c_int;
+        const M_MMAP_THRESHOLD: c_int = -3;
+        static ONCE: std::sync::Once = std::sync::Once::new();
+        unsafe extern "C" {
+            fn mallopt(param: c_int, value: c_int) -> c_int;
+        }
+        ONCE.call_once(|| {
+            // SAFETY: it takes the allocator's own locks and only sets a number.
+            unsafe { mallopt(M_MMAP_THRESHOLD, 1024 * 1024) };
+        });
+    }
 }
 
 impl Drop for Share {
