@@ -24,6 +24,7 @@ use crate::view::{Document, Extras, Selector, Style};
 use crate::workspace::Handle;
 
 use super::kind::{Asked, Kind, Subject};
+use super::memory;
 use super::{Opened, file_uri, refuse_own};
 
 use connection::{Link, Way};
@@ -35,6 +36,10 @@ use sides::Sides;
 /// How long a request may keep a database at work, and the part of it for counting rows.
 const QUERY_TIME: Duration = Duration::from_secs(5);
 const COUNT_TIME: Duration = Duration::from_secs(2);
+
+/// Bytes that a query may hold: its part of SQLite's heap, and the values taken out of that. So two
+/// run at a time.
+const SHARE: u64 = 48 * 1024 * 1024;
 
 /// Attempts to read a database that does not change meanwhile.
 const ATTEMPTS: usize = 4;
@@ -96,7 +101,9 @@ impl Kind for Sqlite {
         if asked.means.lane == Lane::Short {
             return Err(Detour::TakesLong);
         }
+        let share = memory::take(SHARE, asked.means.work)?;
         let (mut answer, sides) = read(handle, asked)?;
+        drop(share);
         let text = Text::new(&std::mem::take(&mut answer.text));
         let bytes = text.len_bytes() as u64 * 2 + 1024;
         let kept = Arc::new(Kept {
