@@ -205,12 +205,14 @@ impl Worker {
                 let work = Work::new(self.shared().cancel.clone(), WARMING_LIMIT);
                 let outcome = store.rewarm(&handle, &work);
                 // Trouble of the disk or of time says nothing about the file.
-                !matches!(
+                let is_text = !matches!(
                     outcome,
                     Err(Detour::Refused(
                         Refusal::Binary { .. } | Refusal::TooLarge { .. }
                     ))
-                )
+                );
+                // What was told of its end, while it was read, found nothing to let go of.
+                is_text && handle.still_there()
             }
         };
         if !still_text && store.forget(path) {

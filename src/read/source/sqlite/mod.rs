@@ -37,9 +37,9 @@ use sides::Sides;
 const QUERY_TIME: Duration = Duration::from_secs(5);
 const COUNT_TIME: Duration = Duration::from_secs(2);
 
-/// Bytes that a query may hold: its part of SQLite's heap, and the values taken out of that. So two
-/// run at a time.
-const SHARE: u64 = 48 * 1024 * 1024;
+/// Bytes that a query may hold: its part of SQLite's heap, and the values taken out of that. So
+/// three run at a time.
+const SHARE: u64 = 32 * 1024 * 1024;
 
 /// Attempts to read a database that does not change meanwhile.
 const ATTEMPTS: usize = 4;
