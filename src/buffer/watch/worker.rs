@@ -212,7 +212,9 @@ impl Worker {
                     ))
                 );
                 // What was told of its end, while it was read, found nothing to let go of.
-                is_text && handle.still_there()
+                let is_gone =
+                    !handle.still_there() && matches!(self.opened(path.as_path()), Ok(None));
+                is_text && !is_gone
             }
         };
         if !still_text && store.forget(path) {
