@@ -2,6 +2,7 @@
 
 mod forms;
 mod hostile;
+mod kinds;
 mod limits;
 
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! PDFs in the dialects: as the file, where the seed's model reads it by itself, as text elsewhere; the files are made by other programs.
+//! Documents, members and tables in the dialects: a PDF as the file where the seed's model reads it by itself; the files are made by other programs.
 
 use std::path::Path;
 
@@ -83,4 +83,63 @@ fn a_pdf_is_its_text_where_the_model_reads_text() {
         "[No extractable text in scan.pdf (12 pages): probably scanned images]"
     );
     assert!(scan.get("isError").is_none());
+}
+
+/// What the seeds' tools could not say at all is the engine's, in the dialect's own rows.
+#[test]
+fn members_and_tables_are_read_in_every_dialect() {
+    let of = |name: &str| {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures");
+        std::fs::read(path.join(name)).expect("a fixture")
+    };
+    let tree = Tree::new()
+        .file("harbour.zip", of("archive/harbour.zip"))
+        .file("museum.db", of("sqlite/museum.db"))
+        .file("report.docx", of("document/report-python.docx"));
+    let daemon = Daemon::start(tree.path());
+    for dialect in ["opencode", "pikuri", "llm-gateway", "roo"] {
+        let key = match dialect {
+            "opencode" | "llm-gateway" => "filePath",
+            _ => "path",
+        };
+        let read = |path: &str| {
+            let path = match dialect {
+                "llm-gateway" => tree.spelled(path),
+                _ => path.to_owned(),
+            };
+            ask(&daemon, dialect, json!({ key: path })).expect("an answer")
+        };
+        let rows = match dialect {
+            "opencode" => "1: # Harbour log\n2: \n3: Ships and tides of March 2024.",
+            "pikuri" => "     1\t# Harbour log\n     2\t\n     3\tShips and tides of March 2024.",
+            "llm-gateway" => "   1 | # Harbour log\n   2 | \n   3 | Ships and tides of March 2024.",
+            _ => "1 | # Harbour log\n2 | \n3 | Ships and tides of March 2024.",
+        };
+        let member = read("harbour.zip:README.md");
+        assert!(text_of(&member).contains(rows), "{dialect}: {member}");
+        assert_eq!(member["details"]["kind"], "archive");
+        let row = read("museum.db:users:7");
+        assert!(
+            text_of(&row).contains("id: 7\nname: Grace Hopper 7\n"),
+            "{dialect}: {row}"
+        );
+        let table = read("museum.db:users?limit=2");
+        let said = text_of(&table);
+        assert!(
+            said.contains("| 2   | Grace Hopper 2 |"),
+            "{dialect}: {said}"
+        );
+        assert!(
+            said.contains("[28 more rows; continue with "),
+            "{dialect}: {said}"
+        );
+        // opencode's own list of binary endings has Office files and archives in it.
+        if dialect != "opencode" {
+            let report = read("report.docx");
+            assert!(
+                text_of(&report).contains("# Harbour report\n"),
+                "{dialect}: {report}"
+            );
+        }
+    }
 }
