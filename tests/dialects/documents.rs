@@ -130,7 +130,7 @@ fn members_and_tables_are_read_in_every_dialect() {
             "{dialect}: {said}"
         );
         assert!(
-            said.contains("[28 more rows; continue with "),
+            said.contains("28 more rows; continue with "),
             "{dialect}: {said}"
         );
         // opencode's own list of binary endings has Office files and archives in it.
