@@ -36,7 +36,8 @@ pub fn excerpt(text: &str, selector: &Selector, limits: &Limits) -> Excerpt {
         let is_context = context.is_some_and(|(from, start, end, to)| {
             (from..start).contains(&number) || (end + 1..=to).contains(&number)
         });
-        let is_full = lines > budget.lines || bytes > budget.bytes;
+        // The first line is shown whatever its size, so the one after it tells why there are no more.
+        let is_full = lines > 1 && (lines > budget.lines || bytes > budget.bytes);
         if is_asked && !is_full || is_context {
             let line = taken(number, line, selector.raw, limits.columns);
             if is_asked {
