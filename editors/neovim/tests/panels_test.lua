@@ -33,7 +33,10 @@ local function cases(name, kind, drive)
       table.sort(required)
       T.eq(required, vim.fn.sort(tool.inputSchema.required))
       for field, told in pairs(tool.inputSchema.properties) do
-        T.eq(schema.parameters.properties[field].type, told.type, field)
+        -- avante knows one type for a field: that of a value which is given.
+        local known = schema.parameters.properties[field].type
+        local first = type(told.type) == 'table' and type(known) == 'string' and told.type[1]
+        T.eq(known, first or told.type, field)
         T.eq(schema.parameters.properties[field].description, told.description, field)
       end
     end
