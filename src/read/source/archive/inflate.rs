@@ -2,9 +2,11 @@
 
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom, Take};
+use std::sync::OnceLock;
 
 use crate::buffer::{Detour, Lane};
 use crate::task::{Stopped, Work};
+use crate::workspace::Handle;
 
 /// Bytes of one member.
 pub const MAX_MEMBER: u64 = 64 * 1024 * 1024;
@@ -53,20 +55,34 @@ impl From<Stopped> for Halt {
 
 /// The archive's own bytes.
 #[derive(Debug)]
-pub struct Disk {
-    file: File,
+pub struct Disk<'a> {
+    handle: &'a Handle,
+    /// Opened when the first bytes are wanted: what is warm needs none.
+    file: OnceLock<File>,
     pub len: u64,
 }
 
-impl Disk {
-    pub fn new(file: File) -> io::Result<Disk> {
-        let len = file.metadata()?.len();
-        Ok(Disk { file, len })
+impl<'a> Disk<'a> {
+    /// The file as it is now, of `len` bytes.
+    pub fn new(handle: &'a Handle, len: u64) -> Disk<'a> {
+        Disk {
+            handle,
+            file: OnceLock::new(),
+            len,
+        }
+    }
+
+    fn file(&self) -> io::Result<&File> {
+        if let Some(file) = self.file.get() {
+            return Ok(file);
+        }
+        let file = self.handle.open_read()?;
+        Ok(self.file.get_or_init(|| file))
     }
 
     /// At most `len` bytes from `offset` on.
     pub fn range(&self, offset: u64, len: u64) -> io::Result<BufReader<Take<&File>>> {
-        let mut file = &self.file;
+        let mut file = self.file()?;
         file.seek(SeekFrom::Start(offset))?;
         Ok(BufReader::with_capacity(CHUNK, file.take(len)))
     }
@@ -74,7 +90,7 @@ impl Disk {
     /// As many bytes from `offset` on as there are, at most `len`.
     pub fn bytes(&self, offset: u64, len: usize) -> io::Result<Vec<u8>> {
         let mut bytes = Vec::with_capacity(len.min(CHUNK));
-        let mut file = &self.file;
+        let mut file = self.file()?;
         file.seek(SeekFrom::Start(offset))?;
         file.take(len as u64).read_to_end(&mut bytes)?;
         Ok(bytes)

@@ -119,8 +119,7 @@ impl Kind for Archive {
         let refuse = |error: std::io::Error| Refusal::io(asked.spelled, &error);
         for _ in 0..STEADY_ATTEMPTS {
             let before = handle.restamp().map_err(refuse)?;
-            let file = handle.open_read().map_err(refuse)?;
-            let disk = Disk::new(file).map_err(refuse)?;
+            let disk = Disk::new(handle, before.size);
             // What is kept is of the file as it was when this request came to it.
             let may_be_warm = before == handle.stamp();
             let opened = open_steady(asked, handle, &disk, may_be_warm);
@@ -189,7 +188,7 @@ fn open_steady(
 struct Shelf<'a> {
     asked: &'a Asked<'a>,
     handle: &'a Handle,
-    disk: &'a Disk,
+    disk: &'a Disk<'a>,
     known: &'a Known,
     /// Whether what is known was kept from before.
     warm: bool,

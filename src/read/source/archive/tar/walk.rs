@@ -45,7 +45,7 @@ impl Blocks for Inflow<'_> {
 /// A tar that is not compressed: members are passed over by seeking.
 #[derive(Debug)]
 pub struct Plain<'a> {
-    disk: &'a Disk,
+    disk: &'a Disk<'a>,
     position: u64,
     /// Bytes that are read already, and where they begin.
     ahead: (u64, Vec<u8>),
@@ -55,7 +55,7 @@ pub struct Plain<'a> {
 const AHEAD: usize = 32 * 1024;
 
 impl<'a> Plain<'a> {
-    pub fn new(disk: &'a Disk) -> Plain<'a> {
+    pub fn new(disk: &'a Disk<'a>) -> Plain<'a> {
         Plain {
             disk,
             position: 0,

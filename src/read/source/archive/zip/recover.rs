@@ -135,7 +135,7 @@ type Sizes = Option<(u32, u64)>;
 type Signed<'s> = (u64, &'s [u8; 4]);
 
 struct Search<'a> {
-    disk: &'a Disk,
+    disk: &'a Disk<'a>,
     work: &'a Work,
     searched: u64,
 }
