@@ -79,8 +79,10 @@ pub fn find<'a>(
             },
             place => place,
         };
-        if let Place::Member(_, path) | Place::Directory(path) = &place {
-            judge(asked, handle, path)?;
+        if let Place::Member(_, to) | Place::Directory(to) = &place
+            && *to != path
+        {
+            judge(asked, handle, to)?;
         }
         let (selector, inner) = tail(asked, &path, rest)?;
         return Ok(Wanted {
@@ -147,6 +149,10 @@ fn bad_selector(asked: &Asked, message: String) -> Refusal {
 /// Refuses a member whose name is denied, as a file of that name beside the archive would be.
 fn judge(asked: &Asked, handle: &Handle, path: &str) -> Result<(), Refusal> {
     let beside = handle.real().as_path().join(path);
+    // Nothing is looked up for a name that no rule speaks of.
+    if asked.means.scope.permits(&beside, false) {
+        return Ok(());
+    }
     match asked.means.scope.open(&beside) {
         Err(Refusal::Denied { rule, .. }) => Err(Refusal::Denied {
             path: asked.spelled.to_owned(),
