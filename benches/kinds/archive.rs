@@ -17,7 +17,7 @@ const SMALL_MEMBER: usize = 3 << 10;
 const FILLER: usize = LARGE_ARCHIVE / 1000;
 
 /// `member.txt` in a folder, in a small archive, and its first 3 KB in a large one.
-fn workspace() -> Answer<Workspace> {
+pub fn workspace() -> Answer<Workspace> {
     let workspace = Workspace::new()?;
     let text = support::source();
     let small = &text.as_bytes()[..SMALL_MEMBER];

@@ -12,7 +12,7 @@ const PAGES: usize = 350;
 const LINES_OF_A_PAGE: usize = 40;
 
 /// `long.pdf`, and `page.txt` with the Markdown of one of its pages.
-fn workspace() -> Answer<Workspace> {
+pub fn workspace() -> Answer<Workspace> {
     let workspace = Workspace::new()?;
     fs::write(workspace.path().join("long.pdf"), pdf()?)?;
     std::thread::sleep(SETTLED);

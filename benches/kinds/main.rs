@@ -6,6 +6,7 @@ mod notebook;
 mod sqlite;
 #[path = "../support/mod.rs"]
 mod support;
+mod wire;
 
 use support::Answer;
 

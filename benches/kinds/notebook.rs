@@ -13,7 +13,7 @@ const OUTPUTS: usize = 8 << 20;
 const CELL: usize = 20;
 
 /// `cells.txt`, the same lines as sources of `small.ipynb`, and with outputs in `large.ipynb`.
-fn workspace() -> Answer<Workspace> {
+pub fn workspace() -> Answer<Workspace> {
     let workspace = Workspace::new()?;
     let text = support::source();
     fs::write(workspace.path().join("cells.txt"), &text)?;

@@ -9,10 +9,10 @@ use crate::support::{Answer, InProcess, SETTLED, Workspace};
 
 /// Rows of the table, of which one page is read.
 const ROWS: usize = 10_000;
-const PAGE: &str = "table.db:words?limit=500&offset=100";
+pub const PAGE: &str = "table.db:words?limit=500&offset=100";
 
 /// `table.db`, and `table.txt` with the bytes that a page of it is shown as.
-fn workspace() -> Answer<Workspace> {
+pub fn workspace() -> Answer<Workspace> {
     let workspace = Workspace::new()?;
     let connection = Connection::open(workspace.path().join("table.db"))?;
     connection.execute_batch(&format!(
