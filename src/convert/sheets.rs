@@ -211,7 +211,8 @@ pub(super) const BREAK: &str = "PilcrowBreakQ7Z";
 pub(super) fn mark_breaks(bytes: &[u8]) -> Option<Vec<u8>> {
     rewritten(
         bytes,
-        |name| name == "xl/sharedStrings.xml",
+        // Python's openpyxl writes strings into the sheets themselves.
+        |name| name == "xl/sharedStrings.xml" || name.starts_with("xl/worksheets/"),
         |part| {
             let xml = std::str::from_utf8(part).ok()?;
             let mut out = String::with_capacity(xml.len());
