@@ -10,15 +10,6 @@ use crate::tree::Tree;
 
 const MIB: u64 = 1 << 20;
 
-/// The most memory that the daemon ever had.
-#[cfg(target_os = "linux")]
-fn peak(daemon: &Daemon) -> u64 {
-    let status = fs::read_to_string(format!("/proc/{}/status", daemon.pid())).expect("it runs");
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-    let kilobytes = line.and_then(|line| line.trim().strip_suffix(" kB")?.parse::<u64>().ok());
-    kilobytes.expect("VmHWM in kB") * 1024
-}
-
 #[test]
 fn statements_that_do_more_than_read() {
     let tree = databases();
@@ -180,7 +171,7 @@ fn queries_that_want_everything() {
     ] {
         let _ = daemon.read(format!("museum.db{tail}"));
     }
-    let peak = peak(&daemon);
+    let peak = daemon.peak_bytes();
     assert!(peak < 300 * MIB, "{} MiB at its peak", peak / MIB);
     assert!(
         daemon
@@ -243,9 +234,9 @@ c.commit()",
     );
     #[cfg(target_os = "linux")]
     assert!(
-        peak(&daemon) < 300 * MIB,
+        daemon.peak_bytes() < 300 * MIB,
         "{} MiB at its peak",
-        peak(&daemon) / MIB
+        daemon.peak_bytes() / MIB
     );
 }
 
@@ -421,9 +412,9 @@ fn cut_and_changed_bytes() {
         ask("log.db", &["", ":log", ":log:3"]);
     }
     assert!(
-        peak(&daemon) < 300 * MIB,
+        daemon.peak_bytes() < 300 * MIB,
         "{} MiB at its peak",
-        peak(&daemon) / MIB
+        daemon.peak_bytes() / MIB
     );
     assert!(
         daemon

@@ -70,13 +70,6 @@ fn is_gone(pid: u32) -> bool {
     parent_of(pid).is_none()
 }
 
-fn peak(daemon: &Daemon) -> u64 {
-    let status = fs::read_to_string(format!("/proc/{}/status", daemon.pid())).expect("it runs");
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-    let kib = line.and_then(|line| line.trim().strip_suffix(" kB")?.parse::<u64>().ok());
-    kib.expect("/proc/*/status has VmHWM in kB") * 1024
-}
-
 /// What came of a read: `text`, `note` (nothing could be had, and why), or the kind of a refusal.
 fn outcome(result: &Result<Value, WireError>) -> &str {
     match result {
@@ -303,7 +296,7 @@ fn every_hostile_document_gets_an_answer() {
             assert!(text.len() < 80_000, "{name}: {} bytes", text.len());
         }
     }
-    let peak = peak(&daemon);
+    let peak = daemon.peak_bytes();
     assert!(peak < PEAK, "{} MiB", peak / MIB);
     assert!(counts["text"] >= 20 && counts["note"] >= 10, "{counts:?}");
 }
@@ -476,7 +469,7 @@ fn damaged_documents_get_an_answer_while_others_are_read() {
         *counts.entry(outcome.to_owned()).or_default() += 1;
     }
     assert!(counts["note"] >= 30, "{counts:?}");
-    let peak = peak(&daemon);
+    let peak = daemon.peak_bytes();
     assert!(peak < PEAK, "{} MiB", peak / MIB);
 }
 
@@ -514,7 +507,7 @@ fn read_all(folder: &Path) -> BTreeMap<String, BTreeMap<String, usize>> {
         let extension = counts.entry(extension.to_owned()).or_default();
         *extension.entry(outcome.to_owned()).or_default() += 1;
     }
-    let peak = peak(&daemon);
+    let peak = daemon.peak_bytes();
     assert!(peak < PEAK, "{} MiB", peak / MIB);
     assert_eq!(status(&daemon)["replaced"], 0);
     counts

@@ -521,17 +521,11 @@ fn hostile_pictures_cost_nothing_but_their_own_answers() {
         }
     }
     assert!(daemon.read_text("plain.txt").contains("1:still here"));
-    assert!(peak(&daemon) < 300 << 20, "{} MiB", peak(&daemon) >> 20);
-}
-
-/// The most memory that the daemon ever had, in bytes.
-#[cfg(target_os = "linux")]
-fn peak(daemon: &Daemon) -> u64 {
-    let status = fs::read_to_string(format!("/proc/{}/status", daemon.pid())).expect("its status");
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-    let kilobytes = line.and_then(|rest| rest.trim().strip_suffix(" kB"));
-    let kilobytes = kilobytes.and_then(|text| text.parse::<u64>().ok());
-    kilobytes.expect("VmHWM in kB") * 1024
+    assert!(
+        daemon.peak_bytes() < 300 << 20,
+        "{} MiB",
+        daemon.peak_bytes() >> 20
+    );
 }
 
 /// A PNG by Python's zlib: another program, and a picture that is large for real.
@@ -555,5 +549,9 @@ fn a_picture_of_25_megapixels_is_shown() {
     let (_, data, pixels) = picture(&result);
     assert!(pixels.width() <= 2000 && data.len() <= 307_200);
     #[cfg(target_os = "linux")]
-    assert!(peak(&daemon) < 300 << 20, "{} MiB", peak(&daemon) >> 20);
+    assert!(
+        daemon.peak_bytes() < 300 << 20,
+        "{} MiB",
+        daemon.peak_bytes() >> 20
+    );
 }

@@ -374,16 +374,6 @@ pub fn large(bytes: usize) -> String {
     json + "\n ],\n \"metadata\": {},\n \"nbformat\": 4,\n \"nbformat_minor\": 4\n}\n"
 }
 
-/// The most memory that the daemon ever had, in bytes.
-#[cfg(target_os = "linux")]
-fn peak(daemon: &Daemon) -> u64 {
-    let status = fs::read_to_string(format!("/proc/{}/status", daemon.pid())).expect("its status");
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-    let kilobytes = line.and_then(|rest| rest.trim().strip_suffix(" kB"));
-    let kilobytes = kilobytes.and_then(|text| text.parse::<u64>().ok());
-    kilobytes.expect("VmHWM in kB") * 1024
-}
-
 #[test]
 #[cfg(target_os = "linux")]
 fn a_notebook_of_46_mb_is_read_and_one_of_70_is_refused() {
@@ -417,7 +407,11 @@ fn a_notebook_of_46_mb_is_read_and_one_of_70_is_refused() {
             "'huge.ipynb' is too large: notebooks over 64 MiB are not converted. Read lines of its JSON with :raw, or ask the user to clear its outputs."
         )
     );
-    assert!(peak(&daemon) < 300 << 20, "{} MiB", peak(&daemon) >> 20);
+    assert!(
+        daemon.peak_bytes() < 300 << 20,
+        "{} MiB",
+        daemon.peak_bytes() >> 20
+    );
     let error = daemon.call("agent/edit", json!({ "files": [{ "path": "n.ipynb", "edits": [{ "op": "replace_text", "old": "value = 7", "new": "value = 8" }] }] }));
     assert_eq!(error.expect_err("it is too large").kind(), "tooLarge");
 }
@@ -486,7 +480,11 @@ fn hostile_notebooks_cost_nothing_but_their_own_answers() {
     }
     answered(&daemon, &mut asked);
     assert!(daemon.read_text("plain.txt").contains("1:still here"));
-    assert!(peak(&daemon) < 300 << 20, "{} MiB", peak(&daemon) >> 20);
+    assert!(
+        daemon.peak_bytes() < 300 << 20,
+        "{} MiB",
+        daemon.peak_bytes() >> 20
+    );
 }
 
 #[cfg(target_os = "linux")]

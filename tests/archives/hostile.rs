@@ -8,23 +8,8 @@ use crate::tree::Tree;
 
 const MIB: u64 = 1 << 20;
 
-/// Peak resident memory of the daemon so far.
-#[cfg(target_os = "linux")]
-pub fn peak_bytes(daemon: &Daemon) -> u64 {
-    let status =
-        std::fs::read_to_string(format!("/proc/{}/status", daemon.pid())).expect("the daemon runs");
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-    let kilobytes = line.and_then(|rest| rest.trim().strip_suffix(" kB")?.parse::<u64>().ok());
-    kilobytes.expect("VmHWM in kB") * 1024
-}
-
-#[cfg(not(target_os = "linux"))]
-pub fn peak_bytes(_: &Daemon) -> u64 {
-    0
-}
-
 pub fn assert_small(daemon: &Daemon) {
-    let peak = peak_bytes(daemon);
+    let peak = daemon.peak_bytes();
     assert!(peak < 300 * MIB, "{} MiB at the peak", peak / MIB);
 }
 

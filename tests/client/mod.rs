@@ -347,6 +347,17 @@ impl Daemon {
         self.inbox.drop_answers();
     }
 
+    /// The most memory that the daemon had so far, in bytes; 0 where the system does not tell.
+    pub fn peak_bytes(&self) -> u64 {
+        let Ok(status) = std::fs::read_to_string(format!("/proc/{}/status", self.pid())) else {
+            assert!(!cfg!(target_os = "linux"), "the daemon is gone");
+            return 0;
+        };
+        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+        let kilobytes = line.and_then(|line| line.trim().strip_suffix(" kB")?.parse::<u64>().ok());
+        kilobytes.expect("VmHWM in kB") * 1024
+    }
+
     /// The process's number.
     pub fn pid(&self) -> u32 {
         self.pid
