@@ -160,10 +160,7 @@ fn in_turns(what: &str, parent: &Path) -> Answer<()> {
         let old = Planned::of(&text);
         text[100..104].copy_from_slice(format!("{round:04}").as_bytes());
         let change = FileWrite {
-            target: Target::Existing {
-                handle: scope.open(&ours)?,
-                planned: old,
-            },
+            target: Target::opened(&scope.open(&ours)?, old),
             bytes: text.as_slice().into(),
         };
         let work = Work::new(CancelToken::new(), LIMIT);

@@ -10,13 +10,14 @@ use std::time::Duration;
 use encoding_rs::Encoding;
 use xxhash_rust::xxh3::xxh3_128;
 
+use crate::hashline::tag::Fingerprint;
 use crate::protocol::Refusal;
 use crate::protocol::read::Cache;
 use crate::task::{Stopped, Work};
 use crate::text::{Decoded, NotText, Text, decode};
 use crate::workspace::{Handle, RealPath, Stamp};
 
-use super::watch::Seen;
+use super::watch::{Evicted, Seen};
 use super::{Buffer, Counts, Loaded, MAX_BUFFER_BYTES, Store, now_ns};
 
 /// What is said about a file's encoding by those who may know.
@@ -112,17 +113,21 @@ impl Store {
         })
     }
 
-    /// The text of an opened file, which was `looked` at in this very request, with the very bytes
-    /// that it was decoded from.
-    pub fn load_with_bytes(
+    /// What was loaded in this very request, with the very bytes that it was decoded from.
+    pub fn with_bytes(
         &self,
-        (handle, looked): (&Handle, &Arc<Buffer>),
+        (handle, loaded): (&Handle, Loaded),
         spelled: &str,
         words: Words,
         work: &Work,
     ) -> Result<(Arc<Buffer>, Vec<u8>), Detour> {
         let refuse = |error: std::io::Error| Detour::Refused(Refusal::io(spelled, &error));
-        let mut buffer = looked.clone();
+        let Loaded {
+            mut buffer, bytes, ..
+        } = loaded;
+        if let Some(bytes) = bytes {
+            return Ok((buffer, bytes));
+        }
         for _ in 0..STEADY_ATTEMPTS {
             let mut file = handle.open_read().map_err(refuse)?;
             let bytes = read_all(&mut file, buffer.total_bytes, spelled, work)?;
@@ -137,7 +142,14 @@ impl Store {
 
     /// Takes in what we have just written over `old`, in its encoding: the next look need only see
     /// that the file still holds it.
-    pub fn wrote(&self, real: &RealPath, old: &Buffer, bytes: &[u8], text: &Text, stamp: Stamp) {
+    pub fn wrote(
+        &self,
+        real: &RealPath,
+        old: &Buffer,
+        bytes: &[u8],
+        (text, fingerprint): (&Text, Option<Fingerprint>),
+        stamp: Stamp,
+    ) {
         let is_warm = self.buffers.peek(real).is_some();
         // Of damaged text only decoding tells how much damage is left.
         if !is_warm || old.bad_bytes > 0 {
@@ -150,13 +162,21 @@ impl Store {
             bom: old.bom,
             bad_bytes: 0,
             total_bytes: bytes.len() as u64,
-            fingerprint: OnceLock::new(),
+            fingerprint: fingerprint.map_or_else(OnceLock::new, OnceLock::from),
             declared: old.declared,
             stamp,
             bytes_hash: xxh3_128(bytes),
             looked_at: AtomicI64::new(now_ns()),
         };
-        self.buffers.insert(real.clone(), Arc::new(buffer));
+        self.put(real, Arc::new(buffer));
+    }
+
+    /// What [`Store::wrote`] took in under that stamp, if the file still has it. Somebody who
+    /// wrote since, within one tick of the file system's clock, is found by the next look.
+    pub fn just_written(&self, real: &RealPath, stamp: Stamp) -> Option<Arc<Buffer>> {
+        let warm = self.buffers.peek(real)?;
+        let now = real.as_path().symlink_metadata().ok()?;
+        (warm.stamp == stamp && Stamp::of(&now) == stamp).then_some(warm)
     }
 
     /// Reads a warm file again where it may have changed, for nobody in particular: it counts as
@@ -211,7 +231,7 @@ impl Store {
         if let Some(buffer) = warm
             && buffer.bytes_hash == hash
         {
-            return Ok(self.confirm(errand, buffer, &read));
+            return Ok(self.confirm(errand, buffer, read));
         }
         self.take_in(errand, read, hash)
     }
@@ -226,12 +246,15 @@ impl Store {
     }
 
     /// The bytes are those of the warm buffer: its text serves on, under the newest stamp.
-    fn confirm(&self, errand: &Errand, buffer: Arc<Buffer>, read: &SteadyRead) -> Loaded {
+    fn confirm(&self, errand: &Errand, buffer: Arc<Buffer>, read: SteadyRead) -> Loaded {
         self.watch.keep(errand.handle.real(), errand.seen);
         errand.counts.hits.fetch_add(1, Ordering::Relaxed);
         if buffer.stamp == read.stamp {
             buffer.looked_at.fetch_max(read.at, Ordering::Relaxed);
-            return hit(buffer);
+            return Loaded {
+                bytes: Some(read.bytes),
+                ..hit(buffer)
+            };
         }
         let renewed = Arc::new(Buffer {
             text: buffer.text.clone(),
@@ -240,9 +263,22 @@ impl Store {
             looked_at: AtomicI64::new(read.at),
             ..*buffer
         });
+        self.put(errand.handle.real(), renewed.clone());
+        Loaded {
+            bytes: Some(read.bytes),
+            ..hit(renewed)
+        }
+    }
+
+    /// Puts a buffer in the place of a former one of the same file, which stays watched.
+    fn put(&self, real: &RealPath, buffer: Arc<Buffer>) {
+        let mut evicted = Evicted::by(real);
         self.buffers
-            .insert(errand.handle.real().clone(), renewed.clone());
-        hit(renewed)
+            .insert_with_lifecycle(real.clone(), buffer, &mut evicted);
+        // It may be what did not fit.
+        if self.buffers.peek(real).is_none() {
+            self.watch.forget(real);
+        }
     }
 
     fn take_in(
@@ -269,6 +305,7 @@ impl Store {
         Ok(Loaded {
             buffer,
             cache: Cache::Miss,
+            bytes: Some(read.bytes),
         })
     }
 }
@@ -319,6 +356,7 @@ fn hit(buffer: Arc<Buffer>) -> Loaded {
     Loaded {
         buffer,
         cache: Cache::Hit,
+        bytes: None,
     }
 }
 

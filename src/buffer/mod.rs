@@ -85,6 +85,8 @@ impl Buffer {
 pub struct Loaded {
     pub buffer: Arc<Buffer>,
     pub cache: Cache,
+    /// The bytes that it was decoded from, where the file had to be read.
+    pub bytes: Option<Vec<u8>>,
 }
 
 /// The warm buffers, bounded by bytes. Shared by all sessions.

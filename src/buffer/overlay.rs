@@ -187,6 +187,11 @@ pub struct Overlays {
 }
 
 impl Overlays {
+    /// Whether nothing was opened, changed or closed between the two moments.
+    pub fn is_same(&self, other: &Overlays) -> bool {
+        Arc::ptr_eq(&self.open, &other.open)
+    }
+
     pub fn get(&self, key: &DocumentKey) -> Option<&Arc<Overlay>> {
         self.open.get(key)
     }

@@ -38,9 +38,13 @@ pub fn recast(
             usize::try_from(now - 1).ok()
         })
         .collect();
-    let Rewrite { splices, rendered } =
-        rewrite(&notebook.json, &notebook.notebook, &outcome.written, &kept)
-            .map_err(|error| refuse(&error, live))?;
+    let Rewrite { splices, rendered } = rewrite(
+        &notebook.json,
+        &notebook.notebook,
+        &outcome.written(),
+        &kept,
+    )
+    .map_err(|error| refuse(&error, live))?;
     let changes: Vec<Change> = splices.iter().map(|splice| change(json, splice)).collect();
     let after = new_text(json, &changes);
     let reads_back = parse(&after, work).is_ok_and(|after| {
@@ -60,30 +64,22 @@ pub fn recast(
         changes,
         text: Text::new(&after),
     };
-    Ok((
-        recast,
-        named_anew(live.text(), outcome, text, rendered.text),
-    ))
+    Ok((recast, named_anew(live.text(), outcome, text)))
 }
 
 /// The outcome with the text as it is written down from the cells. A marker with another number is
 /// the same line; where rows went, the lines are compared.
-fn named_anew(old: &Text, outcome: Outcome, text: Text, written: String) -> Outcome {
+fn named_anew(old: &Text, outcome: Outcome, text: Text) -> Outcome {
     if text == outcome.text {
         return outcome;
     }
     if text.len_lines() == outcome.text.len_lines() {
-        return Outcome {
-            written,
-            text,
-            ..outcome
-        };
+        return Outcome { text, ..outcome };
     }
     let map = LineMap::of_diff(old, &text);
     Outcome {
         changed: gaps_of(&map, old, &text),
         is_exact: false,
-        written,
         text,
         map,
     }

@@ -1,10 +1,10 @@
 //! The disk's side of a commit: all files are written or none, and then looked at again; a file that changed since it was planned is never written over.
 
 use std::sync::Arc;
+use std::time::Instant;
 
-use crate::buffer::{Lane, Overlay, Words};
+use crate::buffer::{Detour, Lane, Overlay, Words};
 use crate::hashline::first_error;
-use crate::protocol::Refusal;
 use crate::protocol::edit::Warning;
 use crate::session::{Actor, AsOf, Current};
 use crate::workspace::RealPath;
@@ -13,34 +13,39 @@ use super::live::{Means, in_form, of_overlay};
 use super::record::{Recorded, record};
 use super::{Home, Planned};
 
-/// What is in a file now.
-pub fn look(real: &RealPath, name: &str, means: Means) -> Result<Current, Refusal> {
-    let handle = means.scope.open(real.as_path())?;
-    let loaded = means
-        .buffers
-        .load(&handle, name, Words::default(), Lane::Long, means.work);
-    match loaded {
-        Ok(loaded) => Ok(Current {
-            text: loaded.buffer.text.clone(),
-            fingerprint: loaded.buffer.fingerprint(),
-            place: None,
-            as_of: AsOf::of_disk(
-                handle.opened_at(),
-                means.overlays.of_file(real).map(|overlay| &**overlay),
-                means.overlays,
-            ),
-        }),
-        Err(crate::buffer::Detour::Refused(refusal)) => Err(refusal),
-        // Nothing is too long for the long lane.
-        Err(crate::buffer::Detour::TakesLong) => Err(Refusal::Internal),
-    }
+/// What is in a file now that had the stamp `written` a moment ago.
+fn look(planned: &Planned, real: &RealPath, means: Means) -> Result<Current, Detour> {
+    let looked_at = Instant::now();
+    let written = planned.written;
+    let written = written.and_then(|stamp| means.buffers.just_written(real, stamp));
+    let (buffer, looked_at) = match written {
+        Some(buffer) => (buffer, looked_at),
+        None => {
+            let handle = means.scope.open(real.as_path())?;
+            let (name, words) = (&planned.live.name, Words::default());
+            let loaded = means
+                .buffers
+                .load(&handle, name, words, Lane::Long, means.work);
+            (loaded?.buffer, handle.opened_at())
+        }
+    };
+    Ok(Current {
+        text: buffer.text.clone(),
+        fingerprint: buffer.fingerprint(),
+        place: None,
+        as_of: AsOf::of_disk(
+            looked_at,
+            means.overlays.of_file(real).map(|overlay| &**overlay),
+            means.overlays,
+        ),
+    })
 }
 
 /// Records a file that was written on disk.
 pub fn record_disk(planned: &Planned, session: &str, means: Means) -> Recorded {
     let now = match &planned.live.home {
-        Home::Disk { handle, .. } => look(handle.real(), &planned.live.name, means).ok(),
-        Home::Absent { real } => look(real, &planned.live.name, means).ok(),
+        Home::Disk { handle, .. } => look(planned, handle.real(), means).ok(),
+        Home::Absent { real } => look(planned, real, means).ok(),
         Home::Editor { .. } => None,
     };
     let form = planned.live.document.form;

@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-use crate::buffer::{Detour, Overlay};
+use crate::buffer::{Detour, Overlay, Overlays};
 use crate::protocol::edit::{EditResult, Warning};
 use crate::protocol::{EditRefusal, Refusal, Settings};
-use crate::read::Place;
+use crate::read::{Located, Place};
 use crate::session::Notice;
+use crate::workspace::Scope;
 
 use super::commit::{parse_warning, record_disk, record_seen};
 use super::disk::{self, DiskWriter, FileWrite, Target, WriteError, Written};
@@ -50,7 +51,7 @@ pub enum Begun {
 pub type Plan<'a> = &'a dyn Fn(&Job) -> Result<(Vec<Planned>, Vec<Notice>), Detour>;
 
 /// A change and all that its blocking part needs.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 pub struct Job<'a> {
     pub change: &'a Change,
     pub means: Means<'a>,
@@ -59,6 +60,48 @@ pub struct Job<'a> {
     pub no_ops: &'a Mutex<NoOps>,
     /// The places that are this change's to write to.
     pub places: &'a [Place],
+    /// What was found there in this very moment, and not before a wait.
+    pub found: Found,
+}
+
+/// Files that were found for a change, to be opened without looking for them again.
+#[derive(Debug, Default)]
+pub struct Found {
+    files: Mutex<Vec<(Place, Located)>>,
+    /// The open documents by which they were found.
+    by: Option<Overlays>,
+}
+
+impl Found {
+    pub fn new(located: Vec<Located>, scope: &Scope, by: Overlays) -> Found {
+        let placed = located.into_iter().map(|it| (it.place(scope), it));
+        Found {
+            files: Mutex::new(placed.collect()),
+            by: Some(by),
+        }
+    }
+
+    /// The open documents to go by, if those are now `overlays`: the moment that these files were
+    /// found after. Where documents have changed since, nothing counts as found.
+    pub fn overlays(&mut self, overlays: Overlays) -> Overlays {
+        match self.by.take() {
+            Some(by) if by.is_same(&overlays) => by,
+            _ => {
+                self.files.get_mut().clear();
+                overlays
+            }
+        }
+    }
+
+    /// What was found first at a place. It is given once: a second plan is made because of a
+    /// change.
+    pub fn take(&self, place: &Place) -> Option<Located> {
+        let mut found = self.files.lock();
+        let at = found.iter().position(|(known, _)| known == place)?;
+        let (_, located) = found.remove(at);
+        found.retain(|(known, _)| known != place);
+        Some(located)
+    }
 }
 
 /// How often a plan is made anew because a file was changed before it was written.
@@ -204,10 +247,8 @@ impl Job<'_> {
         let files: Vec<usize> = (0..parts.len())
             .filter(|at| parts[*at].0.bytes.is_some() && !parts[*at].0.is_no_change())
             .collect();
-        let mut writes = Vec::new();
-        for at in &files {
-            writes.extend(file_write(&parts[*at].0, self.means)?);
-        }
+        let writes = files.iter().filter_map(|at| file_write(&parts[*at].0));
+        let writes: Vec<FileWrite> = writes.collect();
         let (parts_seen, means) = (&*parts, self.means);
         let writer = self.writer;
         let write = move |writes: Vec<FileWrite>| match writes.is_empty() {
@@ -249,11 +290,13 @@ impl Job<'_> {
     }
 
     /// Keeps what was written warm.
-    fn take_in(&self, written: &[Written], files: &[usize], parts: &[Part]) {
+    fn take_in(&self, written: &[Written], files: &[usize], parts: &mut [Part]) {
         for (written, at) in written.iter().zip(files) {
-            let planned = &parts[*at].0;
+            let planned = &mut parts[*at].0;
+            planned.written = Some(written.stamp);
             if let (Home::Disk { buffer, .. }, Some(bytes)) = (&planned.live.home, &planned.bytes) {
-                let text = planned.home_text();
+                let fingerprint = planned.recast.is_none().then(|| planned.fingerprint());
+                let text = (planned.home_text(), fingerprint);
                 let buffers = self.means.buffers;
                 buffers.wrote(&written.real, buffer, bytes, text, written.stamp);
             }
@@ -327,22 +370,17 @@ fn plain_words(error: &std::io::Error) -> String {
     text.split(" (os error").next().unwrap_or(&text).to_owned()
 }
 
-fn file_write(planned: &Planned, means: Means) -> Result<Option<FileWrite>, Refusal> {
-    let Some(bytes) = &planned.bytes else {
-        return Ok(None);
-    };
+fn file_write(planned: &Planned) -> Option<FileWrite> {
+    let bytes = planned.bytes.as_ref()?;
     let target = match &planned.live.home {
-        Home::Disk { handle, bytes, .. } => Target::Existing {
-            handle: means.scope.open(handle.real().as_path())?,
-            planned: disk::Planned::of(bytes),
-        },
+        Home::Disk { handle, bytes, .. } => Target::opened(handle, disk::Planned::of(bytes)),
         Home::Absent { real } => Target::New { path: real.clone() },
-        Home::Editor { .. } => return Ok(None),
+        Home::Editor { .. } => return None,
     };
-    Ok(Some(FileWrite {
+    Some(FileWrite {
         target,
         bytes: bytes.as_slice().into(),
-    }))
+    })
 }
 
 fn no_change(planned: &Planned) -> Warning {

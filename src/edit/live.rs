@@ -260,12 +260,10 @@ impl Home {
                     declared: None,
                     editor: overlay.as_ref().and_then(|overlay| overlay.encoding),
                 };
-                let (buffer, bytes) = means.buffers.load_with_bytes(
-                    (&handle, &loaded.buffer),
-                    spelled,
-                    words,
-                    means.work,
-                )?;
+                let loaded = (&handle, loaded);
+                let (buffer, bytes) = means
+                    .buffers
+                    .with_bytes(loaded, spelled, words, means.work)?;
                 match overlay {
                     Some(overlay) if means.editor.apply && *overlay.text() == buffer.text => {
                         let disk = Some(buffer);

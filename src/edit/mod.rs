@@ -15,7 +15,7 @@ mod request;
 mod target;
 mod write;
 
-pub use job::{Begun, Change, Job, Part, Seen, partly};
+pub use job::{Begun, Change, Found, Job, Part, Seen, partly};
 pub use live::{EditorCan, Home, Live, Means, Wanted};
 pub use no_ops::NoOps;
 pub use outdated::declined;

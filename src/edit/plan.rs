@@ -10,6 +10,7 @@ use crate::hashline::echo::echoes;
 use crate::hashline::ops::Op;
 use crate::hashline::replace_text::TextMatch;
 use crate::hashline::splice::{Change, Splices, splices};
+use crate::hashline::tag::Fingerprint;
 use crate::hashline::{
     self, Batch, BlockSpan, Blocks, Moved, Origin, PlainBatch, PlainHunk, Remap, Step, Tag, carry,
     diff, replace_text,
@@ -23,8 +24,10 @@ use crate::session::{Meaning, Notice, Version, steps};
 use crate::syntax::Language;
 use crate::text::{Text, encode};
 use crate::view::LineSet;
+use crate::workspace::Stamp;
 
 use super::cells::{Recast, recast};
+use super::job::Found;
 use super::live::Means;
 use super::outdated::{Revealer, joined};
 use super::{Home, Job, Live, Named, Wanted, refuse, target};
@@ -44,14 +47,24 @@ pub struct Planned {
     pub remapped: Vec<Remap>,
     pub warnings: Vec<Warning>,
     pub diff: String,
-    /// Compared once.
-    pub(super) no_change: OnceLock<bool>,
+    /// The stamp of its file once that is written on disk.
+    pub written: Option<Stamp>,
+    pub(super) known: Known,
+}
+
+/// What is worked out about a planned file when it is asked for, and once.
+#[derive(Debug, Default)]
+pub(super) struct Known {
+    no_change: OnceLock<bool>,
+    fingerprint: OnceLock<Fingerprint>,
+    language: OnceLock<Option<&'static Language>>,
 }
 
 impl Planned {
     /// Whether it leaves the text as it is.
     pub fn is_no_change(&self) -> bool {
         *self
+            .known
             .no_change
             .get_or_init(|| self.outcome.text == *self.live.text())
     }
@@ -74,7 +87,14 @@ impl Planned {
 
     /// The language of the file, if it has a grammar.
     pub fn language(&self) -> Option<&'static Language> {
-        self.live.language(self.live.text())
+        let language = &self.known.language;
+        *language.get_or_init(|| self.live.language(self.live.text()))
+    }
+
+    /// Of the text after the edit.
+    pub fn fingerprint(&self) -> Fingerprint {
+        let fingerprint = &self.known.fingerprint;
+        *fingerprint.get_or_init(|| hashline::fingerprint(&self.outcome.text))
     }
 }
 
@@ -87,15 +107,18 @@ pub struct Planner<'a> {
     pub require_seen: bool,
     /// The places that are this edit's to change.
     pub places: &'a [Place],
+    /// What was found there in this very moment.
+    pub found: &'a Found,
 }
 
 impl<'a> Planner<'a> {
-    pub fn of(job: &Job<'a>) -> Planner<'a> {
+    pub fn of(job: &'a Job<'_>) -> Planner<'a> {
         Planner {
             session: &job.change.session,
             means: job.means,
             require_seen: job.settings.edit.require_seen,
             places: job.places,
+            found: &job.found,
         }
     }
 
@@ -144,7 +167,10 @@ impl<'a> Planner<'a> {
             work,
             ..
         } = self.means;
-        let located = target::find(named.path(), scope, overlays, Lane::Long, work);
+        let located = match self.found.take(place) {
+            Some(located) => Ok(located),
+            None => target::find(named.path(), scope, overlays, Lane::Long, work),
+        };
         let located = located.map_err(|detour| match detour {
             Detour::Refused(Refusal::NotFound { path, suggestions }) => {
                 Detour::Refused(Refusal::NothingToEdit { path, suggestions })
@@ -230,7 +256,8 @@ impl<'a> Planner<'a> {
             blocks,
             remapped,
             warnings,
-            no_change: OnceLock::new(),
+            written: None,
+            known: Known::default(),
         })
     }
 
@@ -286,10 +313,14 @@ impl<'a> Planner<'a> {
         batch
             .check_lines(tagged.text.len_lines() as u64)
             .map_err(|error| refuse::syntax(&error))?;
-        let language = live.language(&tagged.text);
-        let mut blocks = Blocks::new(&tagged.text, language, self.means.work);
+        // Most edits name no block.
+        let mut blocks = None;
+        let blocks_of = || {
+            let language = live.language(&tagged.text);
+            Blocks::new(&tagged.text, language, self.means.work)
+        };
         batch
-            .into_plain(|line| blocks.at(line))
+            .into_plain(|line| blocks.get_or_insert_with(blocks_of).at(line))
             .map_err(|error| refuse::plain(&error, &live.name))
     }
 

@@ -1,6 +1,5 @@
 //! What is on record after a file was written: the version that the edit made, and what is there now; what was not looked at is never named.
 
-use crate::hashline::fingerprint;
 use crate::protocol::read::LineSpan;
 use crate::session::{Actor, Current, Notice, Sessions, Version};
 
@@ -33,7 +32,7 @@ pub fn record(
     let outcome = &planned.outcome;
     let meant = seen.unwrap_or_else(|| Current {
         text: outcome.text.clone(),
-        fingerprint: fingerprint(&outcome.text),
+        fingerprint: planned.fingerprint(),
         place: None,
         as_of: planned.live.as_of(),
     });

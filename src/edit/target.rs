@@ -28,7 +28,8 @@ impl Named {
     }
 }
 
-/// Finds the place of each section, for the order of edits.
+/// Finds the place of each section, for the order of edits, and gives what was found there on
+/// disk: a plan that is made in the same moment need not look again.
 pub fn name_places(
     sections: Vec<Section>,
     session: &str,
@@ -36,16 +37,21 @@ pub fn name_places(
     scope: &Scope,
     overlays: &Overlays,
     (lane, work): (Lane, &Work),
-) -> Result<Vec<Named>, Detour> {
-    let name = |section: Section| {
+) -> Result<(Vec<Named>, Vec<Located>), Detour> {
+    let mut found = Vec::new();
+    let mut name = |section: Section| {
         work.check()?;
         match find(&section.path, scope, overlays, lane, work) {
-            Ok(located) => Ok(Named {
-                section,
-                place: located.place(scope),
-                rebound: None,
-                understood: located.understood,
-            }),
+            Ok(located) => {
+                let named = Named {
+                    section,
+                    place: located.place(scope),
+                    rebound: None,
+                    understood: located.understood.clone(),
+                };
+                found.extend(Some(located).filter(Located::is_on_disk));
+                Ok(named)
+            }
             Err(Detour::Refused(Refusal::NotFound { .. })) => {
                 let rebound = rebound(&section, session, sessions);
                 let path = rebound.as_deref().unwrap_or(&section.path);
@@ -59,7 +65,8 @@ pub fn name_places(
             Err(detour) => Err(detour),
         }
     };
-    sections.into_iter().map(name).collect()
+    let named: Result<Vec<Named>, Detour> = sections.into_iter().map(&mut name).collect();
+    Ok((named?, found))
 }
 
 /// What a path leads to, as a read of it would find it.

@@ -1,7 +1,5 @@
 //! `agent/write`: a whole file, new or in the place of one whose every line was shown; nothing that is there is ever replaced unseen.
 
-use std::sync::OnceLock;
-
 use serde_json::Value;
 use xxhash_rust::xxh3::xxh3_128;
 
@@ -20,7 +18,7 @@ use crate::text::{LineEnding, Text};
 use crate::view::LineSet;
 
 use super::live::refuse_read_only;
-use super::plan::{Planned, Planner, bytes_after};
+use super::plan::{Known, Planned, Planner, bytes_after};
 use super::request::flag;
 use super::{Home, Live, Wanted, find};
 
@@ -216,7 +214,8 @@ fn planned(live: Live, tag: Option<Tag>, splices: Splices, bytes: Option<Vec<u8>
         blocks: Vec::new(),
         remapped: Vec::new(),
         warnings: Vec::new(),
-        no_change: OnceLock::new(),
+        written: None,
+        known: Known::default(),
     }
 }
 

@@ -54,6 +54,23 @@ pub fn new_text(text: &Text, changes: &[Change]) -> String {
     new
 }
 
+/// The same as a text, which shares with the old one what they have in common.
+pub fn text_after(text: &Text, changes: &[Change]) -> Text {
+    // It is held with other line ends than the file has.
+    if text.line_ending() == LineEnding::Cr {
+        return Text::new(&new_text(text, changes));
+    }
+    let mut rope = text.rope().clone();
+    // From the last one on: those before stay where they are.
+    for change in changes.iter().rev() {
+        let range = byte_range(text, change);
+        let (start, end) = (rope.byte_to_char(range.start), rope.byte_to_char(range.end));
+        rope.remove(start..end);
+        rope.insert(start, &change.text);
+    }
+    Text::from_rope(rope)
+}
+
 fn push_kept(text: &Text, range: Range<usize>, new: &mut String) {
     for chunk in text.rope().byte_slice(range).chunks() {
         match text.line_ending() {
@@ -82,6 +99,9 @@ pub struct FileBytes<'a> {
 pub fn new_bytes(file: &FileBytes, changes: &[Change]) -> Result<Vec<u8>, EncodingError> {
     let encoding = file.encoding.name();
     let (bom, body) = file.bytes.split_at(file.bom_bytes());
+    if file.is_its_text(body) {
+        return Ok([bom, &spliced(file.text, body, changes)].concat());
+    }
     if file.confidence == Confidence::Likely && !file.round_trips(body) {
         return Err(EncodingError::Guess { encoding });
     }
@@ -105,6 +125,21 @@ pub fn new_bytes(file: &FileBytes, changes: &[Change]) -> Result<Vec<u8>, Encodi
     }
 }
 
+/// The bytes of a text that are written as they are held, changed.
+fn spliced(text: &Text, body: &[u8], changes: &[Change]) -> Vec<u8> {
+    let grown: usize = changes.iter().map(|change| change.text.len()).sum();
+    let mut new = Vec::with_capacity(body.len() + grown);
+    let mut kept_from = 0;
+    for change in changes {
+        let range = byte_range(text, change);
+        new.extend_from_slice(&body[kept_from..range.start]);
+        new.extend_from_slice(change.text.as_bytes());
+        kept_from = range.end;
+    }
+    new.extend_from_slice(&body[kept_from..]);
+    new
+}
+
 impl FileBytes<'_> {
     fn bom_bytes(&self) -> usize {
         match (self.bom, self.encoding == UTF_8) {
@@ -112,6 +147,14 @@ impl FileBytes<'_> {
             (true, true) => 3,
             (true, false) => 2,
         }
+    }
+
+    /// Whether the bytes are the text: UTF-8 without damage. Then every place in the one is the
+    /// same place in the other, and valid text in it leaves it valid.
+    fn is_its_text(&self, body: &[u8]) -> bool {
+        self.encoding == UTF_8
+            && body.len() == self.text.len_bytes()
+            && str::from_utf8(body).is_ok()
     }
 
     fn round_trips(&self, body: &[u8]) -> bool {

@@ -224,13 +224,13 @@ proptest! {
         prop_assert_eq!(old.len_lines(), text.len());
         let (_, splices) = plan(&old, batch_of(&patch_text(&hunks)).unwrap(), &[]).unwrap();
         let outcome = outcome(&old, &splices);
-        prop_assert_eq!(&outcome.written, &naive(&text, &hunks));
+        prop_assert_eq!(&outcome.written(), &naive(&text, &hunks));
         // The byte ranges are those of an editor's text, too.
         let mut edited = joined(&text);
         for change in splices.changes.iter().rev() {
             edited.replace_range(byte_range(&old, change), &change.text);
         }
-        prop_assert_eq!(&edited, &outcome.written);
+        prop_assert_eq!(&edited, &outcome.written());
         // The map follows exactly the lines that no range took.
         if outcome.is_exact {
             prop_assert_eq!(outcome.map.new_total(), outcome.text.len_lines() as u64);
@@ -324,7 +324,7 @@ proptest! {
             return Ok(());
         }
         let outcome = outcome(&old, &planned.unwrap().1);
-        prop_assert_eq!(&outcome.written, &in_file(&text.replace(wanted, &new)));
+        prop_assert_eq!(&outcome.written(), &in_file(&text.replace(wanted, &new)));
         prop_assert!(outcome.is_exact);
         for line in 1..=old.len_lines() as u64 {
             if let Some(now) = outcome.map.carry(line) {

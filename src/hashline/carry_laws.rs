@@ -268,7 +268,7 @@ fn scenario_65_blocks_are_resolved_before_they_are_carried() {
     let steps = [Step::Diffed(DiffedMap::of(&snapshot, &live))];
     let moved = carry(plain.hunks, &steps).unwrap();
     let done = outcome(&live, &splices(&live, &moved.hunks, Vec::new()).unwrap());
-    assert_eq!(done.written, "// new\nend\n");
+    assert_eq!(done.written(), "// new\nend\n");
 }
 
 #[test]

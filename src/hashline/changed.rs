@@ -1,6 +1,6 @@
 //! What an edit made of a text: the new text, which of its lines are new, and where the old ones are; nothing here is guessed where it is known.
 
-use super::apply::new_text;
+use super::apply::text_after;
 use super::line_map::LineMap;
 use super::splice::{Region, Splices};
 use crate::protocol::read::LineSpan;
@@ -9,8 +9,6 @@ use crate::text::{LineEnding, Text};
 /// A text after its changes.
 #[derive(Debug, Clone)]
 pub struct Outcome {
-    /// With the line ends of the file, without a BOM.
-    pub written: String,
     pub text: Text,
     /// From the old text to the new one. Exact, but for a change of which characters end lines.
     pub map: LineMap,
@@ -19,10 +17,16 @@ pub struct Outcome {
     pub changed: Vec<LineSpan>,
 }
 
+impl Outcome {
+    /// The text with the line ends of the file, without a BOM.
+    pub fn written(&self) -> String {
+        self.text.raw_lines(0, self.text.len_lines())
+    }
+}
+
 /// Applies splices to the text they were made for.
 pub fn outcome(old: &Text, splices: &Splices) -> Outcome {
-    let written = new_text(old, &splices.changes);
-    let text = Text::new(&written);
+    let text = text_after(old, &splices.changes);
     let total = text.len_lines() as u64;
     match exact_regions(old, &text, splices) {
         Some(regions) => Outcome {
@@ -34,7 +38,6 @@ pub fn outcome(old: &Text, splices: &Splices) -> Outcome {
                 total,
             ),
             is_exact: true,
-            written,
             text,
         },
         None => {
@@ -43,7 +46,6 @@ pub fn outcome(old: &Text, splices: &Splices) -> Outcome {
                 changed: gaps_of(&map, old, &text),
                 map,
                 is_exact: false,
-                written,
                 text,
             }
         }

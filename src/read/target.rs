@@ -32,6 +32,11 @@ pub enum Spot {
 }
 
 impl Located {
+    /// Whether it is a file, whatever the editor has of it.
+    pub fn is_on_disk(&self) -> bool {
+        matches!(self.spot, Spot::OnDisk(_))
+    }
+
     /// The path as headers and messages name it.
     pub fn display(&self) -> &str {
         match &self.spot {

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use crate::buffer::{Detour, DocumentKey};
-use crate::edit::{Begun, Change, EditorCan, Home, Job, Means, Part, Planned, declined, partly};
+use crate::edit::{
+    Begun, Change, EditorCan, Found, Home, Job, Means, Part, Planned, declined, partly,
+};
 use crate::protocol::Refusal;
 use crate::protocol::edit::EditResult;
 use crate::session::{Actor, Notice};
@@ -82,21 +84,23 @@ impl State {
     ) -> Result<T, Refusal> {
         let (state, change, world) = (self.clone(), change.clone(), world.clone());
         self.in_commit_lane(commit.clone(), move |commit: &Commit, work: &Work| {
-            state.job_of(commit, &change, &world, work, part)
+            let change = (&change, Found::default());
+            state.job_of(commit, change, &world, work, part)
         })
         .await
     }
 
     /// The blocking part of a commit, here and now, with the open documents as they are now.
+    /// With the change comes what was found at its places in this very moment.
     pub fn job_of<T>(
         &self,
         commit: &Commit,
-        change: &Change,
+        (change, mut found): (&Change, Found),
         world: &World,
         work: &Work,
         part: impl FnOnce(&Job) -> Result<T, Refusal>,
     ) -> Result<T, Refusal> {
-        let overlays = self.engine.moment().overlays;
+        let overlays = found.overlays(self.engine.moment().overlays);
         let reader = &self.engine.reader;
         let facts = self.client_facts.get().copied().unwrap_or_default();
         part(&Job {
@@ -115,6 +119,7 @@ impl State {
             writer: &self.engine.writer,
             no_ops: &self.no_ops,
             places: commit.places(),
+            found,
         })
     }
 

@@ -5,14 +5,14 @@ use std::sync::Arc;
 use serde_json::Value;
 use tower_lsp::jsonrpc;
 
-use crate::edit::{Change, EditRequest, Job, Planner, name_places};
+use crate::edit::{Change, EditRequest, Found, Job, Planner, name_places};
 use crate::protocol::Refusal;
 use crate::protocol::edit::EditResult;
 
 use super::Server;
 use super::carry_out::Plan;
 use super::handler::answer;
-use super::in_one_job::Submitted;
+use super::in_one_job::{Resolved, Submitted};
 use super::read_many::DEFAULT_SESSION;
 use super::state::{Moment, State, World};
 
@@ -55,10 +55,15 @@ impl State {
             let sessions = &state.engine.reader.sessions;
             let sections = patch.sections()?;
             let lane = (lane, work);
-            let named = name_places(sections, &session, sessions, &world.scope, overlays, lane)?;
+            let (named, found) =
+                name_places(sections, &session, sessions, &world.scope, overlays, lane)?;
             let places = named.iter().map(|named| named.place.clone()).collect();
             let plan: Plan = Arc::new(move |job: &Job| Planner::of(job).plan(named.clone()));
-            Ok((places, plan))
+            Ok(Resolved {
+                places,
+                plan,
+                found: Found::new(found, &world.scope, overlays.clone()),
+            })
         };
         self.submit_change(change, world, Arc::new(resolve))
     }

@@ -6,7 +6,7 @@ use tokio::runtime::Handle;
 use tokio::time::{sleep, timeout};
 
 use crate::buffer::{Detour, Lane};
-use crate::edit::{Begun, Change};
+use crate::edit::{Begun, Change, Found};
 use crate::protocol::Refusal;
 use crate::protocol::edit::EditResult;
 use crate::read::Place;
@@ -18,8 +18,15 @@ use super::intake::{Alone, Commit, Grant, Submission, too_slow};
 use super::state::{State, World};
 
 /// Finds the places of an edit, and what will plan it.
-pub type Resolve =
-    Arc<dyn Fn(Lane, &Work) -> Result<(Vec<Place>, Plan), Detour> + Send + Sync + 'static>;
+pub type Resolve = Arc<dyn Fn(Lane, &Work) -> Result<Resolved, Detour> + Send + Sync + 'static>;
+
+/// What is known of an edit before its turn.
+pub struct Resolved {
+    pub places: Vec<Place>,
+    pub plan: Plan,
+    /// For a turn that comes at once: it holds files open.
+    pub found: Found,
+}
 
 /// An edit that has its place in the order.
 pub struct Submitted {
@@ -69,9 +76,9 @@ impl State {
                 let slot = Slot::default();
                 let (resolve, filled) = (resolve.clone(), slot.clone());
                 let submission = self.submit_resolved(&change.session, move |lane, work| {
-                    let (places, plan) = resolve(lane, work)?;
-                    *filled.lock() = Some(plan);
-                    Ok(places)
+                    let resolved = resolve(lane, work)?;
+                    *filled.lock() = Some(resolved.plan);
+                    Ok(resolved.places)
                 })?;
                 Way::Queued(submission, slot)
             }
@@ -156,7 +163,11 @@ async fn in_one_job(
     let limit = state.resolving_limit();
     let job = move |work: &Work| {
         let finding = Work::new(cancel.clone(), limit);
-        let (places, plan) = match resolve(Lane::Short, &finding) {
+        let Resolved {
+            places,
+            plan,
+            found,
+        } = match resolve(Lane::Short, &finding) {
             Err(Detour::TakesLong) => return Ok(Came::TakesLong(alone)),
             Err(Detour::Refused(refusal)) => return Err(refusal),
             Ok(found) => found,
@@ -167,7 +178,8 @@ async fn in_one_job(
             Ok(grant) => Arc::new(grant.begin()?),
             Err(submission) => return Ok(Came::HasToWait(submission, plan)),
         };
-        let begun = job_state.job_of(&commit, &change, &world, work, |job| job.begin(&*plan))?;
+        let change = (&change, found);
+        let begun = job_state.job_of(&commit, change, &world, work, |job| job.begin(&*plan))?;
         Ok(match begun {
             Begun::Done(answer) => {
                 // Before the answer: who has it may rely on the turn being over.
@@ -206,9 +218,9 @@ async fn found_slowly(
     let filled = slot.clone();
     let limit = state.resolving_limit();
     let find = state.in_lanes_within(limit, move |lane, work| {
-        let (places, plan) = resolve(lane, work)?;
-        *filled.lock() = Some(plan);
-        Ok(places)
+        let resolved = resolve(lane, work)?;
+        *filled.lock() = Some(resolved.plan);
+        Ok(resolved.places)
     });
     let places = timeout(limit, find).await.map_err(|_| too_slow())??;
     let submission = alone.take_tickets(places)?;

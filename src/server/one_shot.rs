@@ -4,7 +4,7 @@ use parking_lot::Mutex;
 
 use crate::buffer::{Detour, Lane, Overlays};
 use crate::edit::{
-    Begun, Change, EditRequest, EditorCan, Job, Live, Means, NoOps, Planner, Wanted, find,
+    Begun, Change, EditRequest, EditorCan, Found, Job, Live, Means, NoOps, Planner, Wanted, find,
     name_places,
 };
 use crate::protocol::Refusal;
@@ -41,7 +41,7 @@ impl Engine {
             &overlays,
             lane,
         );
-        let named = named.map_err(refused)?;
+        let (named, _) = named.map_err(refused)?;
         let places: Vec<_> = named.iter().map(|named| named.place.clone()).collect();
         for named in &named {
             // What cannot be opened is refused below, in the words of the edit.
@@ -71,6 +71,7 @@ impl Engine {
             writer: &self.writer,
             no_ops: &Mutex::new(NoOps::default()),
             places: &places,
+            found: Found::default(),
         };
         match job.begin(&|job| Planner::of(job).plan(named.clone()))? {
             Begun::Done(answer) => Ok(answer.0),

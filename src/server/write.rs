@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::Value;
 use tower_lsp::jsonrpc;
 
-use crate::edit::{Change, Job, Planner, WriteRequest};
+use crate::edit::{Change, Found, Job, Planner, WriteRequest};
 use crate::protocol::Refusal;
 use crate::protocol::edit::EditResult;
 use crate::read::place_to_edit;
@@ -14,7 +14,7 @@ use super::Server;
 use super::carry_out::Plan;
 use super::edit::refuse_where_off;
 use super::handler::answer;
-use super::in_one_job::Submitted;
+use super::in_one_job::{Resolved, Submitted};
 use super::read_many::DEFAULT_SESSION;
 use super::state::{Moment, State};
 
@@ -52,7 +52,11 @@ impl State {
             let place = place_to_edit(&request.path, true, &world.scope, overlays, lane, work)?;
             let request = request.clone();
             let plan: Plan = Arc::new(move |job: &Job| Planner::of(job).plan_write(&request));
-            Ok((vec![place], plan))
+            Ok(Resolved {
+                places: vec![place],
+                plan,
+                found: Found::default(),
+            })
         };
         self.submit_change(change, world, Arc::new(resolve))
     }

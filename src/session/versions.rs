@@ -274,7 +274,7 @@ impl Snapshots {
         let known = history
             .held
             .iter()
-            .position(|held| held.version.content == content);
+            .rposition(|held| held.version.content == content);
         let (tag, places, ours) = match known {
             Some(at) => {
                 let is_newest = at + 1 == history.held.len();
@@ -365,14 +365,14 @@ impl Snapshots {
     pub fn since(&mut self, document: &Document, tag: Tag, now: Instant) -> Option<Vec<Version>> {
         self.named(document, tag, now)?;
         let held = &self.documents.get(document)?.held;
-        let at = held.iter().position(|held| held.version.tag == tag)?;
+        let at = held.iter().rposition(|held| held.version.tag == tag)?;
         Some(held[at..].iter().map(|held| held.version.clone()).collect())
     }
 
     /// The held version of that content, without naming it anew.
     pub fn holding(&self, document: &Document, content: u128) -> Option<&Version> {
         let held = &self.documents.get(document)?.held;
-        let found = held.iter().find(|held| held.version.content == content);
+        let found = held.iter().rev().find(|held| held.version.content == content);
         found.map(|held| &held.version)
     }
 
@@ -393,6 +393,7 @@ impl Snapshots {
         let held = history
             .held
             .iter_mut()
+            .rev()
             .find(|held| held.version.tag == tag)?;
         for order in [&mut self.newest, &mut self.superseded] {
             if let Some(entry) = order.remove(&held.named_at) {

@@ -96,6 +96,10 @@ fn by_modeline_name(name: &str) -> Option<&'static Language> {
 
 /// `python` of `# vim: set ft=python ts=4 :` and of `# vi:filetype=python`.
 fn vim_file_type(line: &str) -> Option<String> {
+    // Most lines have none, and that is found fast.
+    if !line.contains(':') {
+        return None;
+    }
     let after = ["vim:", "vi:", "ex:"].iter().find_map(|mark| {
         let at = line.find(mark)?;
         let begins = at == 0 || line[..at].ends_with(char::is_whitespace);
@@ -110,6 +114,9 @@ fn vim_file_type(line: &str) -> Option<String> {
 
 /// `python` of `# -*- mode: python; coding: utf-8 -*-` and of `# -*- Python -*-`.
 fn emacs_mode(line: &str) -> Option<String> {
+    if !line.contains('*') {
+        return None;
+    }
     let (_, after) = line.split_once("-*-")?;
     let (inside, _) = after.split_once("-*-")?;
     if !inside.contains(':') {

@@ -249,7 +249,16 @@ fn find_ending_in(rope: &Rope) -> LineEnding {
     let (mut lf, mut crlf, mut cr) = (false, false, false);
     let mut last = 0;
     for chunk in rope.chunks().map(str::as_bytes) {
-        cr |= memchr(b'\r', chunk).is_some();
+        let has_cr = memchr(b'\r', chunk).is_some();
+        cr |= has_cr;
+        if !has_cr && last != b'\r' {
+            lf = lf || memchr(b'\n', chunk).is_some();
+            last = chunk.last().copied().unwrap_or(last);
+            if lf && crlf {
+                break;
+            }
+            continue;
+        }
         for at in memchr_iter(b'\n', chunk) {
             let before = if at > 0 { chunk[at - 1] } else { last };
             match before == b'\r' {

@@ -230,6 +230,13 @@ impl Story<'_> {
         if head + tail == old.len() && head + tail == now.len() {
             return;
         }
+        // The least change may keep a line that only reads like the one it was: the editor says
+        // then that it is the same one, and the user that it is not.
+        let kept = now[..head].iter().chain(&now[now.len() - tail..]);
+        let meant = old[..head].iter().chain(&old[old.len() - tail..]);
+        if kept.ne(meant) {
+            return;
+        }
         let (from, to) = ((head, 0), (now.len() - tail, 0));
         let text = joined(&old[head..old.len() - tail]);
         if self.buffer.is_ambiguous(from, to, &text) {

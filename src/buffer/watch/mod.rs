@@ -117,10 +117,15 @@ impl Watch {
 }
 
 impl Shared {
-    /// Changes the table and wakes the background thread.
+    /// Changes the table, and wakes the background thread where that gave it something to do.
     fn tell<T>(&self, change: impl FnOnce(&mut Table) -> T) -> T {
-        let result = change(&mut self.table.lock());
-        self.news.notify_one();
+        let mut table = self.table.lock();
+        let result = change(&mut table);
+        let has_tasks = table.has_tasks();
+        drop(table);
+        if has_tasks {
+            self.news.notify_one();
+        }
         result
     }
 
@@ -207,11 +212,30 @@ impl Drop for Watch {
 #[derive(Clone)]
 pub(super) struct Evictions(Arc<Shared>);
 
-impl quick_cache::Lifecycle<RealPath, Arc<Buffer>> for Evictions {
-    type RequestState = Vec<Arc<Buffer>>;
+/// What one insertion drove out.
+#[derive(Debug, Default)]
+pub(super) struct Evicted {
+    /// The file whose buffer is replaced: it stays warm, and watched.
+    by: Option<RealPath>,
+    buffers: Vec<Arc<Buffer>>,
+}
 
-    fn on_evict(&self, evicted: &mut Vec<Arc<Buffer>>, path: RealPath, buffer: Arc<Buffer>) {
-        self.0.tell(|table| table.forget(path.as_path()));
-        evicted.push(buffer);
+impl Evicted {
+    pub(super) fn by(path: &RealPath) -> Evicted {
+        Evicted {
+            by: Some(path.clone()),
+            buffers: Vec::new(),
+        }
+    }
+}
+
+impl quick_cache::Lifecycle<RealPath, Arc<Buffer>> for Evictions {
+    type RequestState = Evicted;
+
+    fn on_evict(&self, evicted: &mut Evicted, path: RealPath, buffer: Arc<Buffer>) {
+        if evicted.by.as_ref() != Some(&path) {
+            self.0.tell(|table| table.forget(path.as_path()));
+        }
+        evicted.buffers.push(buffer);
     }
 }

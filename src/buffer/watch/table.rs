@@ -164,6 +164,17 @@ impl Table {
         seen
     }
 
+    /// Whether there is something to do that does not wait for its moment.
+    pub fn has_tasks(&self) -> bool {
+        self.stopped
+            || self.to_judge
+            || !self.to_watch.is_empty()
+            || !self.to_verify.is_empty()
+            || !self.to_unwatch.is_empty()
+            || !self.to_tell.is_empty()
+            || !self.to_resolve.is_empty()
+    }
+
     /// Whether directories wait to be watched.
     pub fn has_to_watch(&self) -> bool {
         !self.to_watch.is_empty()

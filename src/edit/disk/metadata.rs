@@ -7,6 +7,8 @@ use std::os::fd::AsFd;
 use rustix::fs::{Gid, Mode, Stat, Uid, XattrFlags};
 use rustix::io::Errno;
 
+use crate::workspace::Stamp;
+
 use super::error::{Fault, Step, attempt, errno_of, is_unsupported, step};
 
 /// What a file is but for its bytes, at one moment.
@@ -51,6 +53,13 @@ impl Look {
     /// Whether the inode was touched between the two looks, as far as times can tell.
     pub(super) fn was_touched(&self, later: &Look) -> bool {
         (self.size, self.changed_ns) != (later.size, later.changed_ns) || self.differs(later)
+    }
+
+    /// Whether it is the inode of that stamp, untouched since as far as times can tell.
+    pub(super) fn is_of(&self, stamp: &Stamp) -> bool {
+        let inode = (i128::from(stamp.dev), i128::from(stamp.ino));
+        let times = (stamp.mtime_ns, stamp.ctime_ns);
+        (self.inode, self.size, self.changed_ns) == (inode, i128::from(stamp.size), times)
     }
 
     /// Whether owner or mode differ.

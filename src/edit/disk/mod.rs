@@ -62,17 +62,33 @@ pub struct FileWrite {
 /// Where a file is, or is to be.
 #[derive(Debug)]
 pub enum Target {
-    /// A regular file that is there, as it was opened and judged, and what it held.
-    Existing { handle: Handle, planned: Planned },
+    /// A regular file that is there.
+    Existing {
+        /// Where it was when it was opened and judged.
+        real: RealPath,
+        /// Its stamp before its bytes were read.
+        stamp: Stamp,
+        /// What it held.
+        planned: Planned,
+    },
     /// A file that must not be there; directories above it are made as the umask has it.
     New { path: RealPath },
 }
 
 impl Target {
+    /// A file as it was opened, and what was read of it then.
+    pub fn opened(handle: &Handle, planned: Planned) -> Target {
+        Target::Existing {
+            real: handle.real().clone(),
+            stamp: handle.stamp(),
+            planned,
+        }
+    }
+
     /// The judged path that is written.
     pub fn real(&self) -> &RealPath {
         match self {
-            Target::Existing { handle, .. } => handle.real(),
+            Target::Existing { real, .. } => real,
             Target::New { path } => path,
         }
     }

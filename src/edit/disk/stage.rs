@@ -9,7 +9,7 @@ use std::sync::Arc;
 use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 
-use crate::workspace::{FileType, Folder, RealPath};
+use crate::workspace::{FileType, Folder, RealPath, Stamp};
 
 use super::content::Planned;
 use super::error::{Fault, Step, attempt, step};
@@ -100,9 +100,9 @@ impl Stage<'_, '_> {
                 let way = self.creation(&folder, &name, new, &write.bytes)?;
                 (folder, way)
             }
-            Target::Existing { planned, .. } => {
+            Target::Existing { planned, stamp, .. } => {
                 let folder = self.folders.existing(parent)?;
-                let way = self.change(&folder, &real, (planned, new), write.bytes)?;
+                let way = self.change(&folder, &real, (planned, stamp, new), write.bytes)?;
                 (folder, way)
             }
         };
@@ -148,7 +148,7 @@ impl Stage<'_, '_> {
         &mut self,
         folder: &Arc<Folder>,
         real: &RealPath,
-        (planned, new): (Planned, Planned),
+        (planned, stamp, new): (Planned, Stamp, Planned),
         bytes: Arc<[u8]>,
     ) -> Result<Way, Fault> {
         let handle = match attempt(Step::Open, || folder.open(real)) {
@@ -162,14 +162,15 @@ impl Stage<'_, '_> {
         step(Step::Open, || handle.may_write())?;
         let file = step(Step::Open, || handle.open_read())?;
         let look = step(Step::Open, || Look::at(&file))?;
-        if !step(Step::Open, || planned.is_in(&file))? {
-            return Err(Fault::Changed);
-        }
         let old = Old {
             file,
             look,
             planned,
         };
+        // An equal stamp is no proof, but whoever takes the old file's place reads it again.
+        if !look.is_of(&stamp) && !step(Step::Open, || planned.is_in(&old.file))? {
+            return Err(Fault::Changed);
+        }
         if look.names == 1 {
             let target = For {
                 folder,

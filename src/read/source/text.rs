@@ -121,7 +121,7 @@ fn of_disk(
 ) -> Opened {
     let clean = overlay.map(|overlay| &**overlay);
     let as_of = AsOf::of_disk(handle.opened_at(), clean, overlays);
-    let Loaded { buffer, cache } = loaded;
+    let Loaded { buffer, cache, .. } = loaded;
     let path = handle.real().as_path().display().to_string();
     let uri = match overlay {
         Some(overlay) => overlay.uri.clone(),

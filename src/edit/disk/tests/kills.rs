@@ -75,10 +75,7 @@ fn count(place: &Place) {
         std::io::Read::read_to_string(&mut file, &mut now).expect("a text");
         let next = now.parse::<usize>().expect("a number") + 1;
         let write = super::FileWrite {
-            target: super::Target::Existing {
-                handle,
-                planned: super::Planned::of(now.as_bytes()),
-            },
+            target: super::Target::opened(&handle, super::Planned::of(now.as_bytes())),
             bytes: next.to_string().as_bytes().into(),
         };
         match place.write(vec![write]) {

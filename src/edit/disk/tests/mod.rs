@@ -82,10 +82,7 @@ impl Place {
         let handle = self.scope.open(&self.path(name)).expect("it may be read");
         let old = fs::read(handle.real().as_path()).expect("its bytes");
         FileWrite {
-            target: Target::Existing {
-                handle,
-                planned: Planned::of(&old),
-            },
+            target: Target::opened(&handle, Planned::of(&old)),
             bytes: text.as_bytes().into(),
         }
     }
