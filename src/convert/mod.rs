@@ -14,6 +14,7 @@ mod ole;
 mod package;
 mod pdf;
 mod pool;
+mod ppt;
 mod rows;
 mod sheets;
 mod slides;
@@ -22,5 +23,6 @@ mod worker;
 
 pub use limits::Limits;
 pub use pool::{Converters, Status};
+pub use rows::numbered;
 pub use wire::{Extension, Format, PageState, Part, Whole, Why};
 pub use worker::{Answer, Input, Job, Pages, Stop};
