@@ -291,7 +291,7 @@ fn every_hostile_document_gets_an_answer() {
 }
 
 /// A package with its parts renamed and changed.
-fn repacked(name: &str, change: impl Fn(&str, Vec<u8>) -> (String, Vec<u8>)) -> Vec<u8> {
+pub fn repacked(name: &str, change: impl Fn(&str, Vec<u8>) -> (String, Vec<u8>)) -> Vec<u8> {
     let bytes = fs::read(fixtures().join(name)).expect(name);
     let mut package = ZipArchive::new(Cursor::new(bytes)).expect("a package");
     let mut out = ZipWriter::new(Cursor::new(Vec::new()));
@@ -356,7 +356,7 @@ fn what_can_be_had_of_odd_and_damaged_files() {
 }
 
 /// One part of a package changed.
-fn with_part(name: &str, part: &str, change: impl Fn(String) -> Vec<u8>) -> Vec<u8> {
+pub fn with_part(name: &str, part: &str, change: impl Fn(String) -> Vec<u8>) -> Vec<u8> {
     repacked(name, |found, bytes| {
         let bytes = match found == part {
             true => change(String::from_utf8(bytes).expect("UTF-8")),

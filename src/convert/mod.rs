@@ -19,6 +19,7 @@ mod rows;
 mod sheets;
 mod slides;
 mod wire;
+mod word;
 mod worker;
 
 pub use limits::Limits;

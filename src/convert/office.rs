@@ -5,7 +5,7 @@ use anydoc::ConvertError;
 use super::rows::{cap, clean, wrapped};
 use super::sheets::{Facts, breaks};
 use super::wire::{Extension, Format, Part, Whole, Why};
-use super::{csv, ole, package, ppt, sheets, slides};
+use super::{csv, ole, package, ppt, sheets, slides, word};
 
 /// Converts a document to at most `cap_bytes` of Markdown.
 pub(super) fn convert(
@@ -71,6 +71,7 @@ fn marked(bytes: &[u8], known: anydoc::Format) -> (Option<Vec<u8>>, Vec<u32>) {
             let (marked, hidden) = ppt::mark(bytes).unzip();
             return (marked, hidden.unwrap_or_default());
         }
+        anydoc::Format::Docx => word::with_ruby(bytes),
         anydoc::Format::Pptx => slides::mark_pptx(bytes),
         anydoc::Format::Odp => slides::mark_odp(bytes),
         anydoc::Format::Excel if bytes.starts_with(b"PK") => breaks::mark_package(bytes),

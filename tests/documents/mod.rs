@@ -12,6 +12,7 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 
 use crate::client::{Daemon, WireError};
+use crate::documents_hostile::with_part;
 use crate::tree::Tree;
 
 /// The documents, by their names.
@@ -137,6 +138,26 @@ second page
 
 xthe end"
         )
+    );
+}
+
+#[test]
+fn letters_over_others_follow_them_in_brackets() {
+    let run = |text: &str| format!("<w:r><w:t>{text}</w:t></w:r>");
+    let ruby = format!(
+        "<w:body><w:p>{}<w:r><w:ruby><w:rubyPr/><w:rt>{}</w:rt><w:rubyBase>{}</w:rubyBase></w:ruby></w:r>{}</w:p>",
+        run("港は"),
+        run("とうきょう"),
+        run("東京"),
+        run("にある"),
+    );
+    let made = with_part("revisions.docx", "word/document.xml", |text| {
+        text.replacen("<w:body>", &ruby, 1).into_bytes()
+    });
+    let tree = Tree::new().file("ruby.docx", made);
+    assert_eq!(
+        text(&Daemon::start(tree.path()), "ruby.docx"),
+        rows("港は東京(とうきょう)にある\n\nBefore kept after.\n\nSeen, vanished")
     );
 }
 

@@ -183,11 +183,13 @@ fn line_ends(stream: &[u8], is_unicode: bool) -> Vec<usize> {
             0x0207 => 0,
             _ => continue,
         };
-        let start = |record: &[u8]| record.as_ptr() as usize - stream.as_ptr() as usize;
-        let mut parts = vec![start(record)..start(record) + record.len()];
-        while let Some((_, more)) = records.next_if(|(kind, _)| *kind == CONTINUE) {
-            parts.push(start(more)..start(more) + more.len());
-        }
+        let place = |record: &[u8]| {
+            let start = record.as_ptr() as usize - stream.as_ptr() as usize;
+            start..start + record.len()
+        };
+        let more = std::iter::from_fn(|| records.next_if(|(kind, _)| *kind == CONTINUE));
+        let parts = std::iter::once(record).chain(more.map(|(_, more)| more));
+        let parts = parts.map(place).collect();
         let mut strings = Strings {
             stream,
             parts,
