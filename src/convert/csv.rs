@@ -1,6 +1,6 @@
 //! Line ends within the cells of separated values, which the converter would make blanks of; no cell is changed otherwise.
 
-use super::sheets::BREAK;
+use super::sheets::breaks::BREAK;
 
 /// Bytes of a cell: a quote that closes later than that did not open one.
 const MAX_CELL: usize = 64 * 1024;

@@ -14,13 +14,16 @@ mod ole;
 mod package;
 mod pdf;
 mod pool;
+mod ppt;
 mod rows;
 mod sheets;
 mod slides;
 mod wire;
+mod word;
 mod worker;
 
 pub use limits::Limits;
 pub use pool::{Converters, Status};
+pub use rows::numbered;
 pub use wire::{Extension, Format, PageState, Part, Whole, Why};
 pub use worker::{Answer, Input, Job, Pages, Stop};

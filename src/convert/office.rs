@@ -3,8 +3,9 @@
 use anydoc::ConvertError;
 
 use super::rows::{cap, clean, wrapped};
+use super::sheets::{Facts, breaks};
 use super::wire::{Extension, Format, Part, Whole, Why};
-use super::{csv, ole, package, sheets, slides};
+use super::{csv, ole, package, ppt, sheets, slides, word};
 
 /// Converts a document to at most `cap_bytes` of Markdown.
 pub(super) fn convert(
@@ -19,11 +20,20 @@ pub(super) fn convert(
     };
     let bytes = repaired.as_deref().unwrap_or(bytes);
     let known = format_of(bytes, format)?;
-    let marked = marked(bytes, known);
+    let (facts, visible) = match known {
+        anydoc::Format::Ods => sheets::ods::without_hidden(bytes)?,
+        anydoc::Format::Excel => (sheets::look(bytes), None),
+        _ => Default::default(),
+    };
+    let bytes = visible.as_deref().unwrap_or(bytes);
+    let (marked, hidden_slides) = marked(bytes, known);
     let made = anydoc::to_markdown_bytes(marked.as_deref().unwrap_or(bytes), known);
     let made = match (made, &marked) {
         // The marks are ours: a document must not be lost to them.
         (Err(_), Some(_)) => anydoc::to_markdown_bytes(bytes, known),
+        (Ok(text), _) if bytes.starts_with(ole::MAGIC) && known == anydoc::Format::Excel => {
+            Ok(with_line_ends(bytes, text))
+        }
         (made, _) => made,
     };
     let text = match made {
@@ -31,10 +41,12 @@ pub(super) fn convert(
         Err(_) if known == anydoc::Format::Pptx && slides::has_none(bytes) => String::new(),
         Err(error) => return Err(why(&error)),
     };
-    if text.trim().is_empty() {
+    // Of a workbook that hides all there is, that is said.
+    if !slides::holds_text(&text) && facts.hidden_footer().is_none() {
         return Err(Why::Empty);
     }
-    let (mut whole, text) = arranged(bytes, known, text);
+    let (mut whole, text) = arranged(known, &facts, text);
+    whole.footers.extend(slides::hidden_footer(&hidden_slides));
     let (text, is_all) = cap(text, cap_bytes);
     if !is_all {
         whole.footers.push(cut_footer(cap_bytes));
@@ -46,39 +58,60 @@ pub(super) fn convert(
     Ok((whole, text))
 }
 
-/// The document with marks for what the converter would not say, where there are any to set.
-fn marked(bytes: &[u8], known: anydoc::Format) -> Option<Vec<u8>> {
-    match known {
+/// The document with marks for what the converter would not say, where there are any to set; and
+/// which of its slides are hidden.
+fn marked(bytes: &[u8], known: anydoc::Format) -> (Option<Vec<u8>>, Vec<u32>) {
+    let hidden = match known {
+        anydoc::Format::Pptx => slides::hidden_in_pptx(bytes),
+        anydoc::Format::Odp => slides::hidden_in_odp(bytes),
+        _ => None,
+    };
+    let marked = match known {
+        anydoc::Format::Ppt => {
+            let (marked, hidden) = ppt::mark(bytes).unzip();
+            return (marked, hidden.unwrap_or_default());
+        }
+        anydoc::Format::Docx => word::with_ruby(bytes),
         anydoc::Format::Pptx => slides::mark_pptx(bytes),
         anydoc::Format::Odp => slides::mark_odp(bytes),
-        anydoc::Format::Excel if bytes.starts_with(b"PK") => sheets::mark_breaks(bytes),
+        anydoc::Format::Excel if bytes.starts_with(b"PK") => breaks::mark_package(bytes),
         anydoc::Format::Csv => {
             let text = std::str::from_utf8(bytes).ok();
             text.and_then(csv::mark_breaks).map(String::into_bytes)
         }
         _ => None,
+    };
+    (marked, hidden.unwrap_or_default())
+}
+
+/// The Markdown of an old workbook with marks for the line ends within its cells.
+fn with_line_ends(bytes: &[u8], text: String) -> String {
+    let Some((marked, stand_in)) = breaks::mark_biff(bytes, &text) else {
+        return text;
+    };
+    match anydoc::to_markdown_bytes(&marked, anydoc::Format::Excel) {
+        Ok(marked) => marked.replace(stand_in, breaks::BREAK),
+        Err(_) => text,
     }
 }
 
 /// The Markdown without marks, in its parts, and what is to be said of it.
-fn arranged(bytes: &[u8], known: anydoc::Format, text: String) -> (Whole, String) {
+fn arranged(known: anydoc::Format, facts: &Facts, text: String) -> (Whole, String) {
     let mut whole = Whole::default();
     let text = match known {
         anydoc::Format::Excel | anydoc::Format::Ods => {
-            let facts = sheets::look(bytes, known);
             whole.footers.extend(facts.hidden_footer());
-            let text = sheets::with_breaks(text);
+            let text = breaks::with_breaks(text);
             let (text, starts) = sheets::headed(&text, &facts.names);
             whole.parts = (!starts.is_empty()).then_some((Part::Sheet, starts));
             text
         }
-        anydoc::Format::Pptx | anydoc::Format::Odp => {
+        anydoc::Format::Pptx | anydoc::Format::Odp | anydoc::Format::Ppt => {
             let (text, starts) = slides::parted(&text);
             whole.parts = (!starts.is_empty()).then_some((Part::Slide, starts));
             text
         }
-        anydoc::Format::Ppt => slides::parted(&text).0,
-        anydoc::Format::Csv => sheets::with_breaks(text),
+        anydoc::Format::Csv => breaks::with_breaks(text),
         _ => text,
     };
     (whole, text)

@@ -1,19 +1,26 @@
 //! ZIP packages with some of their parts changed, for what a converter does not say by itself; the package on disk is never touched.
 
+use std::collections::BTreeMap;
 use std::io::{Cursor, Read, Write};
 
+use quick_xml::Reader;
+use quick_xml::events::{BytesStart, Event};
+use quick_xml::name::QName;
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipArchive, ZipWriter};
 
 /// Bytes of one part that is changed.
 const MAX_PART: u64 = 64 * 1024 * 1024;
 
+/// Bytes of one part that is looked at.
+const MAX_READ: u64 = 128 * 1024 * 1024;
+
 /// The package with those parts changed that are `wanted`; the others are copied as they are
 /// packed. `None` where nothing is changed.
 pub(super) fn rewritten(
     bytes: &[u8],
     wanted: impl Fn(&str) -> bool,
-    change: impl Fn(&[u8]) -> Option<Vec<u8>>,
+    mut change: impl FnMut(&[u8]) -> Option<Vec<u8>>,
 ) -> Option<Vec<u8>> {
     let mut package = ZipArchive::new(Cursor::new(bytes)).ok()?;
     let mut out = ZipWriter::new(Cursor::new(Vec::new()));
@@ -47,13 +54,74 @@ pub(super) fn rewritten(
     is_changed.then(|| out.into_inner())
 }
 
+pub(super) type Package<'b> = ZipArchive<Cursor<&'b [u8]>>;
+
+/// A package to be looked into.
+pub(super) fn opened(bytes: &[u8]) -> Option<Package<'_>> {
+    ZipArchive::new(Cursor::new(bytes)).ok()
+}
+
 /// One part, unpacked.
-pub(super) fn part(bytes: &[u8], name: &str) -> Option<Vec<u8>> {
-    let mut package = ZipArchive::new(Cursor::new(bytes)).ok()?;
-    let mut part = Vec::new();
+pub(super) fn part(package: &mut Package, name: &str) -> Option<Vec<u8>> {
     let file = package.by_name(name).ok()?;
-    file.take(MAX_PART).read_to_end(&mut part).ok()?;
-    Some(part)
+    let mut bytes = Vec::new();
+    file.take(MAX_READ).read_to_end(&mut bytes).ok()?;
+    Some(bytes)
+}
+
+/// The parts that a part in `folder` names, by the names that it has for them.
+pub(super) fn relations(
+    package: &mut Package,
+    folder: &str,
+    name: &str,
+) -> Option<BTreeMap<String, String>> {
+    let targets = part(package, &format!("{folder}/_rels/{name}.rels"))?;
+    let mut parts = BTreeMap::new();
+    each_tag(&targets, |tag| {
+        if let (Some(id), Some(target)) = (attribute(tag, b"Id"), attribute(tag, b"Target")) {
+            let target = match target.strip_prefix('/') {
+                Some(absolute) => absolute.to_owned(),
+                None => format!("{folder}/{target}"),
+            };
+            parts.insert(id, target);
+        }
+    })?;
+    Some(parts)
+}
+
+/// An attribute by its name without a prefix.
+pub(super) fn attribute(tag: &BytesStart, name: &[u8]) -> Option<String> {
+    attribute_where(tag, |key| key.local_name().as_ref() == name)
+}
+
+/// An attribute that has that name and a prefix.
+pub(super) fn prefixed_attribute(tag: &BytesStart, name: &[u8]) -> Option<String> {
+    attribute_where(tag, |key| {
+        key.prefix().is_some() && key.local_name().as_ref() == name
+    })
+}
+
+fn attribute_where(tag: &BytesStart, is: impl Fn(QName) -> bool) -> Option<String> {
+    let found = tag
+        .attributes()
+        .with_checks(false)
+        .flatten()
+        .find(|attribute| is(attribute.key))?;
+    let raw = String::from_utf8_lossy(&found.value).into_owned();
+    Some(quick_xml::escape::unescape(&raw).map_or(raw.clone(), |text| text.into_owned()))
+}
+
+/// Calls `see` with each start tag.
+pub(super) fn each_tag(xml: &[u8], mut see: impl FnMut(&BytesStart)) -> Option<()> {
+    let mut reader = Reader::from_reader(xml);
+    reader.config_mut().check_end_names = false;
+    loop {
+        match reader.read_event().ok()? {
+            Event::Eof => return Some(()),
+            Event::Start(tag) | Event::Empty(tag) => see(&tag),
+            _ => {}
+        }
+    }
 }
 
 /// The package with `/` in the names of its parts where some program has written `\\`; `None` where

@@ -208,16 +208,18 @@ impl Run<'_> {
 }
 
 fn markdown(page: Page) -> (PageState, String) {
-    let is_blank = page.image_op_count == 0 && page.form_op_count == 0 && page.text_op_count == 0;
+    let drawn = [page.form_op_count, page.text_op_count, page.fill_op_count];
+    let without_text = match page.image_op_count {
+        0 if drawn == [0; 3] => PageState::Blank,
+        0 => PageState::Drawn,
+        _ => PageState::Empty,
+    };
     let mut document = Document::new();
     document.add_page(page);
     match render::to_markdown(&document, &RenderOptions::default()) {
         Err(_) => (PageState::Failed, String::new()),
         Ok(text) => match clean(text.trim_matches('\n')) {
-            text if text.trim().is_empty() => match is_blank {
-                true => (PageState::Blank, String::new()),
-                false => (PageState::Empty, String::new()),
-            },
+            text if text.trim().is_empty() => (without_text, String::new()),
             text => (PageState::Text, wrapped(text)),
         },
     }

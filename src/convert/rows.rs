@@ -68,6 +68,24 @@ pub(super) fn counted(count: u64, one: &str) -> String {
     }
 }
 
+/// `Page 4`, `Pages 4, 7-9`, of ascending numbers.
+pub fn numbered(one: &str, numbers: &[u32]) -> String {
+    let mut ranges: Vec<(u32, u32)> = Vec::new();
+    for &number in numbers {
+        match ranges.last_mut() {
+            Some((_, last)) if *last + 1 == number => *last = number,
+            _ => ranges.push((number, number)),
+        }
+    }
+    let range = |(first, last): &(u32, u32)| match first == last {
+        true => first.to_string(),
+        false => format!("{first}-{last}"),
+    };
+    let plural = if numbers.len() == 1 { "" } else { "s" };
+    let ranges: Vec<String> = ranges.iter().map(range).collect();
+    format!("{one}{plural} {}", ranges.join(", "))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

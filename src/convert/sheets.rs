@@ -1,20 +1,17 @@
 //! What a workbook's Markdown does not say: the names of its sheets, and how much of it is hidden; no cell is read for its value.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::io::{Cursor, Read};
+use std::collections::BTreeSet;
 
 use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
-use zip::ZipArchive;
 
-use super::package::rewritten;
+use super::package::{self, attribute, each_tag, part, relations};
 use super::rows::counted;
 
 mod biff;
+pub(super) mod breaks;
+pub(super) mod ods;
 mod xlsb;
-
-/// Bytes of one part of a package that is looked at.
-const MAX_PART: u64 = 128 * 1024 * 1024;
 
 /// What was found out about a workbook; empty where its kind is not looked into.
 #[derive(Debug, Default, PartialEq)]
@@ -25,8 +22,6 @@ pub(super) struct Facts {
     pub rows: u64,
     pub columns: u64,
     pub sheets: u64,
-    /// Whether the Markdown holds them all the same.
-    pub are_shown: bool,
 }
 
 impl Facts {
@@ -49,19 +44,15 @@ impl Facts {
             [head @ .., last] => format!("{} and {last}", head.join(", ")),
         };
         let are = if total == 1 { "is" } else { "are" };
-        Some(match self.are_shown {
-            false => format!("{list} {are} not shown"),
-            true => format!("{list} {are} shown as well"),
-        })
+        Some(format!("{list} {are} not shown"))
     }
 }
 
-/// Looks into a workbook, as far as can be.
-pub(super) fn look(bytes: &[u8], format: anydoc::Format) -> Facts {
-    let facts = match format {
-        anydoc::Format::Ods => look_into_ods(bytes),
-        _ if bytes.starts_with(b"PK") => look_into_package(bytes),
-        _ => biff::look(bytes),
+/// Looks into a workbook of Excel, as far as can be.
+pub(super) fn look(bytes: &[u8]) -> Facts {
+    let facts = match bytes.starts_with(b"PK") {
+        true => look_into_package(bytes),
+        false => biff::look(bytes),
     };
     facts.unwrap_or_default()
 }
@@ -106,10 +97,15 @@ pub(super) fn headed(markdown: &str, names: &[String]) -> (String, Vec<u64>) {
     }
     if starts.len() <= names.len() {
         for empty in left {
-            push("", &mut out);
+            if !out.is_empty() {
+                push("", &mut out);
+            }
             starts.push(push(&format!("## {empty}"), &mut out));
         }
     }
+    // Below a sheet that is empty nothing follows.
+    out.truncate(out.trim_end_matches('\n').len());
+    out.push('\n');
     (out, starts)
 }
 
@@ -126,129 +122,17 @@ fn unescaped(text: &str) -> String {
     out.trim().to_owned()
 }
 
-type Package<'b> = ZipArchive<Cursor<&'b [u8]>>;
-
-fn part(package: &mut Package, name: &str) -> Option<Vec<u8>> {
-    let file = package.by_name(name).ok()?;
-    let mut bytes = Vec::new();
-    file.take(MAX_PART).read_to_end(&mut bytes).ok()?;
-    Some(bytes)
-}
-
-fn attribute(tag: &BytesStart, name: &[u8]) -> Option<String> {
-    let found = tag
-        .attributes()
-        .with_checks(false)
-        .flatten()
-        .find(|attribute| attribute.key.local_name().as_ref() == name)?;
-    let raw = String::from_utf8_lossy(&found.value).into_owned();
-    Some(quick_xml::escape::unescape(&raw).map_or(raw.clone(), |text| text.into_owned()))
-}
-
 fn is_true(tag: &BytesStart, name: &[u8]) -> bool {
     attribute(tag, name).is_some_and(|value| value == "1" || value == "true")
 }
 
-/// Calls `see` with each tag, and whether it ends by itself.
-fn each_tag(xml: &[u8], mut see: impl FnMut(&BytesStart)) -> Option<()> {
-    let mut reader = Reader::from_reader(xml);
-    reader.config_mut().check_end_names = false;
-    loop {
-        match reader.read_event().ok()? {
-            Event::Eof => return Some(()),
-            Event::Start(tag) | Event::Empty(tag) => see(&tag),
-            _ => {}
-        }
-    }
-}
-
-/// An OpenDocument spreadsheet, whose hidden parts the converter shows.
-fn look_into_ods(bytes: &[u8]) -> Option<Facts> {
-    let mut package = ZipArchive::new(Cursor::new(bytes)).ok()?;
-    let content = part(&mut package, "content.xml")?;
-    let mut facts = Facts {
-        are_shown: true,
-        ..Facts::default()
-    };
-    // Styles come before the sheets that have them.
-    let (mut style, mut hidden_styles) = (None, BTreeSet::new());
-    let is_collapsed = |tag: &BytesStart| {
-        let visibility = attribute(tag, b"visibility");
-        visibility.is_some_and(|value| value == "collapse" || value == "filter")
-    };
-    let repeated = |tag: &BytesStart, name| {
-        let count = attribute(tag, name).and_then(|count| count.parse().ok());
-        // What is repeated to the edge of the sheet holds nothing.
-        Some(count.unwrap_or(1))
-            .filter(|count| *count < 1000)
-            .unwrap_or(0)
-    };
-    each_tag(&content, |tag| match tag.name().as_ref() {
-        b"style:style" => style = attribute(tag, b"name"),
-        b"style:table-properties" if attribute(tag, b"display").as_deref() == Some("false") => {
-            hidden_styles.extend(style.take());
-        }
-        b"table:table" => {
-            facts.names.extend(attribute(tag, b"name"));
-            let style = attribute(tag, b"style-name");
-            facts.sheets += u64::from(style.is_some_and(|style| hidden_styles.contains(&style)));
-        }
-        b"table:table-row" if is_collapsed(tag) => {
-            facts.rows += repeated(tag, b"number-rows-repeated");
-        }
-        b"table:table-column" if is_collapsed(tag) => {
-            facts.columns += repeated(tag, b"number-columns-repeated");
-        }
-        _ => {}
-    })?;
-    Some(facts)
-}
-
-/// What stands for a line end within a cell while the converter, which makes a blank of it, has it.
-pub(super) const BREAK: &str = "PilcrowBreakQ7Z";
-
-/// The workbook with a mark for each line end within a cell; `None` where there is none.
-pub(super) fn mark_breaks(bytes: &[u8]) -> Option<Vec<u8>> {
-    rewritten(
-        bytes,
-        // Python's openpyxl writes strings into the sheets themselves.
-        |name| name == "xl/sharedStrings.xml" || name.starts_with("xl/worksheets/"),
-        |part| {
-            let xml = std::str::from_utf8(part).ok()?;
-            let mut out = String::with_capacity(xml.len());
-            for piece in xml.split_inclusive("</t>") {
-                let text = ["<t>", "<t xml:space=\"preserve\">"]
-                    .iter()
-                    .find_map(|tag| piece.rfind(tag).map(|at| at + tag.len()));
-                let (markup, text) = piece.split_at(text.unwrap_or(piece.len()));
-                out.push_str(markup);
-                let text = [
-                    "\r\n", "\n", "&#10;", "&#xA;", "&#xa;", "_x000a_", "_x000A_",
-                ]
-                .iter()
-                .fold(text.to_owned(), |text, end| text.replace(end, BREAK));
-                out.push_str(&text);
-            }
-            (out.len() != xml.len()).then(|| out.into_bytes())
-        },
-    )
-}
-
-/// The Markdown with the marks as line ends of a cell.
-pub(super) fn with_breaks(markdown: String) -> String {
-    match markdown.contains(BREAK) {
-        true => markdown.replace(BREAK, "<br>"),
-        false => markdown,
-    }
-}
-
 /// A workbook as Excel 2007 and later write it.
 fn look_into_package(bytes: &[u8]) -> Option<Facts> {
-    let mut package = ZipArchive::new(Cursor::new(bytes)).ok()?;
+    let mut package = package::opened(bytes)?;
     let Some(workbook) = part(&mut package, "xl/workbook.xml") else {
         return xlsb::look(&mut package);
     };
-    let parts = parts_of(&mut package, "xl/_rels/workbook.xml.rels")?;
+    let parts = relations(&mut package, "xl", "workbook.xml")?;
     let mut facts = Facts::default();
     let mut shown = Vec::new();
     each_tag(&workbook, |tag| {
@@ -270,22 +154,6 @@ fn look_into_package(bytes: &[u8]) -> Option<Facts> {
         }
     }
     Some(facts)
-}
-
-/// The parts that a workbook names, by the names that it has for them.
-fn parts_of(package: &mut Package, relations: &str) -> Option<BTreeMap<String, String>> {
-    let targets = part(package, relations)?;
-    let mut parts: BTreeMap<String, String> = BTreeMap::new();
-    each_tag(&targets, |tag| {
-        if let (Some(id), Some(target)) = (attribute(tag, b"Id"), attribute(tag, b"Target")) {
-            let target = match target.strip_prefix('/') {
-                Some(absolute) => absolute.to_owned(),
-                None => format!("xl/{target}"),
-            };
-            parts.insert(id, target);
-        }
-    })?;
-    Some(parts)
 }
 
 /// Counts the hidden rows and columns of a sheet that hold something.

@@ -3,10 +3,11 @@
 use quick_xml::Reader;
 use quick_xml::events::Event;
 
-use super::package::{self, rewritten};
+use super::package::{self, attribute, each_tag, part, prefixed_attribute, relations, rewritten};
+use super::rows::numbered;
 
 /// Letters and digits alone: no renderer escapes or breaks them.
-const MARK: &str = "PilcrowSlideQ7Z";
+pub(super) const MARK: &str = "PilcrowSlideQ7Z";
 
 /// The presentation with a mark at the start of each slide, in the order of showing; `None` where
 /// there is no way to set them.
@@ -48,20 +49,81 @@ pub(super) fn mark_odp(bytes: &[u8]) -> Option<Vec<u8>> {
 
 /// Whether it is a presentation that names no slide.
 pub(super) fn has_none(bytes: &[u8]) -> bool {
-    let Some(list) = package::part(bytes, "ppt/presentation.xml") else {
-        return false;
-    };
-    let mut reader = Reader::from_reader(&list[..]);
-    loop {
-        match reader.read_event() {
-            Ok(Event::Start(tag) | Event::Empty(tag)) if tag.local_name().as_ref() == b"sldId" => {
-                return false;
-            }
-            Ok(Event::Eof) => return true,
-            Ok(_) => {}
-            Err(_) => return false,
+    package::opened(bytes)
+        .and_then(|mut package| part(&mut package, LIST))
+        .and_then(|list| slides_of(&list))
+        .is_some_and(|slides| slides.is_empty())
+}
+
+/// The part that names the slides.
+const LIST: &str = "ppt/presentation.xml";
+
+/// The slides that a presentation names, in the order of showing.
+fn slides_of(list: &[u8]) -> Option<Vec<String>> {
+    let mut slides = Vec::new();
+    each_tag(list, |tag| {
+        if tag.local_name().as_ref() == b"sldId" {
+            slides.push(prefixed_attribute(tag, b"id").unwrap_or_default());
+        }
+    })?;
+    Some(slides)
+}
+
+/// The numbers of the slides that the show leaves out.
+pub(super) fn hidden_in_pptx(bytes: &[u8]) -> Option<Vec<u32>> {
+    let mut package = package::opened(bytes)?;
+    let list = part(&mut package, LIST)?;
+    let parts = relations(&mut package, "ppt", "presentation.xml")?;
+    let mut hidden = Vec::new();
+    for (number, slide) in (1..).zip(slides_of(&list)?) {
+        let slide = parts.get(&slide).and_then(|name| part(&mut package, name));
+        let mut show = None;
+        let _ = slide.and_then(|slide| {
+            each_tag(&slide, |tag| {
+                if tag.local_name().as_ref() == b"sld" {
+                    show = attribute(tag, b"show");
+                }
+            })
+        });
+        if matches!(show.as_deref(), Some("0" | "false")) {
+            hidden.push(number);
         }
     }
+    Some(hidden)
+}
+
+/// As [`hidden_in_pptx`], for OpenDocument.
+pub(super) fn hidden_in_odp(bytes: &[u8]) -> Option<Vec<u32>> {
+    let content = part(&mut package::opened(bytes)?, "content.xml")?;
+    let (mut style, mut hidden_styles) = (None, Vec::new());
+    let (mut number, mut hidden) = (0, Vec::new());
+    each_tag(&content, |tag| match tag.local_name().as_ref() {
+        b"style" => style = attribute(tag, b"name"),
+        b"drawing-page-properties"
+            if attribute(tag, b"visibility").as_deref() == Some("hidden") =>
+        {
+            hidden_styles.extend(style.take());
+        }
+        b"page" => {
+            number += 1;
+            let style = attribute(tag, b"style-name").unwrap_or_default();
+            if hidden_styles.contains(&style) {
+                hidden.push(number);
+            }
+        }
+        _ => {}
+    })?;
+    Some(hidden)
+}
+
+/// What is said of slides that the show leaves out: they are read, as they are seen by who edits it.
+pub(super) fn hidden_footer(hidden: &[u32]) -> Option<String> {
+    let are = match hidden {
+        [] => return None,
+        [_] => "is a hidden slide",
+        _ => "are hidden slides",
+    };
+    Some(format!("{} {are}", numbered("Slide", hidden)))
 }
 
 /// Where the first element of that local name ends.
@@ -107,6 +169,18 @@ fn inserted(part: &[u8], places: &[usize], what: &str) -> Vec<u8> {
     out
 }
 
+/// Whether the Markdown of a presentation holds anything but marks.
+pub(super) fn holds_text(marked: &str) -> bool {
+    marked
+        .lines()
+        .any(|line| !line.trim().is_empty() && !is_mark(line))
+}
+
+fn is_mark(line: &str) -> bool {
+    // A title may be set in bold or in italics.
+    line.trim_matches(['#', ' ', '*', '-']) == MARK
+}
+
 /// The Markdown of a presentation without marks, each slide under a heading, speaker notes under
 /// `### Notes`; and the line on which each slide begins.
 pub(super) fn parted(marked: &str) -> (String, Vec<u64>) {
@@ -115,7 +189,7 @@ pub(super) fn parted(marked: &str) -> (String, Vec<u64>) {
     let mut current: Vec<&str> = Vec::new();
     let mut is_marked = false;
     for line in marked.lines() {
-        if line.trim_start_matches(['#', ' ']).trim() == MARK {
+        if is_mark(line) {
             match is_marked {
                 true => slides.push(std::mem::take(&mut current)),
                 false => is_marked = true,

@@ -77,8 +77,10 @@ pub enum Part {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum PageState {
     Text,
-    /// A picture, or a drawing.
+    /// There is a picture on it.
     Empty,
+    /// It is drawn, without a picture: lines and areas, or letters that nothing names.
+    Drawn,
     /// There is nothing on it.
     Blank,
     Failed,

@@ -1,7 +1,9 @@
 //! Names and hidden parts of a workbook as Excel 97 to 2003 wrote it ([MS-XLS]); no formula is ever looked at.
 
 use std::collections::BTreeSet;
-use std::io::{Cursor, Read};
+use std::io::{Cursor, Read, Seek};
+
+use encoding_rs::{Encoding, WINDOWS_1252};
 
 use super::Facts;
 
@@ -9,6 +11,9 @@ use super::Facts;
 const MAX_STREAM: u64 = 128 * 1024 * 1024;
 
 const BOF: u16 = 0x0809;
+/// The version in the first record since which strings are Unicode (Excel 97).
+const UNICODE: u16 = 0x0600;
+const CODE_PAGE: u16 = 0x0042;
 const EOF: u16 = 0x000A;
 const BOUNDSHEET: u16 = 0x0085;
 const ROW: u16 = 0x0208;
@@ -19,24 +24,34 @@ type Record<'b> = (u16, &'b [u8]);
 
 pub(super) fn look(bytes: &[u8]) -> Option<Facts> {
     let mut file = cfb::CompoundFile::open(Cursor::new(bytes)).ok()?;
-    let mut stream = Vec::new();
-    let name = ["/Workbook", "/Book", "/WORKBOOK", "/BOOK"]
-        .into_iter()
-        .find(|name| file.is_stream(name))?;
-    let opened = file.open_stream(name).ok()?;
-    opened.take(MAX_STREAM).read_to_end(&mut stream).ok()?;
+    let (_, stream) = stream(&mut file)?;
     let mut facts = Facts::default();
+    let mut code_page = (word(&stream, 4)? != UNICODE).then_some(WINDOWS_1252);
     for (kind, record) in records(&stream) {
         match kind {
             EOF => break,
-            BOUNDSHEET => sheet(&stream, record, &mut facts)?,
+            CODE_PAGE => code_page = code_page.and(encoding(word(record, 0)?)),
+            BOUNDSHEET => sheet(&stream, record, code_page, &mut facts)?,
             _ => {}
         }
     }
     Some(facts)
 }
 
-fn records(stream: &[u8]) -> impl Iterator<Item = Record<'_>> {
+/// The workbook's stream, and its name.
+pub(super) fn stream<F: Read + Seek>(
+    file: &mut cfb::CompoundFile<F>,
+) -> Option<(&'static str, Vec<u8>)> {
+    let mut stream = Vec::new();
+    let name = ["/Workbook", "/Book", "/WORKBOOK", "/BOOK"]
+        .into_iter()
+        .find(|name| file.is_stream(name))?;
+    let opened = file.open_stream(name).ok()?;
+    opened.take(MAX_STREAM).read_to_end(&mut stream).ok()?;
+    Some((name, stream))
+}
+
+pub(super) fn records(stream: &[u8]) -> impl Iterator<Item = Record<'_>> {
     let mut rest = stream;
     std::iter::from_fn(move || {
         let (kind, length) = (word(rest, 0)?, usize::from(word(rest, 2)?));
@@ -46,12 +61,17 @@ fn records(stream: &[u8]) -> impl Iterator<Item = Record<'_>> {
     })
 }
 
-fn word(bytes: &[u8], at: usize) -> Option<u16> {
+pub(super) fn word(bytes: &[u8], at: usize) -> Option<u16> {
     Some(u16::from_le_bytes(bytes.get(at..at + 2)?.try_into().ok()?))
 }
 
 /// Takes one sheet in by its entry in the workbook's table.
-fn sheet(stream: &[u8], entry: &[u8], facts: &mut Facts) -> Option<()> {
+fn sheet(
+    stream: &[u8],
+    entry: &[u8],
+    code_page: Option<&'static Encoding>,
+    facts: &mut Facts,
+) -> Option<()> {
     let offset = u32::from_le_bytes(entry.get(..4)?.try_into().ok()?) as usize;
     let (state, what) = (entry.get(4)? & 3, *entry.get(5)?);
     if what != 0 {
@@ -62,13 +82,32 @@ fn sheet(stream: &[u8], entry: &[u8], facts: &mut Facts) -> Option<()> {
         facts.sheets += 1;
         return Some(());
     }
-    facts.names.push(name(entry)?);
+    facts.names.push(name(entry, code_page)?);
     count_hidden(stream.get(offset..)?, facts);
     Some(())
 }
 
-/// A name of up to 31 characters, in one byte or two for each ([MS-XLS] 2.5.240).
-fn name(entry: &[u8]) -> Option<String> {
+/// The encoding of a workbook from before Unicode.
+fn encoding(code_page: u16) -> Option<&'static Encoding> {
+    let label = match code_page {
+        932 => "shift_jis".to_owned(),
+        936 => "gbk".to_owned(),
+        949 => "euc-kr".to_owned(),
+        950 => "big5".to_owned(),
+        page => format!("windows-{page}"),
+    };
+    Some(Encoding::for_label(label.as_bytes()).unwrap_or(WINDOWS_1252))
+}
+
+/// A name of up to 31 characters, in one byte or two for each ([MS-XLS] 2.5.240), or in that
+/// encoding.
+fn name(entry: &[u8], code_page: Option<&'static Encoding>) -> Option<String> {
+    if let Some(encoding) = code_page {
+        let text = entry.get(7..)?;
+        let text = &text[..text.len().min(usize::from(*entry.get(6)?))];
+        let (name, _) = encoding.decode_without_bom_handling(text);
+        return Some(name.into_owned());
+    }
     let (count, is_wide) = (usize::from(*entry.get(6)?), entry.get(7)? & 1 == 1);
     let text = entry.get(8..)?;
     Some(match is_wide {

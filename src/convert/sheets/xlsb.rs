@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::{Facts, Package, part, parts_of};
+use super::Facts;
+use crate::convert::package::{Package, part, relations};
 
 const ROW_HEADER: u16 = 0;
 const COLUMN_INFO: u16 = 60;
@@ -10,7 +11,7 @@ const BUNDLE_SHEET: u16 = 156;
 
 pub(super) fn look(package: &mut Package) -> Option<Facts> {
     let workbook = part(package, "xl/workbook.bin")?;
-    let parts = parts_of(package, "xl/_rels/workbook.bin.rels")?;
+    let parts = relations(package, "xl", "workbook.bin")?;
     let mut facts = Facts::default();
     let mut shown = Vec::new();
     for (kind, record) in records(&workbook) {
@@ -36,7 +37,7 @@ pub(super) fn look(package: &mut Package) -> Option<Facts> {
 }
 
 /// The records of a part: kind and length are numbers of seven bits a byte (2.1.4).
-fn records(stream: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
+pub(super) fn records(stream: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
     let mut rest = stream;
     std::iter::from_fn(move || {
         let kind = match *rest.first()? {
@@ -67,6 +68,45 @@ fn records(stream: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
 
 fn number(bytes: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_le_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
+}
+
+/// Where the string that begins there ends, and its UTF-16 units.
+pub(super) fn units_at(record: &[u8], start: usize) -> Option<(usize, &[u8])> {
+    let count = number(record, start)? as usize;
+    let end = (start + 4).checked_add(count.checked_mul(2)?)?;
+    Some((end, record.get(start + 4..end)?))
+}
+
+/// The content of a short record of a cell (BrtShortBlank to BrtShortIsst, 12 to 18) as the record
+/// whose kind is less by 11 has it: with its column, which is the one right of the cell before.
+pub(super) fn long_cell(kind: u16, record: &[u8], column: &mut u32) -> Option<Vec<u8>> {
+    match kind {
+        1..=11 | 62 => *column = number(record, 0).unwrap_or(*column),
+        ROW_HEADER => *column = u32::MAX,
+        12..=18 => {
+            *column = column.wrapping_add(1);
+            return Some([&column.to_le_bytes(), record].concat());
+        }
+        _ => {}
+    }
+    None
+}
+
+/// Writes what stands before the content of a record; `None` where it is too long for one.
+pub(super) fn push_header(out: &mut Vec<u8>, kind: u16, length: usize) -> Option<()> {
+    match kind {
+        0..0x80 => out.push(kind as u8),
+        _ => out.extend([kind as u8 | 0x80, (kind >> 7) as u8 & 0x7F]),
+    }
+    let mut rest = u32::try_from(length)
+        .ok()
+        .filter(|length| *length < 1 << 28)?;
+    while rest >= 0x80 {
+        out.push(rest as u8 | 0x80);
+        rest >>= 7;
+    }
+    out.push(rest as u8);
+    Some(())
 }
 
 /// A string with its length in UTF-16 units before it, and what follows it.

@@ -301,17 +301,16 @@ impl<'a> Errand<'a> {
             return Made::Text(made);
         }
         let plural = if total == 1 { "" } else { "s" };
+        let none = format!(
+            "No extractable text in {} ({total} page{plural})",
+            self.name
+        );
         Made::Note(match failed {
-            0 if made.blank == total => {
-                format!(
-                    "[No extractable text in {} ({total} page{plural}): blank]",
-                    self.name
-                )
+            0 if made.blank == total => format!("[{none}: blank, or lines alone]"),
+            0 if made.blank + made.drawn == total => {
+                format!("[{none}: drawings, or letters that are only drawn]")
             }
-            0 => format!(
-                "[No extractable text in {} ({total} page{plural}): probably scanned images]",
-                self.name
-            ),
+            0 => format!("[{none}: probably scanned images]"),
             _ => {
                 let none = format!("damaged: nothing of its {total} page{plural} could be read");
                 cannot_read(self.name, self.because.as_deref().unwrap_or(&none))

@@ -1,6 +1,6 @@
 //! What was made of a document so far: its Markdown, where its pages begin, and what is not in it; a line keeps its number when more is made.
 
-use crate::convert::{PageState, Part, Whole};
+use crate::convert::{PageState, Part, Whole, numbered};
 use crate::protocol::read::LineSpan;
 use crate::text::Text;
 use crate::view::excerpt::UNCOUNTED_END;
@@ -39,8 +39,10 @@ pub struct Converted {
     /// Pages without text, and pages that could not be read.
     pub empty: Vec<u32>,
     pub failed: Vec<u32>,
-    /// How many of those without text have nothing else on them either.
+    /// How many of those without text have nothing else on them either, and how many are drawn
+    /// and hold no picture.
     pub blank: u32,
+    pub drawn: u32,
     /// What else is to be said, one sentence each.
     pub footers: Vec<String>,
 }
@@ -90,11 +92,14 @@ impl Converted {
         let empty = within(&self.empty);
         if !empty.is_empty() {
             let have = if empty.len() == 1 { "has" } else { "have" };
-            sentences.push(format!("{} {have} no extractable text", pages_text(&empty)));
+            sentences.push(format!(
+                "{} {have} no extractable text",
+                numbered("Page", &empty)
+            ));
         }
         let failed = within(&self.failed);
         if !failed.is_empty() {
-            sentences.push(format!("{} could not be read", pages_text(&failed)));
+            sentences.push(format!("{} could not be read", numbered("Page", &failed)));
         }
         sentences.extend(self.footers.iter().cloned());
         sentences
@@ -116,24 +121,6 @@ pub fn part_name(part: Part) -> &'static str {
         Part::Slide => "slide",
         Part::Sheet => "sheet",
     }
-}
-
-/// `Page 4`, `Pages 4, 7-9`, of ascending pages.
-fn pages_text(pages: &[u32]) -> String {
-    let mut ranges: Vec<(u32, u32)> = Vec::new();
-    for &page in pages {
-        match ranges.last_mut() {
-            Some((_, last)) if *last + 1 == page => *last = page,
-            _ => ranges.push((page, page)),
-        }
-    }
-    let range = |(first, last): &(u32, u32)| match first == last {
-        true => first.to_string(),
-        false => format!("{first}-{last}"),
-    };
-    let plural = if pages.len() == 1 { "" } else { "s" };
-    let ranges: Vec<String> = ranges.iter().map(range).collect();
-    format!("Page{plural} {}", ranges.join(", "))
 }
 
 /// A PDF while its pages come in.
@@ -177,6 +164,10 @@ impl Growing {
         self.text.push_str(&format!("--- Page {page} ---\n"));
         match state {
             PageState::Empty => self.made.empty.push(page),
+            PageState::Drawn => {
+                self.made.empty.push(page);
+                self.made.drawn += 1;
+            }
             PageState::Blank => {
                 self.made.empty.push(page);
                 self.made.blank += 1;
@@ -306,6 +297,6 @@ mod tests {
             made.sentences(1, 4),
             ["Page 2 has no extractable text", "Page 4 could not be read"]
         );
-        assert_eq!(pages_text(&[4, 7, 8, 9]), "Pages 4, 7-9");
+        assert_eq!(numbered("Page", &[4, 7, 8, 9]), "Pages 4, 7-9");
     }
 }

@@ -321,7 +321,7 @@ impl Wanted<'_> {
             return Err(Refusal::Unsupported {
                 path: Some(self.asked.spelled.to_owned()),
                 message: format!(
-                    "'{}' has no pages to select: only PDFs, .pptx and .odp slides and sheets of workbooks do. Use lines, such as :1-200.",
+                    "'{}' has no pages to select: only PDFs, presentations and workbooks do. Use lines, such as :1-200.",
                     self.asked.spelled
                 ),
             });
