@@ -2,6 +2,8 @@
 //!
 //! A room may name only rooms that come before it; `tests/tidy.rs` holds the exact rule.
 
+/// Pictures as bytes, decoded and made to fit. Never opens a file.
+pub mod picture;
 /// Wire types and the one mapping from refusals to codes. Never any behaviour.
 pub mod protocol;
 /// Framing and transport over an LSP service. Never knows a method.

@@ -1,6 +1,7 @@
 //! Databases and queries made to do harm: each is answered within the limits, and the daemon serves others meanwhile; what sound ones give is told elsewhere.
 
 use std::fs;
+use std::time::{Duration, Instant};
 
 use serde_json::json;
 
@@ -178,6 +179,82 @@ fn queries_that_want_everything() {
             .read_text("museum.db:users:7")
             .contains("Grace Hopper 7")
     );
+}
+
+/// Between the functions of one expression, and within one, SQLite never looks at the clock.
+#[test]
+fn statements_that_do_not_look_up() {
+    let tree = databases();
+    tree.write("other.txt", "served\n");
+    let daemon = Daemon::start(tree.path());
+    let long = "WITH v(a) AS MATERIALIZED (SELECT replace(hex(zeroblob(1500000)), '0', 'a'))";
+    let alike = (0..60).map(|n| format!("a LIKE '%{}b{n}'", "a".repeat(240)));
+    let alike: Vec<_> = alike.collect();
+    let sum = vec!["length(hex(a))"; 400].join("+");
+    let begun = Instant::now();
+    let ids = [
+        format!("{long} SELECT {} FROM v", alike.join(", ")),
+        format!(
+            "{long} SELECT {0}, {0}, {0}, {0}, {0}, {0}, {0}, {0}, {0}, {0} FROM v",
+            sum
+        ),
+    ]
+    .map(|sql| {
+        let path = format!("museum.db?q={sql}");
+        daemon.request("agent/read", json!({ "path": path }))
+    });
+    // Others are served while they run, of the same database too.
+    for _ in 0..20 {
+        assert!(daemon.read_text("other.txt").ends_with("1:served"));
+        let row = daemon.read_text("museum.db:users:7");
+        assert!(row.contains("Grace Hopper 7"), "{row}");
+    }
+    for id in &ids {
+        let refused = daemon.wait(id).expect_err("a timeout");
+        assert_eq!(refused.kind(), "timeout", "{refused:?}");
+        assert!(
+            refused.message.contains("The query was stopped after 5 s."),
+            "{}",
+            refused.message
+        );
+    }
+    // Far less than the 30 s after which any request is answered.
+    assert!(begun.elapsed() < Duration::from_secs(20));
+    assert!(
+        daemon
+            .read_text("museum.db:users?limit=1&offset=6")
+            .contains("Grace Hopper 7")
+    );
+}
+
+/// What SQLite would be at for hours: each part of one value beside each part of another.
+#[test]
+fn functions_that_multiply() {
+    let tree = databases();
+    let daemon = Daemon::start(tree.path());
+    let long = "WITH v(a, b) AS (SELECT replace(hex(zeroblob(2000000)), '0', 'a'), replace(hex(zeroblob(1000000)), '0', 'a'))";
+    for (expression, given) in [
+        ("instr(a, b || 'c')", "0"),
+        ("length(replace(a, b || 'c', ''))", "4000000"),
+        ("length(trim(a, b || 'c'))", "0"),
+        ("length(rtrim(a || 'c', b))", "4000001"),
+    ] {
+        let text = daemon.read_text(format!(
+            "museum.db?q={long} SELECT {expression} AS n FROM v"
+        ));
+        assert!(
+            text.contains(&format!("| {given} ")),
+            "{expression}: {text}"
+        );
+    }
+    for sql in [
+        "SELECT json_patch('{}', '{}')",
+        "SELECT unhex('61 62', ' ')",
+        "SELECT trim('a', CAST(x'c380808080' AS TEXT))",
+    ] {
+        let refused = refusal(&daemon, &format!("museum.db?q={sql}"));
+        assert_eq!(refused.kind(), "badParams", "{sql}: {}", refused.message);
+    }
 }
 
 #[test]

@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::time::Instant;
 
 use base64::Engine;
@@ -17,12 +16,12 @@ fn fixtures() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/image")
 }
 
-fn text_of(result: &Value) -> &str {
+pub fn text_of(result: &Value) -> &str {
     result["content"][0]["text"].as_str().expect("a text block")
 }
 
 /// The picture of an answer: its type, its bytes, and its pixels, which must be what the type says.
-fn picture(result: &Value) -> (String, Vec<u8>, DynamicImage) {
+pub fn picture(result: &Value) -> (String, Vec<u8>, DynamicImage) {
     let blocks = result["content"].as_array().expect("content");
     assert_eq!(blocks.len(), 2, "{}", text_of(result));
     let mime = blocks[1]["mimeType"].as_str().expect("a type").to_owned();
@@ -49,7 +48,7 @@ fn is_flag(pixels: &DynamicImage, name: &str) {
     near(at(40, 24), [20, 60, 200], "the right");
 }
 
-fn refused(daemon: &Daemon, path: &str) -> (String, String) {
+pub fn refused(daemon: &Daemon, path: &str) -> (String, String) {
     let error = daemon.read(path).expect_err(path);
     (error.kind().to_owned(), error.message)
 }
@@ -521,34 +520,6 @@ fn hostile_pictures_cost_nothing_but_their_own_answers() {
         }
     }
     assert!(daemon.read_text("plain.txt").contains("1:still here"));
-    assert!(
-        daemon.peak_bytes() < 300 << 20,
-        "{} MiB",
-        daemon.peak_bytes() >> 20
-    );
-}
-
-/// A PNG by Python's zlib: another program, and a picture that is large for real.
-#[test]
-fn a_picture_of_25_megapixels_is_shown() {
-    let tree = Tree::new();
-    let made = Command::new("python3")
-        .arg("-c")
-        .arg("import struct,sys,zlib\ndef chunk(kind,data): return struct.pack('>L',len(data))+kind+data+struct.pack('>L',zlib.crc32(kind+data))\nrow=b'\\0'+bytes(range(250))*60\nopen(sys.argv[1],'wb').write(b'\\x89PNG\\r\\n\\x1a\\n'+chunk(b'IHDR',struct.pack('>LLBBBBB',5000,5000,8,2,0,0,0))+chunk(b'IDAT',zlib.compress(row*5000,1))+chunk(b'IEND',b''))")
-        .arg(tree.join("large.png"))
-        .status()
-        .expect("python3 runs");
-    assert!(made.success());
-    let daemon = Daemon::start(tree.path());
-    let result = daemon.read("large.png").expect("a read");
-    assert!(
-        text_of(&result).contains("image/png, 5000x5000, "),
-        "{}",
-        text_of(&result)
-    );
-    let (_, data, pixels) = picture(&result);
-    assert!(pixels.width() <= 2000 && data.len() <= 307_200);
-    #[cfg(target_os = "linux")]
     assert!(
         daemon.peak_bytes() < 300 << 20,
         "{} MiB",

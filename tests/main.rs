@@ -32,6 +32,7 @@ mod fresh;
 mod hostile;
 mod huge;
 mod images;
+mod images_large;
 mod intake;
 #[cfg(unix)]
 mod lifecycle;

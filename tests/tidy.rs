@@ -8,7 +8,7 @@ use pilcrow::view::dialect::DIALECTS;
 
 /// The rooms by line, lowest first: a room may name only rooms on lower lines.
 const LINES: &[&[&str]] = &[
-    &["protocol", "rpc", "task", "text"],
+    &["picture", "protocol", "rpc", "task", "text"],
     &["syntax", "convert"],
     &["hashline", "notebook", "outline"],
     &["view"],

@@ -1,6 +1,7 @@
 //! What the kinds other than text cost, a module for each, every read beside the least that could be done instead; nothing here judges a time.
 
 mod archive;
+mod beside;
 mod document;
 mod notebook;
 mod sqlite;
@@ -14,6 +15,13 @@ use support::Answer;
 fn main() -> Answer<()> {
     if !support::serve_if_asked()? {
         divan::main();
+        // Not where some benches are picked out, or listed.
+        if std::env::args()
+            .skip(1)
+            .all(|argument| argument == "--bench")
+        {
+            beside::print()?;
+        }
     }
     Ok(())
 }

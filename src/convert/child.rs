@@ -10,7 +10,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Resource, Rlimit, setrlimit};
 
 use super::wire::{self, Format, Request, Response, Why};
-use super::{office, pdf};
+use super::{office, paint, pdf};
 
 /// How the parent wants it.
 #[derive(Debug, Clone, Copy)]
@@ -135,8 +135,8 @@ impl Bench {
     }
 
     /// `None` where nobody listens any more.
-    pub(super) fn answer(&mut self, response: &Response, body: &str) -> Option<()> {
-        wire::write(&mut self.output, response, body.as_bytes()).ok()
+    pub(super) fn answer(&mut self, response: &Response, body: impl AsRef<[u8]>) -> Option<()> {
+        wire::write(&mut self.output, response, body.as_ref()).ok()
     }
 
     fn serve(&mut self) -> Option<()> {
@@ -146,17 +146,26 @@ impl Bench {
                 Some(request) => request,
                 None => self.next()?,
             };
-            let Request::Open {
-                format,
-                output_bytes,
-            } = request
-            else {
-                self.answer(&failed("no document is open"), "")?;
-                continue;
-            };
             if self.options.misbehave {
                 misbehave(&bytes);
             }
+            let (format, output_bytes) = match request {
+                Request::Open {
+                    format,
+                    output_bytes,
+                } => (format, output_bytes),
+                Request::Picture(picture) => {
+                    match paint::paint(picture, bytes) {
+                        Ok((painted, data)) => self.answer(&Response::Picture(painted), data)?,
+                        Err(what) => self.answer(&failed(&what), "")?,
+                    }
+                    continue;
+                }
+                Request::Page(_) => {
+                    self.answer(&failed("no document is open"), "")?;
+                    continue;
+                }
+            };
             if format == Format::Pdf {
                 next = Some(pdf::serve(self, bytes, output_bytes)?);
                 continue;

@@ -1,4 +1,4 @@
-//! Documents to Markdown, in child processes; no byte of a document is ever parsed in the process that serves.
+//! Documents to Markdown, and large pictures to small ones, in child processes; no byte of a document is ever parsed in the process that serves.
 //!
 //! The parent's half is [`Converters`]: at most two children, each of which is this same program
 //! (its hidden command `convert`). The child's half is [`child`]. Between them go length-prefixed
@@ -12,6 +12,7 @@ mod limits;
 mod office;
 mod ole;
 mod package;
+mod paint;
 mod pdf;
 mod pool;
 mod ppt;
@@ -25,5 +26,5 @@ mod worker;
 pub use limits::Limits;
 pub use pool::{Converters, Status};
 pub use rows::numbered;
-pub use wire::{Extension, Format, PageState, Part, Whole, Why};
+pub use wire::{Extension, Format, PageState, Part, Picture, Whole, Why};
 pub use worker::{Answer, Input, Job, Pages, Stop};

@@ -60,7 +60,7 @@ fn refuse(bench: &mut Bench, why: Why) -> Option<(Request, Vec<u8>)> {
     loop {
         let next = bench.next()?;
         match next {
-            (Request::Open { .. }, _) => return Some(next),
+            (Request::Open { .. } | Request::Picture(_), _) => return Some(next),
             (Request::Page(_), _) => bench.answer(&Response::Page(PageState::Failed), "")?,
         }
     }

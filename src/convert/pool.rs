@@ -5,10 +5,11 @@ use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
 
+use crate::picture::Written;
 use crate::task::Work;
 
 use super::Limits;
-use super::wire::Format;
+use super::wire::{Format, Picture};
 use super::worker::{Answer, Input, Job, Stop, Worker};
 
 /// Children at a time.
@@ -70,6 +71,19 @@ impl Converters {
         let lease = self.lease(work)?;
         self.jobs.fetch_add(1, Ordering::Relaxed);
         Job::open(lease, &self.limits, format, input, work)
+    }
+
+    /// Has a child decode a picture, and write it anew where that is wanted; the inner error says in
+    /// a few words why it does not decode. Waits as [`Converters::open`] does.
+    pub fn picture(
+        &self,
+        picture: Picture,
+        input: &Input,
+        work: &Work,
+    ) -> Result<Result<Option<Written>, String>, Stop> {
+        let lease = self.lease(work)?;
+        self.jobs.fetch_add(1, Ordering::Relaxed);
+        Job::picture(lease, &self.limits, picture, input, work)
     }
 
     pub fn status(&self) -> Status {

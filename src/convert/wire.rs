@@ -5,6 +5,8 @@ use std::io::{self, Read, Write};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use crate::picture;
+
 /// What a parent asks of a child.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Request {
@@ -12,6 +14,18 @@ pub enum Request {
     Open { format: Format, output_bytes: u64 },
     /// Convert one page of a PDF that is open, counted from 1.
     Page(u32),
+    /// Decode the picture in the body; a document that is open is dropped.
+    Picture(Picture),
+}
+
+/// What is wanted of a picture.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Picture {
+    pub format: picture::Format,
+    /// The part that is shown, if not the whole.
+    pub part: Option<picture::Part>,
+    /// How it is to be written anew; without it is only to be seen that it decodes.
+    pub fit: Option<picture::Fit>,
 }
 
 /// What the name and the first bytes of a document say of it.
@@ -54,7 +68,17 @@ pub enum Response {
     },
     /// One page; its Markdown is the body.
     Page(PageState),
+    /// The picture decodes; in the body it is written anew, where that was wanted.
+    Picture(Option<Painted>),
     Failed(Why),
+}
+
+/// A picture that was written anew.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Painted {
+    pub format: picture::Format,
+    pub width: u32,
+    pub height: u32,
 }
 
 /// A document that is converted as a whole.

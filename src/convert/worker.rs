@@ -8,11 +8,12 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 
+use crate::picture::Written;
 use crate::task::{Stopped, Work};
 
 use super::Limits;
 use super::pool::Lease;
-use super::wire::{self, Format, PageState, Request, Response, Whole, Why};
+use super::wire::{self, Format, PageState, Picture, Request, Response, Whole, Why};
 
 /// Why a job came to nothing.
 #[derive(Debug, thiserror::Error)]
@@ -205,7 +206,7 @@ impl From<Stop> for Break {
 }
 
 impl<'p> Job<'p> {
-    /// Hands a document to a child. One that has retired in the meantime is replaced once.
+    /// Hands a document to a child.
     pub(super) fn open(
         lease: Lease<'p>,
         limits: &'p Limits,
@@ -213,27 +214,12 @@ impl<'p> Job<'p> {
         input: &Input,
         work: &Work,
     ) -> Result<(Job<'p>, Answer), Stop> {
-        let mut job = Job {
-            cpu_before: lease.worker().cpu_time().unwrap_or_default(),
-            lease,
-            work: work.clone(),
-            begun: Instant::now(),
-            limits,
-        };
         let request = Request::Open {
             format,
             output_bytes: limits.output_bytes,
         };
-        let first = job.exchange(&request, Some(input));
-        let (response, text) = match first {
-            Err(Break::Closed) if job.lease.worker_mut().has_retired() => {
-                job.lease.replace()?;
-                job.cpu_before = Duration::ZERO;
-                job.exchange(&request, Some(input))
-            }
-            other => other,
-        }
-        .map_err(|broken| job.give_up(broken))?;
+        let (mut job, response, body) = Job::begin(lease, limits, &request, input, work)?;
+        let text = job.text(body)?;
         let answer = match response {
             Response::Whole(whole) => Answer::Whole(whole, text),
             Response::Pages { count, is_damaged } => Answer::Pages(Pages {
@@ -242,9 +228,65 @@ impl<'p> Job<'p> {
                 fields: text,
             }),
             Response::Failed(why) => Answer::Failed(why),
-            Response::Page(_) => return Err(job.give_up(Break::Closed)),
+            Response::Page(_) | Response::Picture(_) => return Err(job.give_up(Break::Closed)),
         };
         Ok((job, answer))
+    }
+
+    /// Has a child decode a picture: what it wrote anew, if it was to; the inner error says in a
+    /// few words why it does not decode.
+    pub(super) fn picture(
+        lease: Lease<'p>,
+        limits: &'p Limits,
+        picture: Picture,
+        input: &Input,
+        work: &Work,
+    ) -> Result<Result<Option<Written>, String>, Stop> {
+        let request = Request::Picture(picture);
+        let (mut job, response, data) = Job::begin(lease, limits, &request, input, work)?;
+        match response {
+            Response::Picture(painted) => Ok(Ok(painted.map(|painted| Written {
+                format: painted.format,
+                width: painted.width,
+                height: painted.height,
+                data,
+            }))),
+            Response::Failed(Why::Unreadable(what)) => Ok(Err(what)),
+            _ => Err(job.give_up(Break::Closed)),
+        }
+    }
+
+    /// The first exchange with a child. One that has retired in the meantime is replaced once.
+    fn begin(
+        lease: Lease<'p>,
+        limits: &'p Limits,
+        request: &Request,
+        input: &Input,
+        work: &Work,
+    ) -> Result<(Job<'p>, Response, Vec<u8>), Stop> {
+        let mut job = Job {
+            cpu_before: lease.worker().cpu_time().unwrap_or_default(),
+            lease,
+            work: work.clone(),
+            begun: Instant::now(),
+            limits,
+        };
+        let first = job.exchange(request, Some(input));
+        let (response, body) = match first {
+            Err(Break::Closed) if job.lease.worker_mut().has_retired() => {
+                job.lease.replace()?;
+                job.cpu_before = Duration::ZERO;
+                job.exchange(request, Some(input))
+            }
+            other => other,
+        }
+        .map_err(|broken| job.give_up(broken))?;
+        Ok((job, response, body))
+    }
+
+    /// A body as the text that it must be.
+    fn text(&mut self, body: Vec<u8>) -> Result<String, Stop> {
+        String::from_utf8(body).map_err(|_| self.give_up(Break::Closed))
     }
 
     /// One page of a PDF that is open. After an error the job is over.
@@ -253,7 +295,7 @@ impl<'p> Job<'p> {
             return Err(Stop::Died);
         }
         match self.exchange(&Request::Page(number), None) {
-            Ok((Response::Page(state), text)) => Ok((state, text)),
+            Ok((Response::Page(state), body)) => Ok((state, self.text(body)?)),
             Ok(_) => Err(self.give_up(Break::Closed)),
             Err(broken) => Err(self.give_up(broken)),
         }
@@ -272,7 +314,7 @@ impl<'p> Job<'p> {
         &mut self,
         request: &Request,
         input: Option<&Input>,
-    ) -> Result<(Response, String), Break> {
+    ) -> Result<(Response, Vec<u8>), Break> {
         let bytes = input.map_or(0, |input| input.bytes);
         let head = wire::head(request, bytes).map_err(Stop::Input)?;
         self.send(&head)?;
@@ -288,10 +330,7 @@ impl<'p> Job<'p> {
         let read = wire::read::<Response>(&mut from, max_body);
         match (from.stop.take(), read) {
             (Some(stop), _) => Err(stop.into()),
-            (None, Ok(Some((response, body)))) => {
-                let text = String::from_utf8(body).map_err(|_| Break::Closed)?;
-                Ok((response, text))
-            }
+            (None, Ok(Some(answer))) => Ok(answer),
             (None, _) => Err(Break::Closed),
         }
     }

@@ -372,7 +372,10 @@ impl Snapshots {
     /// The held version of that content, without naming it anew.
     pub fn holding(&self, document: &Document, content: u128) -> Option<&Version> {
         let held = &self.documents.get(document)?.held;
-        let found = held.iter().rev().find(|held| held.version.content == content);
+        let found = held
+            .iter()
+            .rev()
+            .find(|held| held.version.content == content);
         found.map(|held| &held.version)
     }
 

@@ -418,7 +418,7 @@ fn pictures(
         work.check()?;
         let bytes = BASE64.decode(picture.base64(json));
         let made = match bytes {
-            Ok(bytes) => image::embedded(bytes, settings, work)?,
+            Ok(bytes) => image::embedded(bytes, settings, &asked.means)?,
             Err(_) => Err("its Base64 is damaged".to_owned()),
         };
         match made {

@@ -13,6 +13,7 @@ use rusqlite::{Connection, OpenFlags};
 
 use crate::task::Work;
 
+use super::functions;
 use super::sides::Sides;
 
 /// How long another program's lock is waited for (seed 000, SQLite).
@@ -37,7 +38,7 @@ const LIMITS: &[(Limit, i32)] = &[
     (Limit::SQLITE_LIMIT_VDBE_OP, 1_000_000),
     (Limit::SQLITE_LIMIT_FUNCTION_ARG, 100),
     (Limit::SQLITE_LIMIT_ATTACHED, 0),
-    (Limit::SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 1000),
+    (Limit::SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 250),
     (Limit::SQLITE_LIMIT_TRIGGER_DEPTH, 1),
     (Limit::SQLITE_LIMIT_WORKER_THREADS, 0),
 ];
@@ -186,6 +187,7 @@ impl Link {
         ] {
             connection.set_db_config(config, on)?;
         }
+        functions::define(connection)?;
         let gate = self.gate.clone();
         connection.authorizer(Some(move |context: AuthContext<'_>| {
             judge(&mut gate.lock(), context.action)
@@ -262,6 +264,13 @@ fn judge(gate: &mut Gate, action: AuthAction<'_>) -> Authorization {
             }
         }
     }
+}
+
+/// The most that all connections together held since this was asked last, in bytes.
+pub fn peak_since() -> u64 {
+    // SAFETY: it takes a lock of SQLite's own and reads a number.
+    let bytes = unsafe { rusqlite::ffi::sqlite3_memory_highwater(1) };
+    bytes.max(0) as u64
 }
 
 /// The path as a `file:` URI, every byte that could mean something else escaped.

@@ -20,6 +20,9 @@ pub enum Fault {
     Sqlite(#[from] Error),
     #[error(transparent)]
     Refused(#[from] Refusal),
+    /// It takes more memory than one of several may have.
+    #[error("it is too large to be read beside others")]
+    Large,
 }
 
 impl From<AskError> for Fault {
@@ -29,6 +32,12 @@ impl From<AskError> for Fault {
 }
 
 impl Fault {
+    /// As SQLite says it where it was interrupted.
+    pub fn stopped() -> Fault {
+        let interrupted = ffi::Error::new(ffi::SQLITE_INTERRUPT);
+        Fault::Sqlite(Error::SqliteFailure(interrupted, None))
+    }
+
     pub fn bad_params(message: String) -> Fault {
         Fault::Refused(Refusal::bad_params("path", message))
     }
@@ -54,6 +63,11 @@ pub fn is_damage(error: &Error) -> bool {
         error.extended_code,
         ffi::SQLITE_IOERR_SHORT_READ | ffi::SQLITE_IOERR_CORRUPTFS
     )
+}
+
+/// Whether there was not enough memory for it.
+pub fn is_memory(error: &Error) -> bool {
+    code(error).is_some_and(|error| error.code == ErrorCode::OutOfMemory)
 }
 
 /// Whether it was stopped by us: out of time, or cancelled.
@@ -107,6 +121,11 @@ pub fn refusal(fault: Fault, spelled: &str, work: &Work) -> Refusal {
     let error = match fault {
         Fault::Refused(refusal) => return refusal,
         Fault::Sqlite(error) => error,
+        // Only who reads beside others says so, and is then asked alone.
+        Fault::Large => {
+            let no_memory = ffi::Error::new(ffi::SQLITE_NOMEM);
+            Error::SqliteFailure(no_memory, None)
+        }
     };
     let spelled = &*brief(spelled);
     if is_damage(&error) {

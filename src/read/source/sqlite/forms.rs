@@ -52,6 +52,9 @@ pub struct Request<'a> {
     pub inner: &'a str,
     pub selector: &'a Selector,
     pub budget: Budget,
+    /// Whether it has all of the memory to itself. What finds without it that it needs more says
+    /// [`Fault::Large`], or that there is not enough.
+    pub is_alone: bool,
     pub work: &'a Work,
 }
 
@@ -139,8 +142,11 @@ impl Request<'_> {
                         damaged.push(in_listing(&object.name).into_owned());
                         format!("damaged: {}", words(&error))
                     }
+                    Err(Fault::Sqlite(error)) if self.wants_more(&error) => {
+                        return Err(Fault::Large);
+                    }
                     Err(Fault::Sqlite(error)) => format!("not readable: {}", words(&error)),
-                    Err(refused) => return Err(refused),
+                    Err(other) => return Err(other),
                 },
             };
             answer
@@ -191,6 +197,9 @@ impl Request<'_> {
             Err(Fault::Sqlite(error)) => {
                 if self.work.check().is_err() {
                     return Err(error.into());
+                }
+                if self.wants_more(&error) {
+                    return Err(Fault::Large);
                 }
                 let why = match fault::is_stop(&error) {
                     true => format!("they take more than {} s", COUNT_TIME.as_secs()),
@@ -263,7 +272,7 @@ impl Request<'_> {
         };
         let run = || {
             let mut statement = rows::prepare(self.link, sql)?;
-            rows::fetch(&mut statement, [], QUERY_LIMIT, self.work)
+            rows::fetch(&mut statement, [], QUERY_LIMIT, self.is_alone, self.work)
         };
         let mut fetched = run().map_err(|fault| self.with_hint(fault, None, objects))?;
         if self.is_shown_as_row(&mut fetched, 0, &mut answer) {
@@ -306,7 +315,7 @@ impl Request<'_> {
         sql.push_str(&format!(" LIMIT {} OFFSET {}", limit + 1, page.offset));
         let run = || {
             let mut statement = rows::prepare(self.link, &sql)?;
-            rows::fetch(&mut statement, [], limit, self.work)
+            rows::fetch(&mut statement, [], limit, self.is_alone, self.work)
         };
         run().map_err(|fault| self.with_hint(fault, Some(&columns), &[]))
     }
@@ -424,6 +433,11 @@ impl Request<'_> {
             return true;
         }
         false
+    }
+
+    /// Whether there may be enough memory for it where it is alone.
+    fn wants_more(&self, error: &rusqlite::Error) -> bool {
+        !self.is_alone && fault::is_memory(error)
     }
 
     /// SQLite's words about a query with the names that may have been meant.

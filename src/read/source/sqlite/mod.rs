@@ -5,26 +5,28 @@ mod condition;
 mod connection;
 mod fault;
 mod forms;
+mod functions;
 mod pool;
 mod row;
 mod rows;
 mod schema;
 mod sides;
 mod values;
+mod watched;
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::buffer::{Detour, Lane};
 use crate::protocol::Refusal;
 use crate::protocol::read::{Cache, MoreDetails, ResourceKind};
 use crate::task::Work;
 use crate::text::Text;
-use crate::view::{Document, Extras, Selector, Style};
+use crate::view::{Budget, Document, Extras, Selector, Style};
 use crate::workspace::Handle;
 
 use super::kind::{Asked, Kind, Subject};
-use super::memory;
+use super::memory::{self, Share};
 use super::{Opened, file_uri, refuse_own};
 
 use connection::{Link, Way};
@@ -38,8 +40,11 @@ const QUERY_TIME: Duration = Duration::from_secs(5);
 const COUNT_TIME: Duration = Duration::from_secs(2);
 
 /// Bytes that a query may hold: its part of SQLite's heap, and the values taken out of that. So
-/// three run at a time.
+/// three run at a time; what needs more is run again alone.
 const SHARE: u64 = 32 * 1024 * 1024;
+
+/// After SQLite held so much, what the allocator keeps of it is given back.
+const TRIMMED_OVER: u64 = 8 * 1024 * 1024;
 
 /// Attempts to read a database that does not change meanwhile.
 const ATTEMPTS: usize = 4;
@@ -101,10 +106,15 @@ impl Kind for Sqlite {
         if asked.means.lane == Lane::Short {
             return Err(Detour::TakesLong);
         }
-        let share = memory::take(SHARE, asked.means.work)?;
-        let (mut answer, sides) = read(handle, asked)?;
-        drop(share);
-        let text = Text::new(&std::mem::take(&mut answer.text));
+        let begun = Instant::now();
+        let (text, answer, sides) = match read(handle, asked, SHARE, QUERY_TIME)? {
+            Some(read) => read,
+            None => {
+                let left = QUERY_TIME.saturating_sub(begun.elapsed()).max(COUNT_TIME);
+                read(handle, asked, memory::ALL, left)?
+                    .ok_or_else(|| fault::refusal(Fault::Large, asked.spelled, asked.means.work))?
+            }
+        };
         let bytes = text.len_bytes() as u64 * 2 + 1024;
         let kept = Arc::new(Kept {
             text,
@@ -189,16 +199,43 @@ enum Attempt {
     Done(Box<(Answer, Sides)>),
     /// Once more, as soon as it stands still, or in another manner.
     Again(Manner),
+    /// There was not enough memory for it, and there is more.
+    Large,
+}
+
+/// As [`read_with`], with so much of the memory; the text of the answer is parted from it. `None`
+/// where that was not enough, and was not all.
+fn read(
+    handle: &Handle,
+    asked: &Asked,
+    bytes: u64,
+    time: Duration,
+) -> Result<Option<(Text, Answer, Sides)>, Refusal> {
+    let share = Arc::new(memory::take(bytes, asked.means.work)?);
+    let limited = asked.means.work.within(time);
+    let read = read_with(handle, asked, (&limited, &share))?;
+    let read = read.map(|(mut answer, sides)| {
+        let text = Text::new(&std::mem::take(&mut answer.text));
+        (text, answer, sides)
+    });
+    if connection::peak_since() > TRIMMED_OVER {
+        memory::trim();
+    }
+    Ok(read)
 }
 
 /// What the database says, and what was beside it then.
-fn read(handle: &Handle, asked: &Asked) -> Result<(Answer, Sides), Refusal> {
-    let limited = asked.means.work.within(QUERY_TIME);
+fn read_with(
+    handle: &Handle,
+    asked: &Asked,
+    (limited, share): (&Work, &Arc<Share>),
+) -> Result<Option<(Answer, Sides)>, Refusal> {
     let mut manner = Manner::default();
     for _ in 0..ATTEMPTS {
         asked.means.work.check()?;
-        match attempt(handle, asked, &limited, manner)? {
-            Attempt::Done(done) => return Ok(*done),
+        match attempt(handle, asked, (limited, share), manner)? {
+            Attempt::Done(done) => return Ok(Some(*done)),
+            Attempt::Large => return Ok(None),
             Attempt::Again(next) => manner = next,
         }
     }
@@ -210,18 +247,32 @@ fn read(handle: &Handle, asked: &Asked) -> Result<(Answer, Sides), Refusal> {
 fn attempt(
     handle: &Handle,
     asked: &Asked,
-    limited: &Work,
+    (limited, share): (&Work, &Arc<Share>),
     manner: Manner,
 ) -> Result<Attempt, Refusal> {
     let refuse = |fault| fault::refusal(fault, asked.spelled, asked.means.work);
     let state = state(handle, asked, manner)?;
     let warm = pool::take(&state).filter(|link| link.salvaged == manner.salvage);
-    let mut link = match warm {
+    let link = match warm {
         Some(link) => link,
         None => Link::open(handle.real().as_path(), state.way, manner.salvage)
             .map_err(|error| refuse(error.into()))?,
     };
-    let outcome = ask(&mut link, asked, limited);
+    let order = Order::of(asked, limited, share.is_all());
+    let held = share.clone();
+    let done = watched::run(link, limited, move |link| {
+        let answer = ask(link, &order);
+        drop(held);
+        answer
+    });
+    let (link, outcome) = match done {
+        Ok(Some(done)) => done,
+        Ok(None) => {
+            share.leave();
+            return Err(refuse(Fault::stopped()));
+        }
+        Err(error) => return Err(Refusal::io(asked.spelled, &error)),
+    };
     // Where SQLite's locks reach, a log may grow while it is read. Everywhere else nothing may
     // have changed: a lock of ours ends when any file of ours to the same inode is closed.
     let is_steady = match state.way {
@@ -246,6 +297,15 @@ fn attempt(
     }
     if !is_steady && error.is_none() {
         return Ok(Attempt::Again(manner));
+    }
+    let is_large = match (&outcome, error) {
+        (Err(Fault::Large), _) => true,
+        // Alone as it was it would find no more.
+        (_, Some(error)) => fault::is_memory(error) && share.has_company(),
+        _ => false,
+    };
+    if is_large && !share.is_all() {
+        return Ok(Attempt::Large);
     }
     let answer = outcome.map_err(refuse)?;
     let sides = state.sides;
@@ -293,22 +353,48 @@ fn padded(mut head: Vec<u8>) -> Vec<u8> {
     head
 }
 
+/// What is asked, for a thread that may outlive who asked.
+#[derive(Debug)]
+struct Order {
+    display: String,
+    spelled: String,
+    inner: String,
+    selector: Selector,
+    budget: Budget,
+    is_alone: bool,
+    work: Work,
+}
+
+impl Order {
+    fn of(asked: &Asked, work: &Work, is_alone: bool) -> Order {
+        Order {
+            display: asked.means.display.to_owned(),
+            spelled: asked.spelled.to_owned(),
+            inner: asked.inner.unwrap_or_default().to_owned(),
+            selector: asked.selector.clone(),
+            budget: asked.means.limits.budget,
+            is_alone,
+            work: work.clone(),
+        }
+    }
+}
+
 /// One state of the database, asked.
-fn ask(link: &mut Link, asked: &Asked, work: &Work) -> Result<Answer, Fault> {
-    link.work_for(work)?;
+fn ask(link: &mut Link, order: &Order) -> Result<Answer, Fault> {
+    link.work_for(&order.work)?;
     link.begin()?;
-    let means = &asked.means;
     let answer = Request {
         link,
-        display: means.display,
-        spelled: asked.spelled,
-        inner: asked.inner.unwrap_or_default(),
-        selector: asked.selector,
-        budget: means.limits.budget,
-        work,
+        display: &order.display,
+        spelled: &order.spelled,
+        inner: &order.inner,
+        selector: &order.selector,
+        budget: order.budget,
+        is_alone: order.is_alone,
+        work: &order.work,
     }
     .answer();
     // Should this fail, the connection is in the middle of something, and is not kept.
-    let _ = link.work_for(work).and_then(|()| link.end());
+    let _ = link.work_for(&order.work).and_then(|()| link.end());
     answer
 }

@@ -7,7 +7,6 @@ use crate::view::Selector;
 use crate::view::table::plain;
 
 use super::ask::{self, DEFAULT_LIMIT};
-use super::connection::MAX_VALUE;
 use super::fault::{Fault, brief};
 use super::forms::{Answer, Request, broken_footer};
 use super::schema::{self, Column, Key, Object, quoted};
@@ -75,9 +74,10 @@ impl Request<'_> {
         for value in key_values(key) {
             let mut rows = statement.query([value])?;
             if let Some(row) = rows.next()? {
-                let text = values::row_text(row, &names, MAX_VALUE)?;
+                let text = values::row_text(row, &names, values::most(self.is_alone))?;
                 return match text {
                     Some(text) => Ok(Some(text)),
+                    None if !self.is_alone => Err(Fault::Large),
                     None => Err(Refusal::TooLarge {
                         path: self.spelled.to_owned(),
                         what: "the row has more than 32 MiB of text".to_owned(),

@@ -7,7 +7,7 @@ use crate::task::{Stopped, Work};
 use crate::view::Budget;
 use crate::view::table::{Table, plain};
 
-use super::connection::{Link, MAX_VALUE};
+use super::connection::Link;
 use super::fault::{self, Fault};
 use super::values;
 
@@ -33,11 +33,13 @@ pub struct Fetched {
 }
 
 /// Takes at most `limit` rows. What fails after the first ones is part of the answer; `work` tells
-/// a cancelled request, of which nothing is kept.
+/// a cancelled request, of which nothing is kept. A row that is too large to be held beside others
+/// is an error unless it `is_alone`.
 pub fn fetch(
     statement: &mut Statement,
     values: impl Params,
     limit: u64,
+    is_alone: bool,
     work: &Work,
 ) -> Result<Fetched, Fault> {
     let columns = statement.column_names();
@@ -77,9 +79,12 @@ pub fn fetch(
         let cells = cells(row, fetched.columns.len(), &mut fetched.cut)?;
         bytes += cells.iter().map(|cell| cell.len() + 3).sum::<usize>();
         fetched.only = match fetched.rows.is_empty() {
-            true => values::row_text(row, &fetched.columns, MAX_VALUE)?,
+            true => values::row_text(row, &fetched.columns, values::most(is_alone))?,
             false => None,
         };
+        if fetched.rows.is_empty() && fetched.only.is_none() && !is_alone {
+            return Err(Fault::Large);
+        }
         fetched.rows.push(cells);
     }
 }

@@ -9,6 +9,8 @@ use rusqlite::types::ValueRef;
 use crate::view::size::file_size;
 use crate::view::table::plain;
 
+use super::connection::MAX_VALUE;
+
 /// Characters of a value that can matter to a table, in which a cell has 40.
 const CELL_CHARS: usize = 60;
 /// Bytes in which so many characters are.
@@ -19,6 +21,14 @@ const SHORT_BLOB: usize = 64;
 
 /// A line of a value that is longer (bytes) is broken: an answer is paged by lines.
 const LINE_BYTES: usize = 16 * 1024;
+
+/// Bytes of a row that is held whole: while others are held, and alone.
+pub fn most(is_alone: bool) -> usize {
+    match is_alone {
+        true => MAX_VALUE,
+        false => 2 * 1024 * 1024,
+    }
+}
 
 /// As much of a value as can matter to a cell, and whether it is all.
 pub fn cell(value: ValueRef) -> (String, bool) {

@@ -1,24 +1,23 @@
 //! Images, told by their bytes: a note, and the picture in a size that fits; a file that does not decode whole is never shown.
 
-mod format;
-mod picture;
-
+use std::io::Read;
 use std::sync::Arc;
 
 use crate::buffer::{Detour, Lane};
+use crate::convert::{self, Input, Stop};
+use crate::picture::{
+    self, Facts, Fit, Format, MAX_DECODED, MAX_PIXELS, MAX_WEIGHTED, Part, Written,
+};
 use crate::protocol::Refusal;
 use crate::protocol::read::{Cache, MoreDetails, ResourceKind};
 use crate::protocol::settings::Images;
-use crate::task::Work;
 use crate::text::Text;
 use crate::view::selector::{Own, Selector};
 use crate::view::size::file_size;
 use crate::view::{Attachment, Document, Extras, Style, in_header};
 
-use self::format::Format;
-use self::picture::{Facts, Fit, MAX_DECODED, MAX_PIXELS, MAX_WEIGHTED, Part};
 use super::kind::{Asked, HEAD, Kind, Subject};
-use super::{Opened, file_uri, memory, refuse_own};
+use super::{Means, Opened, file_uri, memory, refuse_own};
 
 pub static IMAGE: Image = Image;
 
@@ -28,6 +27,10 @@ const MAX_BYTES: u64 = 20 * 1024 * 1024;
 /// Files and pictures over these are decoded in the long lane.
 const SHORT_LANE_BYTES: u64 = 1024 * 1024;
 const SHORT_LANE_PIXELS: u64 = 1_000_000;
+
+/// Pixels of more bytes are decoded in a child process: what they take is never taken here, and a
+/// decoder that asks for too much ends another process.
+const MAX_HERE: u64 = 16 * 1024 * 1024;
 
 /// What names of images end in; others are known by their bytes once they are seen to be no text.
 const EXTENSIONS: [&str; 15] = [
@@ -181,7 +184,7 @@ fn make(
         return Err(Detour::TakesLong);
     }
     let left_out = format.left_out(&bytes);
-    let shown = fit(&facts, bytes, part, settings, means.work)?.map_err(damaged)?;
+    let shown = fit(&facts, bytes, part, settings, &means)?.map_err(damaged)?;
     notices.extend(left_out.map(str::to_owned));
     Ok(Made {
         facts,
@@ -197,18 +200,12 @@ fn fit(
     bytes: Arc<[u8]>,
     part: Option<Part>,
     settings: &Images,
-    work: &Work,
+    means: &Means,
 ) -> Result<Result<Shown, String>, Refusal> {
     let format = facts.format;
     if !format.has_end(&bytes) {
         return Ok(Err("it ends before its end".to_owned()));
     }
-    let _share = memory::take(in_memory(facts), work)?;
-    let pixels = match picture::decode(format, &bytes) {
-        Ok(pixels) => pixels,
-        Err(what) => return Ok(Err(what)),
-    };
-    work.check()?;
     let fit = Fit {
         max_dimension: settings.max_dimension,
         max_bytes: settings.max_inline_bytes,
@@ -221,22 +218,78 @@ fn fit(
     let is_as_it_is = facts.orientation == image::metadata::Orientation::NoTransforms
         && format.left_out(&bytes).is_none()
         && format.is_for_models();
-    if fits && is_as_it_is {
-        return Ok(Ok(Shown {
+    let anew = (!(fits && is_as_it_is)).then_some(fit);
+    let made = match facts.decoded_bytes > MAX_HERE {
+        true => made_elsewhere(format, &bytes, part, anew, means)?,
+        false => made_here(facts, &bytes, part, anew, means)?,
+    };
+    Ok(made.map(|written| match written {
+        None => Shown {
             mime_type: format.mime_type(),
             width: facts.width,
             height: facts.height,
             data: bytes,
-        }));
-    }
-    drop(bytes);
-    let made = picture::make(pixels, facts, part, fit);
-    Ok(made.map(|made| Shown {
-        mime_type: made.format.mime_type(),
-        width: made.width,
-        height: made.height,
-        data: made.data.into(),
+        },
+        Some(written) => Shown {
+            mime_type: written.format.mime_type(),
+            width: written.width,
+            height: written.height,
+            data: written.data.into(),
+        },
     }))
+}
+
+/// What came of a picture: written anew, or only seen to decode; or why it does not, in a few words.
+type Outcome = Result<Option<Written>, String>;
+
+fn made_here(
+    facts: &Facts,
+    bytes: &[u8],
+    part: Option<Part>,
+    anew: Option<Fit>,
+    means: &Means,
+) -> Result<Outcome, Refusal> {
+    let _share = memory::take(in_memory(facts), means.work)?;
+    let pixels = match picture::decode(facts.format, bytes) {
+        Ok(pixels) => pixels,
+        Err(what) => return Ok(Err(what)),
+    };
+    means.work.check()?;
+    let made = anew.map(|fit| picture::make(pixels, facts, part, fit));
+    Ok(made.transpose())
+}
+
+fn made_elsewhere(
+    format: Format,
+    bytes: &[u8],
+    part: Option<Part>,
+    anew: Option<Fit>,
+    means: &Means,
+) -> Result<Outcome, Refusal> {
+    let open = || Ok(Box::new(bytes) as Box<dyn Read + '_>);
+    let input = Input {
+        bytes: bytes.len() as u64,
+        open: &open,
+    };
+    let wanted = convert::Picture {
+        format,
+        part,
+        fit: anew,
+    };
+    match means.converters.picture(wanted, &input, means.work) {
+        Ok(outcome) => Ok(outcome),
+        Err(Stop::Stopped(stopped)) => Err(stopped.into()),
+        Err(Stop::Busy) => Err(Refusal::Busy {
+            message: "Other large files are being converted.".to_owned(),
+        }),
+        Err(stop @ (Stop::Start(_) | Stop::Input(_))) => Err(Refusal::Io {
+            path: means.display.to_owned(),
+            message: stop.to_string(),
+        }),
+        // The picture is at fault, as far as anybody can know.
+        Err(Stop::Died) => Ok(Err("its decoder needs too much memory".to_owned())),
+        Err(stop @ (Stop::Cpu(_) | Stop::Wall(_))) => Ok(Err(stop.to_string())),
+    }
 }
 
 /// The type and the bytes of a picture that is a part of something else.
@@ -246,7 +299,7 @@ type Embedded = (&'static str, Arc<[u8]>);
 pub fn embedded(
     bytes: Vec<u8>,
     settings: &Images,
-    work: &Work,
+    means: &Means,
 ) -> Result<Result<Embedded, String>, Refusal> {
     let Some(format) = Format::of(&bytes) else {
         return Ok(Err("it is no image".to_owned()));
@@ -261,7 +314,7 @@ pub fn embedded(
     if is_large || facts.pixels() == 0 || !is_plausible(&facts, bytes.len() as u64) {
         return Ok(Err(format!("it is {}x{}", facts.width, facts.height)));
     }
-    let shown = fit(&facts, bytes.into(), None, settings, work)?;
+    let shown = fit(&facts, bytes.into(), None, settings, means)?;
     Ok(shown.map(|shown| (shown.mime_type, shown.data)))
 }
 

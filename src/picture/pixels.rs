@@ -8,6 +8,7 @@ use image::codecs::jpeg::JpegEncoder;
 use image::codecs::png::PngEncoder;
 use image::metadata::Orientation;
 use image::{DynamicImage, GenericImageView, ImageDecoder, ImageError, ImageReader, Limits};
+use serde::{Deserialize, Serialize};
 
 use super::format::Format;
 
@@ -57,7 +58,7 @@ impl Facts {
 }
 
 /// A part of a picture, in the pixels of the upright one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Part {
     pub x: u32,
     pub y: u32,
@@ -66,7 +67,7 @@ pub struct Part {
 }
 
 /// What a picture may take where it is shown.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fit {
     /// Pixels of the longer side.
     pub max_dimension: u32,

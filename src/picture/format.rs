@@ -1,9 +1,10 @@
 //! What format a picture has, by its bytes, and what its container tells before anything is decoded; a name is never asked.
 
 use image::ImageFormat;
+use serde::{Deserialize, Serialize};
 
 /// A format that is shown.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Format {
     Png,
     Jpeg,

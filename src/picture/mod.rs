@@ -1,0 +1,9 @@
+//! Pictures as bytes: what format they have, what they are, and pixels made to fit; no file is ever opened here.
+
+mod format;
+mod pixels;
+
+pub use format::Format;
+pub use pixels::{
+    Facts, Fit, MAX_DECODED, MAX_PIXELS, MAX_WEIGHTED, Part, Written, decode, facts, make,
+};
