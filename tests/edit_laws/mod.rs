@@ -8,6 +8,8 @@ mod history;
 mod links;
 mod outside;
 mod parallel;
+#[cfg(target_os = "linux")]
+mod watchers;
 
 use std::collections::BTreeMap;
 use std::fs;

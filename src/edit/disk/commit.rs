@@ -213,9 +213,12 @@ impl Staged {
         Ok(Done::Renamed { backup })
     }
 
+    /// The order of the names is that of the events which watchers get: they hear last that the
+    /// file is there. Heard the other way round it was made and then went, and a watcher that joins
+    /// the two, as VS Code's does, tells nobody that it has changed.
     fn exchange(&self, name: &OsStr) -> rustix::io::Result<()> {
         let (folder, flags) = (&self.folder, RenameFlags::EXCHANGE);
-        rustix::fs::renameat_with(folder, name, folder, &self.name, flags)
+        rustix::fs::renameat_with(folder, &self.name, folder, name, flags)
     }
 
     /// Exchanges the names again. Whoever put another file in the place meanwhile keeps it there.

@@ -1,5 +1,6 @@
 // Files of every encoding and line end, edited and compared byte by byte; what is outside the edited line never changes.
 import * as assert from "node:assert/strict";
+import * as vscode from "vscode";
 import { bytes, file, pilcrow, refusal, show, tag, type, type Tests, until } from "./harness";
 
 const utf16 = (text: string) => Buffer.concat([Buffer.from([0xff, 0xfe]), Buffer.from(text, "utf16le")]);
@@ -36,10 +37,23 @@ const closed: Tests = FILES.map(([name, before, after]) => [
   },
 ]);
 
+/** Makes a file and waits until VS Code has heard of it: of what is written later it must hear as well. */
+async function known(path: string, text: Parameters<typeof file>[1]): Promise<vscode.Uri> {
+  const watcher = vscode.workspace.createFileSystemWatcher(`**/${path}`);
+  try {
+    const heard = new Promise((resolve) => watcher.onDidCreate(resolve));
+    const uri = file(path, text);
+    await heard;
+    return uri;
+  } finally {
+    watcher.dispose();
+  }
+}
+
 const open: Tests = FILES.map(([name, before, after]) => [
   `bytes of an open file, clean, after flush: ${name}`,
   async () => {
-    const uri = file(`bytes/open-${name}.txt`, before);
+    const uri = await known(`bytes/open-${name}.txt`, before);
     const editor = await show(uri);
     await editSecondLine(`bytes/open-${name}.txt`);
     const { flush } = await pilcrow();
