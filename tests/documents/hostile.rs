@@ -16,6 +16,9 @@ pub const LIMITS: [&str; 4] = [
     "[Cannot read .pdf file: damaged: nothing of its 1 page could be read]",
 ];
 
+/// `cmap-bomb.pdf`, where the machine is through all of its mappings in time.
+pub const MAPPED: &str = "1:--- Page 1 ---\n2:\n3:劦憤梢抭敡璦碵";
+
 /// The Markdown, or the words in its place; `None` for one that runs into a limit.
 pub fn golden(name: &str) -> Option<String> {
     let text = match name {
