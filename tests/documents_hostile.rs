@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use zip::write::SimpleFileOptions;
 use zip::{ZipArchive, ZipWriter};
 
+use crate::chance::Chance;
 use crate::client::{Daemon, HANG, WireError};
 use crate::documents::{PLAIN, fixtures, hostile, text_of};
 use crate::tree::Tree;
@@ -437,22 +438,6 @@ fn a_pdf_that_takes_too_long_is_gone_on_with() {
         }
     };
     assert_eq!(last, "239:This is page 60 of 60");
-}
-
-/// What is told by the same seed every time.
-struct Chance(u64);
-
-impl Chance {
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0
-    }
-
-    fn below(&mut self, end: usize) -> usize {
-        (self.next() % end as u64) as usize
-    }
 }
 
 #[test]

@@ -9,6 +9,7 @@ use base64::prelude::BASE64_STANDARD as BASE64;
 use image::DynamicImage;
 use serde_json::{Value, json};
 
+use crate::chance::Chance;
 use crate::client::{Daemon, HANG};
 use crate::tree::Tree;
 
@@ -450,13 +451,7 @@ fn what_does_not_decode_is_damaged() {
 #[cfg(target_os = "linux")]
 fn hostile_pictures_cost_nothing_but_their_own_answers() {
     let tree = Tree::new().file("plain.txt", "still here\n");
-    let mut seed = 0x2545_F491_4F6C_DD1Du64;
-    let mut next = |below: usize| {
-        seed ^= seed << 13;
-        seed ^= seed >> 7;
-        seed ^= seed << 17;
-        (seed % below as u64) as usize
-    };
+    let mut chance = Chance(0x2545_F491_4F6C_DD1D);
     let mut names = Vec::new();
     for source in [
         "flag.png",
@@ -484,13 +479,13 @@ fn hostile_pictures_cost_nothing_but_their_own_answers() {
         }
         for _ in 0..20 {
             let mut spoilt = sound.clone();
-            for _ in 0..=next(4) {
-                let at = next(spoilt.len());
-                spoilt[at] = next(256) as u8;
+            for _ in 0..=chance.below(4) {
+                let at = chance.below(spoilt.len());
+                spoilt[at] = chance.below(256) as u8;
             }
             add(&spoilt);
         }
-        let noise: Vec<u8> = (0..sound.len()).map(|_| next(256) as u8).collect();
+        let noise: Vec<u8> = (0..sound.len()).map(|_| chance.below(256) as u8).collect();
         add(&[&sound[..sound.len().min(12)], &noise].concat());
     }
     for entry in fs::read_dir(fixtures().join("hostile")).expect("a folder") {

@@ -2,6 +2,7 @@
 
 mod access;
 mod archives;
+mod chance;
 mod client;
 mod command_line;
 #[cfg(unix)]

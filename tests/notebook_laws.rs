@@ -5,6 +5,7 @@ use std::process::Command;
 
 use serde_json::json;
 
+use crate::chance::Chance;
 use crate::notebook_edits::{DRESSES, edit, fixture, read, start};
 use crate::tree::Tree;
 
@@ -41,24 +42,12 @@ fn python(script: &str, argument: &Path) -> String {
     String::from_utf8_lossy(&output.stdout).trim().to_owned()
 }
 
-/// A xorshift: the same cases every time.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 % limit as u64) as usize
-    }
-}
-
 /// Random rows for random cells of every dress: Python finds all but their sources equal.
 #[test]
 fn random_edits_leave_everything_else_as_python_reads_it() {
     let tree = Tree::new();
     let daemon = start(&tree);
-    let mut random = Random(0x9E37_79B9_7F4A_7C15);
+    let mut random = Chance(0x9E37_79B9_7F4A_7C15);
     let mut pairs = String::new();
     for case in 0..72 {
         let before = fixture(DRESSES[case % DRESSES.len()]);

@@ -7,6 +7,7 @@ use std::time::Instant;
 
 use serde_json::{Value, json};
 
+use crate::chance::Chance;
 use crate::client::{Daemon, HANG};
 use crate::tree::Tree;
 
@@ -421,13 +422,7 @@ fn a_notebook_of_46_mb_is_read_and_one_of_70_is_refused() {
 #[cfg(target_os = "linux")]
 fn hostile_notebooks_cost_nothing_but_their_own_answers() {
     let tree = Tree::new().file("plain.txt", "still here\n");
-    let mut seed = 0x9E37_79B9_7F4A_7C15u64;
-    let mut next = |below: usize| {
-        seed ^= seed << 13;
-        seed ^= seed >> 7;
-        seed ^= seed << 17;
-        (seed % below as u64) as usize
-    };
+    let mut chance = Chance(0x9E37_79B9_7F4A_7C15);
     let mut names = Vec::new();
     for source in [
         "survey",
@@ -450,14 +445,15 @@ fn hostile_notebooks_cost_nothing_but_their_own_answers() {
         }
         for _ in 0..35 {
             let mut spoilt = sound.clone();
-            for _ in 0..=next(5) {
-                let at = next(spoilt.len());
+            for _ in 0..=chance.below(5) {
+                let at = chance.below(spoilt.len());
                 let marks = b"\"\\[]{},:u0\n\xff";
-                spoilt[at] = [marks[next(marks.len())], next(256) as u8][next(2)];
+                spoilt[at] =
+                    [marks[chance.below(marks.len())], chance.below(256) as u8][chance.below(2)];
             }
             add(&spoilt);
         }
-        let noise: Vec<u8> = (0..2000).map(|_| next(256) as u8).collect();
+        let noise: Vec<u8> = (0..2000).map(|_| chance.below(256) as u8).collect();
         add(&[&b"{\"cells\": ["[..], &noise].concat());
     }
     assert!(names.len() > 300);

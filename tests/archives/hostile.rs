@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{HARBOUR, MAIN, README, daemon, fixture, refusal};
+use crate::chance::Chance;
 use crate::client::{Daemon, WireError};
 use crate::tree::Tree;
 
@@ -381,23 +382,11 @@ fn a_cut_archive_gives_what_is_left() {
     assert_small(&daemon);
 }
 
-/// A xorshift: the same cases in every run.
-struct Seeded(u64);
-
-impl Seeded {
-    fn next(&mut self, below: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 % below as u64) as usize
-    }
-}
-
 #[test]
 fn flipped_and_random_bytes() {
     let tree = Tree::new().file("plain.txt", "plain\n");
     let daemon = Daemon::start(tree.path());
-    let mut seeded = Seeded(0x9E37_79B9_7F4A_7C15);
+    let mut seeded = Chance(0x9E37_79B9_7F4A_7C15);
     // A tar has no checksum of what is in its members: there a flip may show as another text.
     let summed = [
         "harbour.zip",
@@ -417,12 +406,12 @@ fn flipped_and_random_bytes() {
     ];
     for (round, name) in summed.iter().chain(&unsummed).cycle().take(300).enumerate() {
         let mut bytes = fixture(name);
-        for _ in 0..=seeded.next(8) {
-            let at = seeded.next(bytes.len());
-            bytes[at] = match seeded.next(3) {
-                0 => bytes[at] ^ (1 << seeded.next(8)),
+        for _ in 0..=seeded.below(8) {
+            let at = seeded.below(bytes.len());
+            bytes[at] = match seeded.below(3) {
+                0 => bytes[at] ^ (1 << seeded.below(8)),
                 1 => 0xFF,
-                _ => seeded.next(256) as u8,
+                _ => seeded.below(256) as u8,
             };
         }
         let path = format!("{round}-{name}");
@@ -470,8 +459,8 @@ fn flipped_and_random_bytes() {
             _ => b"BZh91AY&SY",
         };
         let mut bytes = magic.to_vec();
-        let length = seeded.next(5000);
-        bytes.extend((0..length).map(|_| seeded.next(256) as u8));
+        let length = seeded.below(5000);
+        bytes.extend((0..length).map(|_| seeded.below(256) as u8));
         let path = format!("random-{round}.{ending}");
         tree.write(&path, &bytes);
         for inner in ["", ":a/b.txt"] {

@@ -8,6 +8,7 @@ use zip::{CompressionMethod, ZipWriter};
 
 use super::hostile::assert_small;
 use super::refusal;
+use crate::chance::Chance;
 use crate::client::Daemon;
 use crate::tree::Tree;
 
@@ -161,16 +162,13 @@ fn long_pass() -> Vec<u8> {
         header
     };
     let mut row = [b'-'; 4096];
-    let mut state = 0x2545_F491_4F6C_DD1D_u64;
+    let mut chance = Chance(0x2545_F491_4F6C_DD1D);
     archive
         .write_all(header("big.bin", 260 * MIB as u64).as_bytes())
         .expect("memory");
     for _ in 0..260 * MIB / row.len() {
         for byte in &mut row[..64] {
-            state ^= state << 13;
-            state ^= state >> 7;
-            state ^= state << 17;
-            *byte = state as u8;
+            *byte = chance.next() as u8;
         }
         archive.write_all(&row).expect("memory");
     }
