@@ -9,13 +9,13 @@ use crate::protocol::edit::{EditResult, Warning};
 use crate::protocol::{EditRefusal, Refusal, Settings};
 use crate::read::{Located, Place};
 use crate::session::Notice;
-use crate::workspace::Scope;
 
 use super::commit::{parse_warning, record_disk, record_seen};
 use super::disk::{self, DiskWriter, FileWrite, Target, WriteError, Written};
 use super::live::Means;
 use super::record::Recorded;
 use super::reply::{Done, Outcome, changed_since, reply};
+use super::target::PlacedFiles;
 use super::{Home, NoOps, Planned};
 
 /// What is known of a change besides its plan.
@@ -67,16 +67,16 @@ pub struct Job<'a> {
 /// Files that were found for a change, to be opened without looking for them again.
 #[derive(Debug, Default)]
 pub struct Found {
-    files: Mutex<Vec<(Place, Located)>>,
+    files: Mutex<PlacedFiles>,
     /// The open documents by which they were found.
     by: Option<Overlays>,
 }
 
 impl Found {
-    pub fn new(located: Vec<Located>, scope: &Scope, by: Overlays) -> Found {
-        let placed = located.into_iter().map(|it| (it.place(scope), it));
+    /// One file for each place, found by these open documents.
+    pub fn new(files: PlacedFiles, by: Overlays) -> Found {
         Found {
-            files: Mutex::new(placed.collect()),
+            files: Mutex::new(files),
             by: Some(by),
         }
     }
@@ -93,14 +93,11 @@ impl Found {
         }
     }
 
-    /// What was found first at a place. It is given once: a second plan is made because of a
-    /// change.
+    /// What was found at a place. It is given once: a second plan is made because of a change.
     pub fn take(&self, place: &Place) -> Option<Located> {
         let mut found = self.files.lock();
         let at = found.iter().position(|(known, _)| known == place)?;
-        let (_, located) = found.remove(at);
-        found.retain(|(known, _)| known != place);
-        Some(located)
+        Some(found.swap_remove(at).1)
     }
 }
 

@@ -28,6 +28,12 @@ impl Named {
     }
 }
 
+/// Open files, each with its place.
+pub type PlacedFiles = Vec<(Place, Located)>;
+
+/// Files that are kept open from finding them to planning; the others are looked for again.
+const KEPT_OPEN: usize = 16;
+
 /// Finds the place of each section, for the order of edits, and gives what was found there on
 /// disk: a plan that is made in the same moment need not look again.
 pub fn name_places(
@@ -37,8 +43,8 @@ pub fn name_places(
     scope: &Scope,
     overlays: &Overlays,
     (lane, work): (Lane, &Work),
-) -> Result<(Vec<Named>, Vec<Located>), Detour> {
-    let mut found = Vec::new();
+) -> Result<(Vec<Named>, PlacedFiles), Detour> {
+    let mut found = PlacedFiles::new();
     let mut name = |section: Section| {
         work.check()?;
         match find(&section.path, scope, overlays, lane, work) {
@@ -49,7 +55,11 @@ pub fn name_places(
                     rebound: None,
                     understood: located.understood.clone(),
                 };
-                found.extend(Some(located).filter(Located::is_on_disk));
+                // A patch may have thousands of sections, of one file even.
+                let is_kept = found.iter().any(|(place, _)| *place == named.place);
+                if located.is_on_disk() && !is_kept && found.len() < KEPT_OPEN {
+                    found.push((named.place.clone(), located));
+                }
                 Ok(named)
             }
             Err(Detour::Refused(Refusal::NotFound { .. })) => {

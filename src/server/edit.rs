@@ -62,7 +62,7 @@ impl State {
             Ok(Resolved {
                 places,
                 plan,
-                found: Found::new(found, &world.scope, overlays.clone()),
+                found: Found::new(found, overlays.clone()),
             })
         };
         self.submit_change(change, world, Arc::new(resolve))

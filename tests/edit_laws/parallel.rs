@@ -378,3 +378,33 @@ fn reads_of_other_files_overtake_a_held_edit() {
         "one\ntwo\n"
     );
 }
+
+/// However long a patch is, few of its files are open at a time.
+#[test]
+fn thousands_of_sections_need_no_thousands_of_open_files() {
+    const SECTIONS: usize = 3000;
+    let tree = Tree::new();
+    let lines: String = (1..=SECTIONS)
+        .map(|line| format!("line {line}\n"))
+        .collect();
+    tree.write("a.txt", &lines);
+    let program = env!("CARGO_BIN_EXE_pilcrow");
+    let daemon = Daemon::builder()
+        .program("sh")
+        .arg("-c")
+        .arg(&format!("ulimit -n 128 && exec '{program}' serve --stdio"))
+        .root(tree.path())
+        .start();
+    let all = json!({
+        "path": format!("a.txt:1-{SECTIONS}"),
+        "budget": { "lines": 2 * SECTIONS, "bytes": 1 << 20 },
+    });
+    let tag = tag_of(&daemon.call("agent/read", all).expect("read"));
+    let sections = (1..=SECTIONS).map(|line| {
+        let hunk = format!("replace {line}:\n+row {line}\n");
+        patch("a.txt", &tag, &hunk)
+    });
+    edit(&daemon, &sections.collect::<String>()).expect("made");
+    let written = fs::read_to_string(tree.join("a.txt")).expect("a text");
+    assert_eq!(written, lines.replace("line", "row"));
+}
