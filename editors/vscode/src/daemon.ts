@@ -4,6 +4,7 @@ import * as vscode from "vscode";
 import {
   CloseAction,
   DidChangeConfigurationNotification,
+  ErrorAction,
   ErrorCodes,
   type ErrorHandler,
   LanguageClient,
@@ -150,7 +151,17 @@ export class Daemon implements vscode.Disposable {
     };
     let crashes: ErrorHandler | undefined;
     const errorHandler: ErrorHandler = {
-      error: (error, message, count) => crashes!.error(error, message, count),
+      error: async (error, message, count) => {
+        // A daemon that dies with unread messages resets the stream; the client would stop for good at that.
+        if (isOfTheStream(error)) {
+          return { action: ErrorAction.Continue, handled: true };
+        }
+        const { action } = await crashes!.error(error, message, count);
+        if (action === ErrorAction.Shutdown) {
+          this.stopped(`The connection to Pilcrow's daemon broke: ${error.message}`);
+        }
+        return { action, handled: true };
+      },
       closed: async () => {
         this.live({ is: "starting" });
         const { action } = await crashes!.closed();
@@ -266,4 +277,9 @@ export class Daemon implements vscode.Disposable {
 function isLost(error: unknown): boolean {
   const codes: number[] = [ErrorCodes.PendingResponseRejected, ErrorCodes.ConnectionInactive, ErrorCodes.MessageWriteError];
   return error instanceof ResponseError && codes.includes(error.code);
+}
+
+/** Whether a stream failed, which is always followed by its close, and not a message. */
+function isOfTheStream(error: Error): boolean {
+  return "code" in error && typeof error.code === "string";
 }
