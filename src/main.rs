@@ -79,7 +79,7 @@ fn serve() -> i32 {
 fn serve_until_the_end() -> std::io::Result<bool> {
     // Duplicates of the streams themselves: `Stdout` would flush after every line.
     let input = File::from(std::io::stdin().as_fd().try_clone_to_owned()?);
-    let output = File::from(std::io::stdout().as_fd().try_clone_to_owned()?);
+    let output = rpc::Output::of(std::io::stdout().as_fd().try_clone_to_owned()?.into());
     let log = logging::start();
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(WORKERS)

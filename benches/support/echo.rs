@@ -38,7 +38,7 @@ pub fn serve_if_asked() -> std::io::Result<bool> {
         return Ok(false);
     }
     let input = File::from(std::io::stdin().as_fd().try_clone_to_owned()?);
-    let output = File::from(std::io::stdout().as_fd().try_clone_to_owned()?);
+    let output = rpc::Output::of(std::io::stdout().as_fd().try_clone_to_owned()?.into());
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()

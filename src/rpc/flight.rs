@@ -1,8 +1,9 @@
 //! A call that waits for something, and the thread that polls it on; it is never polled by two at once.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 use std::task::{Context, Wake, Waker};
+use std::thread::LocalKey;
 
 use futures::future::BoxFuture;
 use parking_lot::Mutex;
@@ -11,32 +12,62 @@ use tokio::runtime::Handle;
 thread_local! {
     /// Whether calls that are woken in this thread now may go on in it.
     static OFFERED: Cell<bool> = const { Cell::new(false) };
+    /// What is to be done when the call that is polled in this thread has had its turn.
+    static LATER: RefCell<Option<Later>> = const { RefCell::new(None) };
+}
+
+type Later = Vec<Box<dyn FnOnce()>>;
+
+/// Does something that the answer of a call need not wait for: after the turn in which the call
+/// says so, and so after its answer where that is its last one. At once where no call is polled.
+pub fn afterwards(something: impl FnOnce() + 'static) {
+    let something: Box<dyn FnOnce()> = Box::new(something);
+    let now = LATER.with_borrow_mut(|later| match later {
+        Some(later) => {
+            later.push(something);
+            None
+        }
+        None => Some(something),
+    });
+    if let Some(now) = now {
+        now();
+    }
+}
+
+/// Runs `turn`, and then what it left for afterwards.
+fn and_afterwards(turn: impl FnOnce()) {
+    let before = LATER.replace(Some(Later::new()));
+    turn();
+    let left = LATER.replace(before);
+    left.into_iter().flatten().for_each(|it| it());
 }
 
 /// Runs `complete`; the calls that it wakes go on in this thread, before this returns, and not by
 /// way of a worker. For threads that hold no lock and may block: a wake-up costs more than many a
 /// call has left to do.
 pub fn complete_here(complete: &mut dyn FnMut()) {
-    let _offer = Offer::set(true);
+    let _offer = While::set(&OFFERED, true);
     complete();
 }
 
-/// Sets the offer until it is dropped.
-struct Offer {
+/// A flag of this thread, as it was set until this is dropped.
+pub(super) struct While {
+    flag: &'static LocalKey<Cell<bool>>,
     before: bool,
 }
 
-impl Offer {
-    fn set(offered: bool) -> Offer {
-        Offer {
-            before: OFFERED.replace(offered),
+impl While {
+    pub(super) fn set(flag: &'static LocalKey<Cell<bool>>, to: bool) -> While {
+        While {
+            flag,
+            before: flag.replace(to),
         }
     }
 }
 
-impl Drop for Offer {
+impl Drop for While {
     fn drop(&mut self) {
-        OFFERED.set(self.before);
+        self.flag.set(self.before);
     }
 }
 
@@ -57,11 +88,15 @@ impl Flight {
     }
 
     fn poll(self: &Arc<Flight>) {
+        and_afterwards(|| self.poll_once());
+    }
+
+    fn poll_once(self: &Arc<Flight>) {
         let waker = Waker::from(self.clone());
         // Whoever wakes it while it is polled waits here, for no longer than one poll.
         let mut future = self.future.lock();
         // What wakes it from inside of itself must not: that goes to a worker.
-        let _offer = Offer::set(false);
+        let _offer = While::set(&OFFERED, false);
         let mut context = Context::from_waker(&waker);
         let done = future
             .as_mut()
@@ -133,6 +168,27 @@ mod tests {
                 .is_some_and(|worker| Some(worker) != there)
         );
         assert_eq!(told.recv().await, None);
+    }
+
+    #[tokio::test]
+    async fn what_is_left_for_afterwards_comes_after_the_turn() {
+        let (tell, mut told) = mpsc::unbounded_channel();
+        let later = tell.clone();
+        Flight::begin(async move {
+            afterwards(move || {
+                let _ = later.send("afterwards");
+            });
+            let _ = tell.send("answer");
+        });
+        afterwards(|| {});
+        assert_eq!(told.recv().await, Some("answer"));
+        assert_eq!(told.recv().await, Some("afterwards"));
+        assert_eq!(told.recv().await, None);
+        // Nobody has a turn.
+        let done = std::rc::Rc::new(Cell::new(false));
+        let does = done.clone();
+        afterwards(move || does.set(true));
+        assert!(done.get());
     }
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 1)]

@@ -2,11 +2,13 @@
 //!
 //! One thread at a time reads, parses and begins calls in arrival order, so that what a handler does before
 //! its first await happens in that order, and cancels, notifications and answers overtake all
-//! that is in flight. One thread writes. Both may block on their streams; nothing else does.
+//! that is in flight. One thread writes. Both may block on their streams; nothing else does. An
+//! answer that the output takes at once may be written by the thread that made it.
 //!
 //! Of a handler's panic only its own request hears (-32603). `LspService` does not forget the id
 //! of a request whose future panicked and refuses it from then on, so handlers catch their own.
 
+mod at_once;
 mod errand;
 mod flight;
 mod frame;
@@ -18,7 +20,7 @@ mod reader;
 mod surrogates;
 mod writer;
 
-use std::io::{Read, Write};
+use std::io::Read;
 use std::time::Duration;
 
 use tokio::runtime::Handle;
@@ -26,8 +28,9 @@ use tower::Service;
 use tower_lsp::jsonrpc::{Error, Request, Response};
 use tower_lsp::{ClientSocket, ExitedError};
 
+pub use at_once::{Output, answer_here};
 pub use errand::run_soon;
-pub use flight::complete_here;
+pub use flight::{afterwards, complete_here};
 use gate::Gate;
 pub use lifeline::{Ending, Lifeline};
 pub use process::{end_on_signals, watch_process};
@@ -56,7 +59,7 @@ pub async fn serve<S>(
     service: S,
     socket: ClientSocket,
     input: impl Read + Send + 'static,
-    output: impl Write + Send + 'static,
+    output: Output,
     limits: Limits,
     lifeline: Lifeline,
 ) -> Ending
@@ -65,7 +68,8 @@ where
     S::Future: Send + 'static,
 {
     let (requests, answers) = socket.split();
-    let outbox = Outbox::new(limits.unsent_bytes);
+    let Output { stream, at_once } = output;
+    let outbox = Outbox::new(limits.unsent_bytes, at_once);
     let gate = Gate::new(limits.in_flight);
     let pump = Pump::new(requests, outbox.clone());
     let reader = Reader {
@@ -79,7 +83,7 @@ where
             lifeline: lifeline.clone(),
         },
     };
-    if let Err(error) = writer::start(outbox.clone(), output, lifeline.clone()) {
+    if let Err(error) = writer::start(outbox.clone(), stream, lifeline.clone()) {
         tracing::error!(%error, "the writer cannot be started");
         lifeline.end(Ending::BrokenOutput);
     }

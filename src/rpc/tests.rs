@@ -149,7 +149,8 @@ impl Served {
             .enable_all()
             .build()?;
         let (service, socket) = service(&shared);
-        let serve = serve(service, socket, theirs, ours, limits, lifeline.clone());
+        let to = Output::new(ours);
+        let serve = serve(service, socket, theirs, to, limits, lifeline.clone());
         Ok(Served {
             shared,
             lifeline,

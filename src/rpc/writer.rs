@@ -1,4 +1,4 @@
-//! What is to be sent, and the thread that sends it; nothing else ever writes to the output.
+//! What is to be sent, and the thread that sends it; no message is ever written before one that was sent before it.
 
 use std::collections::VecDeque;
 use std::io::{self, Write};
@@ -11,16 +11,21 @@ use serde::Serialize;
 use tokio::sync::Notify;
 use tower_lsp::jsonrpc::Request;
 
+use super::at_once::{self, AtOnce};
 use super::lifeline::{EndOnDrop, Ending, Lifeline};
 
 /// Small frames are joined into writes of about this size.
 const BATCH: usize = 128 << 10;
 
-/// Bodies waiting to be written. They are counted until the output has taken them.
+/// Bodies of more bytes are left to the writing thread.
+const SHORT: usize = 16 << 10;
+
+/// Messages waiting to be written. Their bytes are counted until the output has taken them.
 #[derive(Debug)]
 pub struct Outbox {
     queue: Mutex<Queue>,
     limit: usize,
+    at_once: Option<AtOnce>,
     filled: Condvar,
     drained: Condvar,
     room: Notify,
@@ -29,18 +34,47 @@ pub struct Outbox {
 
 #[derive(Debug, Default)]
 struct Queue {
-    bodies: VecDeque<Vec<u8>>,
+    messages: VecDeque<Message>,
     unsent: usize,
     /// Nothing more is taken in.
     closed: bool,
 }
 
+/// One message, or what is left of it.
+#[derive(Debug)]
+enum Message {
+    Body(Vec<u8>),
+    /// The end of a frame that the output did not take as a whole.
+    Rest(Vec<u8>),
+}
+
+impl Message {
+    fn bytes(&self) -> &[u8] {
+        let (Message::Body(bytes) | Message::Rest(bytes)) = self;
+        bytes
+    }
+
+    /// Adds it to what is to be written.
+    fn write_to(&self, batch: &mut Vec<u8>) {
+        if let Message::Body(body) = self {
+            write_head(body, batch);
+        }
+        batch.extend_from_slice(self.bytes());
+    }
+}
+
+fn write_head(body: &[u8], batch: &mut Vec<u8>) {
+    // Writing to a vector does not fail.
+    let _ = write!(batch, "Content-Length: {}\r\n\r\n", body.len());
+}
+
 impl Outbox {
     /// An outbox that asks its users to pause at `limit` unsent bytes.
-    pub fn new(limit: usize) -> Arc<Outbox> {
+    pub fn new(limit: usize, at_once: Option<AtOnce>) -> Arc<Outbox> {
         Arc::new(Outbox {
             queue: Mutex::default(),
             limit,
+            at_once,
             filled: Condvar::new(),
             drained: Condvar::new(),
             room: Notify::new(),
@@ -59,11 +93,37 @@ impl Outbox {
     }
 
     fn push(&self, body: Vec<u8>) {
+        let mut message = Message::Body(body);
         let mut queue = self.queue.lock();
-        if !queue.closed {
-            queue.unsent += body.len();
-            queue.bodies.push_back(body);
-            self.filled.notify_one();
+        if queue.closed {
+            return;
+        }
+        // Else the writing thread is at it, and this one would overtake it.
+        if queue.unsent == 0 && at_once::is_here() {
+            match self.write_at_once(message) {
+                Some(left) => message = left,
+                None => return,
+            }
+        }
+        queue.unsent += message.bytes().len();
+        queue.messages.push_back(message);
+        self.filled.notify_one();
+    }
+
+    /// Writes what the output takes without a wait; gives back what it did not take.
+    fn write_at_once(&self, message: Message) -> Option<Message> {
+        let Some(at_once) = &self.at_once else {
+            return Some(message);
+        };
+        if message.bytes().len() > SHORT {
+            return Some(message);
+        }
+        let mut frame = Vec::new();
+        message.write_to(&mut frame);
+        match at_once.write(&frame) {
+            0 => Some(message),
+            taken if taken == frame.len() => None,
+            taken => Some(Message::Rest(frame.split_off(taken))),
         }
     }
 
@@ -107,25 +167,26 @@ impl Outbox {
     /// Drops what cannot be written any more.
     fn discard(&self) {
         let mut queue = self.queue.lock();
-        queue.bodies.clear();
+        queue.messages.clear();
         queue.unsent = 0;
         drop(queue);
         self.close();
         self.empty.notify_one();
     }
 
-    /// Blocks for the next bodies, about [`BATCH`] bytes; `None` once closed and empty.
-    fn take(&self) -> Option<Vec<Vec<u8>>> {
+    /// Blocks for the next messages, about [`BATCH`] bytes; `None` once closed and empty.
+    fn take(&self) -> Option<Vec<Message>> {
         let mut queue = self.queue.lock();
-        self.filled
-            .wait_while(&mut queue, |queue| queue.bodies.is_empty() && !queue.closed);
+        self.filled.wait_while(&mut queue, |queue| {
+            queue.messages.is_empty() && !queue.closed
+        });
         let mut taken = Vec::new();
         let mut bytes = 0;
         while bytes < BATCH
-            && let Some(body) = queue.bodies.pop_front()
+            && let Some(message) = queue.messages.pop_front()
         {
-            bytes += body.len();
-            taken.push(body);
+            bytes += message.bytes().len();
+            taken.push(message);
         }
         (!taken.is_empty()).then_some(taken)
     }
@@ -146,7 +207,7 @@ impl Outbox {
 /// Starts the thread that writes what is in the outbox.
 pub fn start(
     outbox: Arc<Outbox>,
-    output: impl Write + Send + 'static,
+    output: Box<dyn Write + Send>,
     lifeline: Lifeline,
 ) -> io::Result<()> {
     let write = move || {
@@ -174,21 +235,23 @@ impl Drop for DiscardOnDrop {
 
 fn write_all(outbox: &Outbox, mut output: impl Write) -> io::Result<()> {
     let mut batch = Vec::with_capacity(BATCH);
-    while let Some(bodies) = outbox.take() {
-        for body in &bodies {
-            write!(batch, "Content-Length: {}\r\n\r\n", body.len())?;
-            if body.len() < BATCH {
-                batch.extend_from_slice(body);
-            } else {
-                output.write_all(&batch)?;
-                output.write_all(body)?;
-                batch.clear();
+    while let Some(messages) = outbox.take() {
+        for message in &messages {
+            match message {
+                Message::Body(body) if body.len() >= BATCH => {
+                    write_head(body, &mut batch);
+                    output.write_all(&batch)?;
+                    output.write_all(body)?;
+                    batch.clear();
+                }
+                message => message.write_to(&mut batch),
             }
         }
         output.write_all(&batch)?;
         output.flush()?;
         batch.clear();
-        outbox.sent(bodies.iter().map(Vec::len).sum());
+        let bytes = messages.iter().map(|message| message.bytes().len());
+        outbox.sent(bytes.sum());
     }
     Ok(())
 }

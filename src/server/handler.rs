@@ -1,4 +1,4 @@
-//! What every `agent/*` handler has around it: a span with method, path and duration, and a net for panics; content is never logged.
+//! What every `agent/*` handler has around it: a line in the log with method, path and duration, and a net for panics; content is never logged.
 
 use std::any::Any;
 use std::future::Future;
@@ -7,9 +7,10 @@ use std::time::Instant;
 
 use futures::FutureExt;
 use tower_lsp::jsonrpc;
-use tracing::{Instrument, info, info_span, warn};
+use tracing::{info, warn};
 
 use crate::protocol::Refusal;
+use crate::rpc;
 
 /// Runs a handler's body. A panic is an internal error of this request alone; it is caught here
 /// because the LSP service would keep the request's id for ever.
@@ -19,27 +20,19 @@ pub async fn answer<T>(
     body: impl Future<Output = Result<T, Refusal>>,
 ) -> jsonrpc::Result<T> {
     let begun = Instant::now();
-    let span = info_span!("request", method, path);
-    async move {
-        let outcome = AssertUnwindSafe(body).catch_unwind().await;
-        let outcome = outcome.unwrap_or_else(|panic| {
-            warn!(panic = panic_message(&*panic), "a handler panicked");
-            Err(Refusal::Internal)
-        });
-        let micros = begun.elapsed().as_micros() as u64;
-        match outcome {
-            Ok(value) => {
-                info!(micros, "answered");
-                Ok(value)
-            }
-            Err(refusal) => {
-                info!(micros, kind = ?refusal.kind(), "refused");
-                Err(refusal.into())
-            }
-        }
-    }
-    .instrument(span)
-    .await
+    let outcome = AssertUnwindSafe(body).catch_unwind().await;
+    let outcome = outcome.unwrap_or_else(|panic| {
+        warn!(method, panic = panic_message(&*panic), "a handler panicked");
+        Err(Refusal::Internal)
+    });
+    let micros = begun.elapsed().as_micros() as u64;
+    let refused = outcome.as_ref().err().map(Refusal::kind);
+    // Whoever waits for the answer does not wait for the line about it.
+    rpc::afterwards(move || match refused {
+        None => info!(method, path, micros, "answered"),
+        Some(kind) => info!(method, path, micros, ?kind, "refused"),
+    });
+    outcome.map_err(jsonrpc::Error::from)
 }
 
 /// A panic's own words; they name a place in our code, never a file's content.
