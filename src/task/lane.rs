@@ -83,6 +83,7 @@ impl Lane {
                     let _ = sender.send(outcome);
                 }
             });
+            work.let_go();
         }));
         match tokio::time::timeout_at(deadline, receiver).await {
             Ok(Ok(Ok(result))) => Ok(result),
@@ -110,5 +111,46 @@ impl Drop for Returned {
         if self.place.lock().take().is_none() {
             self.stuck.fetch_sub(1, Ordering::Relaxed);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+    use std::time::Duration;
+
+    use super::*;
+    use crate::task::CancelToken;
+
+    /// Waits in its drop until it is told to go on.
+    struct Slow(mpsc::Receiver<()>, mpsc::Sender<()>);
+
+    impl Drop for Slow {
+        fn drop(&mut self) {
+            let _ = self.0.recv();
+            let _ = self.1.send(());
+        }
+    }
+
+    #[tokio::test]
+    async fn a_result_does_not_wait_for_what_its_job_lets_go_of() {
+        let threads = Threads {
+            run: |job| drop(tokio::task::spawn_blocking(job)),
+            hand_over: |complete| complete(),
+        };
+        let lane = Lane::new(1, threads);
+        let work = Work::new(CancelToken::new(), Duration::from_secs(60));
+        let (go_on, told) = mpsc::channel();
+        let (gone, is_gone) = mpsc::channel();
+        let job = move |work: &Work| {
+            work.let_go_later(Slow(told, gone));
+            7
+        };
+        assert_eq!(lane.run(work.clone(), job).await, Ok(7));
+        assert!(is_gone.try_recv().is_err());
+        // Its place in the lane is free.
+        assert_eq!(lane.run(work, |_| 8).await, Ok(8));
+        drop(go_on);
+        assert_eq!(is_gone.recv(), Ok(()));
     }
 }

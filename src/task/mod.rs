@@ -1,11 +1,15 @@
 //! Cancel tokens, deadlines and the two lanes of blocking work; nothing here ever waits without a limit.
 
+mod aside;
 mod lane;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
+
+pub use aside::Aside;
 pub use lane::{Lane, Threads};
 
 /// Why a piece of work stopped early.
@@ -57,6 +61,17 @@ impl Drop for CancelOnDrop {
 pub struct Work {
     cancel: CancelToken,
     deadline: Instant,
+    leavings: Leavings,
+}
+
+/// What a job is done with and what takes time to let go of. Clones share it.
+#[derive(Clone, Default)]
+struct Leavings(Arc<Mutex<Vec<Box<dyn Send>>>>);
+
+impl std::fmt::Debug for Leavings {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(out, "Leavings({})", self.0.lock().len())
+    }
 }
 
 impl Work {
@@ -64,6 +79,7 @@ impl Work {
         Work {
             cancel,
             deadline: Instant::now() + limit,
+            leavings: Leavings::default(),
         }
     }
 
@@ -72,11 +88,24 @@ impl Work {
         Work {
             cancel: self.cancel.clone(),
             deadline: self.deadline.min(Instant::now() + limit),
+            leavings: self.leavings.clone(),
         }
     }
 
     pub fn deadline(&self) -> Instant {
         self.deadline
+    }
+
+    /// Takes what the job is done with. It is dropped in the job's thread, after its result was
+    /// handed on where a lane runs it: whoever closes the last handle of a removed file waits
+    /// until the disk has its blocks back.
+    pub fn let_go_later(&self, leaving: impl Send + 'static) {
+        self.leavings.0.lock().push(Box::new(leaving));
+    }
+
+    fn let_go(&self) {
+        let leavings = std::mem::take(&mut *self.leavings.0.lock());
+        drop(leavings);
     }
 
     /// Errors once the work is cancelled or out of time.
