@@ -146,7 +146,7 @@ impl Store {
         &self,
         real: &RealPath,
         old: &Buffer,
-        bytes: &[u8],
+        (total_bytes, bytes_hash): (u64, u128),
         (text, fingerprint): (&Text, Option<Fingerprint>),
         stamp: Stamp,
     ) {
@@ -161,11 +161,11 @@ impl Store {
             confidence: old.confidence,
             bom: old.bom,
             bad_bytes: 0,
-            total_bytes: bytes.len() as u64,
+            total_bytes,
             fingerprint: fingerprint.map_or_else(OnceLock::new, OnceLock::from),
             declared: old.declared,
             stamp,
-            bytes_hash: xxh3_128(bytes),
+            bytes_hash,
             looked_at: AtomicI64::new(now_ns()),
         };
         self.put(real, Arc::new(buffer));

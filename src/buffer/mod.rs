@@ -57,6 +57,11 @@ pub struct Buffer {
 }
 
 impl Buffer {
+    /// xxh3-128 of the bytes that it was made of.
+    pub fn bytes_hash(&self) -> u128 {
+        self.bytes_hash
+    }
+
     /// Tag and identity of the text; computed once.
     pub fn fingerprint(&self) -> Fingerprint {
         *self.fingerprint.get_or_init(|| fingerprint(&self.text))

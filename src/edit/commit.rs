@@ -4,8 +4,6 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use crate::buffer::{Detour, Lane, Overlay, Words};
-use crate::hashline::first_error;
-use crate::protocol::edit::Warning;
 use crate::session::{Actor, AsOf, Current};
 use crate::workspace::RealPath;
 
@@ -72,21 +70,4 @@ pub fn record_seen(
     let now = latest.and_then(|latest| as_it_is(latest));
     let now = now.map(|now| (now, Actor::Editor));
     record(planned, session, means.sessions, as_it_is(seen), now)
-}
-
-/// Tells where a text does not parse that did before.
-pub fn parse_warning(planned: &Planned, means: Means) -> Option<Warning> {
-    let language = planned.language()?;
-    let line = first_error(&planned.outcome.text, language, means.work)?;
-    match first_error(planned.live.text(), language, means.work) {
-        Some(_) => None,
-        None => Some(Warning {
-            code: "noLongerParses",
-            message: format!(
-                "'{}' parsed as {} before this edit and does not now; the first error is at line {line}.",
-                planned.live.name,
-                language.name()
-            ),
-        }),
-    }
 }

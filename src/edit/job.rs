@@ -10,7 +10,8 @@ use crate::protocol::{EditRefusal, Refusal, Settings};
 use crate::read::{Located, Place};
 use crate::session::Notice;
 
-use super::commit::{parse_warning, record_disk, record_seen};
+use super::beside::work_out;
+use super::commit::{record_disk, record_seen};
 use super::disk::{self, DiskWriter, FileWrite, Target, WriteError, Written};
 use super::live::Means;
 use super::record::Recorded;
@@ -202,7 +203,10 @@ impl Job<'_> {
             };
             done.push(Done { planned, outcome });
         }
-        Ok((self.answer(&done), notices))
+        let result = self.answer(&done);
+        // The handles of the files that were replaced: they are the last ones.
+        self.means.work.let_go_later(done);
+        Ok((result, notices))
     }
 
     fn answer(&self, done: &[Done]) -> EditResult {
@@ -239,51 +243,40 @@ impl Job<'_> {
         }
     }
 
-    /// Writes the files that are on disk, all or none, and finds meanwhile whether they parse.
+    /// Writes the files that are on disk, all or none. What is to be told of them is worked out
+    /// meanwhile.
     fn write_disk(&self, parts: &mut [Part]) -> Result<(), Failed> {
-        let files: Vec<usize> = (0..parts.len())
-            .filter(|at| parts[*at].0.bytes.is_some() && !parts[*at].0.is_no_change())
+        let changed: Vec<usize> = (0..parts.len())
+            .filter(|at| !parts[*at].0.is_no_change())
+            .collect();
+        let beside = changed.iter().map(|at| parts[*at].0.beside.clone());
+        let told = work_out(beside.collect(), self.means);
+        let files: Vec<usize> = changed
+            .iter()
+            .copied()
+            .filter(|at| parts[*at].0.bytes.is_some())
             .collect();
         let writes = files.iter().filter_map(|at| file_write(&parts[*at].0));
         let writes: Vec<FileWrite> = writes.collect();
-        let (parts_seen, means) = (&*parts, self.means);
-        let writer = self.writer;
-        let write = move |writes: Vec<FileWrite>| match writes.is_empty() {
+        let written = match writes.is_empty() {
             true => Ok(Vec::new()),
-            false => writer.write(means.scope, writes, means.work),
-        };
-        let parses = |(file, _): &Part| !file.is_no_change() && file.language().is_some();
-        if !parts_seen.iter().any(parses) {
-            // A thread costs more than it would find out.
-            return match write(writes) {
-                Ok(written) => {
-                    self.take_in(&written, &files, parts);
-                    Ok(())
-                }
-                Err(error) => Err(self.refuse_write(&error, &files, parts)),
-            };
-        }
-        let (written, warnings) = std::thread::scope(|threads| {
-            let parsing = threads.spawn(move || -> Vec<Option<Warning>> {
-                let changed = |file: &Planned| match file.is_no_change() {
-                    true => None,
-                    false => parse_warning(file, means),
-                };
-                parts_seen.iter().map(|(file, _)| changed(file)).collect()
-            });
-            let written = write(writes);
-            (written, parsing.join().unwrap_or_default())
-        });
-        for ((file, _), warning) in parts.iter_mut().zip(warnings) {
-            file.warnings.extend(warning);
-        }
-        match written {
-            Ok(written) => {
-                self.take_in(&written, &files, parts);
-                Ok(())
+            false => {
+                let (scope, work) = (self.means.scope, self.means.work);
+                let mut once = Some(());
+                self.writer.write_and(scope, writes, work, &mut || {
+                    // This thread sleeps now, and the other has its core.
+                    once.take().into_iter().for_each(|()| told.offer());
+                })
             }
-            Err(error) => Err(self.refuse_write(&error, &files, parts)),
+        };
+        match written {
+            Ok(written) => self.take_in(&written, &files, parts),
+            Err(error) => return Err(self.refuse_write(&error, &files, parts)),
         }
+        for (at, warning) in changed.iter().zip(told.result()) {
+            parts[*at].0.warnings.extend(warning.clone());
+        }
+        Ok(())
     }
 
     /// Keeps what was written warm.
@@ -295,6 +288,7 @@ impl Job<'_> {
                 let fingerprint = planned.recast.is_none().then(|| planned.fingerprint());
                 let text = (planned.home_text(), fingerprint);
                 let buffers = self.means.buffers;
+                let bytes = (bytes.len() as u64, written.hash);
                 buffers.wrote(&written.real, buffer, bytes, text, written.stamp);
             }
         }
@@ -370,7 +364,15 @@ fn plain_words(error: &std::io::Error) -> String {
 fn file_write(planned: &Planned) -> Option<FileWrite> {
     let bytes = planned.bytes.as_ref()?;
     let target = match &planned.live.home {
-        Home::Disk { handle, bytes, .. } => Target::opened(handle, disk::Planned::of(bytes)),
+        Home::Disk {
+            handle,
+            buffer,
+            bytes,
+            ..
+        } => {
+            let planned = disk::Planned::known(bytes.len() as u64, buffer.bytes_hash());
+            Target::opened(handle, planned)
+        }
         Home::Absent { real } => Target::New { path: real.clone() },
         Home::Editor { .. } => return None,
     };

@@ -9,7 +9,7 @@ use crate::hashline::tag::Fingerprint;
 use crate::notebook::NotRead;
 use crate::protocol::Refusal;
 use crate::read::{
-    Converted, Held, Located, Spot, convert, held, is_notebook_name, site_of_unsaved,
+    Converted, Held, Located, Spot, Trees, convert, held, is_notebook_name, site_of_unsaved,
 };
 use crate::session::{
     Actor, AsOf, Current, Document, Form, Meaning, Notice, Sessions, Site, Version,
@@ -66,8 +66,29 @@ pub struct Means<'a> {
     pub overlays: &'a Overlays,
     pub buffers: &'a Store,
     pub sessions: &'a Sessions,
+    pub trees: &'a Arc<Trees>,
     pub editor: EditorCan,
     pub work: &'a Work,
+}
+
+/// What tells the language of a document's texts.
+#[derive(Debug, Clone)]
+pub enum Naming {
+    /// A notebook's text is in none.
+    Nothing,
+    Said(&'static Language),
+    File(String),
+}
+
+impl Naming {
+    /// The language of a text, if it has a grammar.
+    pub fn language(&self, text: &Text) -> Option<&'static Language> {
+        match self {
+            Naming::Nothing => None,
+            Naming::Said(language) => Some(language),
+            Naming::File(name) => syntax::detect(name, text),
+        }
+    }
 }
 
 impl Live {
@@ -84,15 +105,25 @@ impl Live {
     /// The language of a text of this document, if it has a grammar: by the file's name, or in the
     /// editor's word for what is in no file.
     pub fn language(&self, text: &Text) -> Option<&'static Language> {
+        self.naming().language(text)
+    }
+
+    /// What tells the language.
+    pub fn naming(&self) -> Naming {
         if self.notebook.is_some() {
-            return None;
+            return Naming::Nothing;
         }
         let said = match (&self.document.site, &self.home) {
             (Site::Editor(_), Home::Editor { overlay, .. }) => syntax::named(&overlay.language_id),
             _ => None,
         };
-        let file_name = self.name.rsplit('/').next().unwrap_or(&self.name);
-        said.or_else(|| syntax::detect(file_name, text))
+        match said {
+            Some(language) => Naming::Said(language),
+            None => {
+                let file_name = self.name.rsplit('/').next().unwrap_or(&self.name);
+                Naming::File(file_name.to_owned())
+            }
+        }
     }
 
     /// When the text was looked at.

@@ -1,5 +1,6 @@
 //! Edits: planned against a version, then committed by the one writer of each file; nothing is written before everything is planned.
 
+mod beside;
 mod cells;
 mod commit;
 pub mod disk;

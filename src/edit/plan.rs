@@ -1,6 +1,6 @@
 //! What an edit makes of each file, worked out before anything is written; a line that was not addressed is never part of it.
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use crate::buffer::{Detour, Lane};
 use crate::hashline::apply::{FileBytes, new_bytes};
@@ -13,7 +13,7 @@ use crate::hashline::splice::{Change, Splices, splices};
 use crate::hashline::tag::Fingerprint;
 use crate::hashline::{
     self, Batch, BlockSpan, Blocks, Moved, Origin, PlainBatch, PlainHunk, Remap, Step, Tag, carry,
-    diff, replace_text,
+    replace_text,
 };
 use crate::protocol::Refusal;
 use crate::protocol::edit::Warning;
@@ -21,11 +21,11 @@ use crate::protocol::edit_refusal::Outdated;
 use crate::protocol::read::LineSpan;
 use crate::read::Place;
 use crate::session::{Meaning, Notice, Version, steps};
-use crate::syntax::Language;
 use crate::text::{Text, encode};
 use crate::view::LineSet;
 use crate::workspace::Stamp;
 
+use super::beside::Beside;
 use super::cells::{Recast, recast};
 use super::job::Found;
 use super::live::Means;
@@ -38,7 +38,8 @@ pub struct Planned {
     pub live: Live,
     pub tag_before: Option<Tag>,
     pub splices: Splices,
-    pub outcome: Outcome,
+    pub outcome: Arc<Outcome>,
+    pub beside: Arc<Beside>,
     /// Where the text is that of a notebook's cells: what becomes of the JSON.
     pub recast: Option<Recast>,
     /// The new bytes of a file that is written on disk.
@@ -46,25 +47,15 @@ pub struct Planned {
     pub blocks: Vec<BlockSpan>,
     pub remapped: Vec<Remap>,
     pub warnings: Vec<Warning>,
-    pub diff: String,
     /// The stamp of its file once that is written on disk.
     pub written: Option<Stamp>,
-    pub(super) known: Known,
-}
-
-/// What is worked out about a planned file when it is asked for, and once.
-#[derive(Debug, Default)]
-pub(super) struct Known {
-    no_change: OnceLock<bool>,
-    fingerprint: OnceLock<Fingerprint>,
-    language: OnceLock<Option<&'static Language>>,
+    pub(super) no_change: OnceLock<bool>,
 }
 
 impl Planned {
     /// Whether it leaves the text as it is.
     pub fn is_no_change(&self) -> bool {
         *self
-            .known
             .no_change
             .get_or_init(|| self.outcome.text == *self.live.text())
     }
@@ -85,16 +76,9 @@ impl Planned {
         }
     }
 
-    /// The language of the file, if it has a grammar.
-    pub fn language(&self) -> Option<&'static Language> {
-        let language = &self.known.language;
-        *language.get_or_init(|| self.live.language(self.live.text()))
-    }
-
     /// Of the text after the edit.
     pub fn fingerprint(&self) -> Fingerprint {
-        let fingerprint = &self.known.fingerprint;
-        *fingerprint.get_or_init(|| hashline::fingerprint(&self.outcome.text))
+        self.beside.fingerprint()
     }
 }
 
@@ -245,8 +229,9 @@ impl<'a> Planner<'a> {
         };
         let changes = recast.as_ref().map_or(&splices.changes, |it| &it.changes);
         let bytes = bytes_after(&live, changes)?;
+        let outcome = Arc::new(outcome);
         Ok(Planned {
-            diff: diff::unified(&live.name, live.text(), &outcome),
+            beside: Beside::new(&live, outcome.clone()),
             live,
             tag_before,
             splices,
@@ -257,7 +242,7 @@ impl<'a> Planner<'a> {
             remapped,
             warnings,
             written: None,
-            known: Known::default(),
+            no_change: OnceLock::new(),
         })
     }
 

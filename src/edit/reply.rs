@@ -90,7 +90,7 @@ fn write_file(file: &Done, columns: usize, out: &mut String) -> LineSet {
             LineSet::new()
         }
         Outcome::Tried => {
-            out.push_str(&file.planned.diff);
+            out.push_str(file.planned.beside.diff());
             out.push_str("[Dry run: nothing was written.]\n");
             LineSet::new()
         }
@@ -185,7 +185,7 @@ fn details(file: &Done) -> EditedFile {
             Outcome::NoChange | Outcome::Tried => !live.is_editors(),
         },
         warnings: planned.warnings.clone(),
-        diff: planned.diff.clone(),
+        diff: planned.beside.diff().to_owned(),
     }
 }
 

@@ -3,11 +3,13 @@
 use serde_json::Value;
 use xxhash_rust::xxh3::xxh3_128;
 
+use std::sync::{Arc, OnceLock};
+
 use crate::buffer::{Detour, Lane};
+use crate::hashline::Tag;
 use crate::hashline::changed;
 use crate::hashline::replace_text::Spot;
 use crate::hashline::splice::{Change, Region, Splices};
-use crate::hashline::{Tag, diff};
 use crate::protocol::edit_refusal::Outdated;
 use crate::protocol::params::Fields;
 use crate::protocol::read::LineSpan;
@@ -17,8 +19,9 @@ use crate::session::{Document, Form, Meaning, Notice, Site, Version};
 use crate::text::{LineEnding, Text};
 use crate::view::LineSet;
 
+use super::beside::Beside;
 use super::live::refuse_read_only;
-use super::plan::{Known, Planned, Planner, bytes_after};
+use super::plan::{Planned, Planner, bytes_after};
 use super::request::flag;
 use super::{Home, Live, Wanted, find};
 
@@ -202,9 +205,9 @@ impl Planner<'_> {
 }
 
 fn planned(live: Live, tag: Option<Tag>, splices: Splices, bytes: Option<Vec<u8>>) -> Planned {
-    let outcome = changed::outcome(live.text(), &splices);
+    let outcome = Arc::new(changed::outcome(live.text(), &splices));
     Planned {
-        diff: diff::unified(&live.name, live.text(), &outcome),
+        beside: Beside::new(&live, outcome.clone()),
         live,
         tag_before: tag,
         splices,
@@ -215,7 +218,7 @@ fn planned(live: Live, tag: Option<Tag>, splices: Splices, bytes: Option<Vec<u8>
         remapped: Vec::new(),
         warnings: Vec::new(),
         written: None,
-        known: Known::default(),
+        no_change: OnceLock::new(),
     }
 }
 

@@ -352,17 +352,17 @@ fn is_closer(text: &str, leaf: Node<'_>) -> bool {
         || (is_word && WORDS.iter().any(|word| text.eq_ignore_ascii_case(word)))
 }
 
-/// The line, from 1, at which `text` first does not parse. `None` where it parses, and where nobody can
-/// tell: it is too large, or there was no time.
-pub fn first_error(text: &Text, language: &'static Language, work: &Work) -> Option<u64> {
-    if text.len_bytes() > MAX_ERROR_BYTES || text.len_lines() > MAX_ERROR_LINES {
-        return None;
-    }
-    let parsed = syntax::parse(text, language, work).ok()?;
+/// Whether a text is short enough to be parsed only to say where it fails to.
+pub fn may_be_checked(text: &Text) -> bool {
+    text.len_bytes() <= MAX_ERROR_BYTES && text.len_lines() <= MAX_ERROR_LINES
+}
+
+/// The line, from 1, at which a text first does not parse; `None` where it parses.
+pub fn first_error(parsed: &Parsed) -> Option<u64> {
     let row = match parsed.pieces.first() {
         Some(piece) if piece.lines.start == 0 => first_broken_row(piece)?,
         // The first piece may be broken from its first line on, and then there is none of it.
-        _ if text.len_lines() > 0 => 0,
+        _ if parsed.source.len_lines() > 0 => 0,
         _ => return None,
     };
     Some(row as u64 + 1)

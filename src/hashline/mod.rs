@@ -36,7 +36,7 @@ pub use block::{Action, BlockSpan, NoBlock, NoBlockReason, Place, PlainBatch, Pl
 pub use carry::{Anchor, Moved, Remap, Stale, StaleReason, Step, carry};
 pub use diffed::DiffedMap;
 pub use error::{Overlap, PatchError, Syntax};
-pub use grammar_blocks::{Blocks, first_error};
+pub use grammar_blocks::{Blocks, first_error, may_be_checked};
 pub use line_map::LineMap;
 pub use ops::{Batch, Hunk, Op, Origin, Section, Warning, WarningCode};
 pub use patch::Patch;

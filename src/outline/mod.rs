@@ -23,7 +23,7 @@ mod tests;
 mod trees;
 
 use crate::protocol::read::LineSpan;
-use crate::syntax::{self, Language};
+use crate::syntax::{self, Language, Parsed};
 use crate::task::{Stopped, Work};
 use crate::text::Text;
 
@@ -38,6 +38,13 @@ pub struct Rules {
     pub min_body_lines: usize,
     /// Whether prose has outlines.
     pub prose: bool,
+}
+
+impl Rules {
+    /// Whether texts of `language` have outlines at all.
+    pub fn are_for(&self, language: &Language) -> bool {
+        self.prose || !language.is_prose()
+    }
 }
 
 /// A function of a text, as a list of definitions names it.
@@ -181,10 +188,34 @@ fn outline_with(
     unfold: Unfold,
     work: &Work,
 ) -> Result<Option<Outline>, Stopped> {
-    if language.is_prose() && !rules.prose {
+    if !rules.are_for(language) {
         return Ok(None);
     }
     let parsed = syntax::parse(text, language, work)?;
+    fold_with(&parsed, language, rules, unfold, work)
+}
+
+/// The outline of a parsed text; as [`outline`].
+///
+/// # Errors
+///
+/// `Stopped` when `work` is cancelled or out of time.
+pub fn fold(
+    parsed: &Parsed,
+    language: &'static Language,
+    rules: Rules,
+    work: &Work,
+) -> Result<Option<Outline>, Stopped> {
+    fold_with(parsed, language, rules, Unfold::ByBudget, work)
+}
+
+fn fold_with(
+    parsed: &Parsed,
+    language: &'static Language,
+    rules: Rules,
+    unfold: Unfold,
+    work: &Work,
+) -> Result<Option<Outline>, Stopped> {
     let walk = Walk::new(&parsed.source, rules, work);
     let mut folded = walk.pieces(&parsed.pieces)?;
     let total = parsed.source.len_lines();

@@ -8,6 +8,7 @@ mod plan;
 mod share;
 mod source;
 mod target;
+mod trees;
 
 pub use ask::{Ask, BudgetParams, session_name};
 pub use places::{Place, place_to_edit, places_to_read};
@@ -18,3 +19,4 @@ pub use source::kind::{KINDS, Kind, kinds};
 pub use source::notebook::{Converted, convert, is_notebook_name};
 pub use source::text::{Held, held};
 pub use target::{Located, Spot, locate};
+pub use trees::Trees;

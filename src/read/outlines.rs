@@ -16,6 +16,8 @@ use crate::task::{CancelToken, Stopped, Work};
 use crate::text::Text;
 use crate::workspace::RealPath;
 
+use super::trees::Trees;
+
 /// Larger texts have no outline (seed 000, guards).
 const MAX_BYTES: usize = 2 * 1024 * 1024;
 const MAX_LINES: usize = 20_000;
@@ -52,6 +54,8 @@ enum What {
 /// The outlines of all sessions, bounded by bytes.
 pub struct Outlines {
     made: Bounded<Document, Made, ByBytes>,
+    /// What is parsed here is kept there as well: who reads a summary may go on to an edit.
+    trees: Arc<Trees>,
     hits: AtomicU64,
     misses: AtomicU64,
 }
@@ -80,9 +84,10 @@ pub struct OutlineStatus {
 
 impl Outlines {
     /// A store of at most `budget` bytes.
-    pub fn new(budget: u64) -> Outlines {
+    pub fn new(budget: u64, trees: Arc<Trees>) -> Outlines {
         Outlines {
             made: Bounded::with_weighter(256, budget, ByBytes),
+            trees,
             hits: AtomicU64::new(0),
             misses: AtomicU64::new(0),
         }
@@ -142,7 +147,7 @@ impl Outlines {
             return Err(Detour::TakesLong);
         }
         self.misses.fetch_add(1, Ordering::Relaxed);
-        let what = make(text, language, rules, tries, work)?;
+        let what = self.make(document, text, (language, rules, tries), work)?;
         let outline = match &what {
             What::Outline(outline) => Some(outline.clone()),
             What::Nothing | What::Late(_) => None,
@@ -171,13 +176,42 @@ impl Outlines {
             return;
         };
         let work = Work::new(CancelToken::new(), TIME_BUDGET);
-        if let Ok(what) = make(&buffer.text, old.language, old.rules, 0, &work) {
+        let how = (old.language, old.rules, 0);
+        if let Ok(what) = self.make(&document, &buffer.text, how, &work) {
             let made = Made {
                 content: buffer.fingerprint().content,
                 what,
                 ..old
             };
             self.made.insert(document, made);
+        }
+    }
+
+    /// Errors only where the request itself is cancelled or out of time.
+    fn make(
+        &self,
+        document: &Document,
+        text: &Text,
+        (language, rules, tries): (&'static Language, Rules, u8),
+        work: &Work,
+    ) -> Result<What, Stopped> {
+        if !rules.are_for(language) {
+            return Ok(What::Nothing);
+        }
+        let budget = work.within(TIME_BUDGET);
+        let folded = syntax::parse(text, language, &budget).and_then(|parsed| {
+            let outline = outline::fold(&parsed, language, rules, &budget);
+            self.trees.keep(document, parsed);
+            outline
+        });
+        match folded {
+            Ok(Some(outline)) => Ok(What::Outline(Arc::new(outline))),
+            Ok(None) => Ok(What::Nothing),
+            Err(_) => {
+                work.check()?;
+                tracing::debug!(language = language.name(), "an outline took too long");
+                Ok(What::Late(tries + 1))
+            }
         }
     }
 }
@@ -191,23 +225,4 @@ impl std::fmt::Debug for Outlines {
 fn has_outline_size(text: &Text, min_lines: usize) -> bool {
     let lines = text.len_lines();
     text.len_bytes() <= MAX_BYTES && lines >= min_lines && lines <= MAX_LINES
-}
-
-/// Errors only where the request itself is cancelled or out of time.
-fn make(
-    text: &Text,
-    language: &'static Language,
-    rules: Rules,
-    tries: u8,
-    work: &Work,
-) -> Result<What, Stopped> {
-    match outline::outline(text, language, rules, &work.within(TIME_BUDGET)) {
-        Ok(Some(outline)) => Ok(What::Outline(Arc::new(outline))),
-        Ok(None) => Ok(What::Nothing),
-        Err(_) => {
-            work.check()?;
-            tracing::debug!(language = language.name(), "an outline took too long");
-            Ok(What::Late(tries + 1))
-        }
-    }
 }

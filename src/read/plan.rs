@@ -26,6 +26,7 @@ use super::outlines::Outlines;
 use super::places::Place;
 use super::source::{self, Means, Opened};
 use super::target::{Located, Spot, locate};
+use super::trees::Trees;
 
 /// What was found, before any limit is applied to it.
 #[derive(Debug)]
@@ -67,19 +68,22 @@ pub struct Reader {
     pub buffers: Arc<Store>,
     pub sessions: Sessions,
     pub outlines: Outlines,
+    pub trees: Arc<Trees>,
     pub warm: Warm,
     pub converters: Converters,
 }
 
 impl Reader {
-    /// Holds at most `budget` bytes: an eighth of it in outlines, as much in what other kinds than
-    /// text keep warm, the rest in buffers and in snapshots alike.
+    /// Holds at most `budget` bytes: an eighth of it in outlines and in trees alike, as much in what
+    /// other kinds than text keep warm, the rest in buffers and in snapshots alike.
     pub fn new(budget: u64) -> Reader {
         let (texts, eighth) = shares(budget);
+        let trees = Arc::new(Trees::new(eighth / 2));
         Reader {
             buffers: Arc::new(Store::new(texts)),
             sessions: Sessions::new(texts),
-            outlines: Outlines::new(eighth),
+            outlines: Outlines::new(eighth / 2, trees.clone()),
+            trees,
             warm: Warm::new(eighth),
             converters: Converters::new(convert::Limits::from_environment()),
         }
@@ -89,7 +93,8 @@ impl Reader {
         let (texts, eighth) = shares(budget);
         self.buffers.set_budget(texts);
         self.sessions.set_budget(texts);
-        self.outlines.set_budget(eighth);
+        self.outlines.set_budget(eighth / 2);
+        self.trees.set_budget(eighth / 2);
         self.warm.set_budget(eighth);
     }
 

@@ -110,6 +110,7 @@ impl State {
                 overlays: &overlays,
                 buffers: &reader.buffers,
                 sessions: &reader.sessions,
+                trees: &reader.trees,
                 editor: EditorCan {
                     apply: facts.apply_edit,
                 },

@@ -28,6 +28,7 @@ impl Engine {
             overlays: &overlays,
             buffers: &self.reader.buffers,
             sessions,
+            trees: &self.reader.trees,
             editor: EditorCan::default(),
             work: &work,
         };

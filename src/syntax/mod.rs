@@ -1,5 +1,6 @@
 //! Languages as data, and parsing with a deadline; nothing here ever does I/O or decides what is shown.
 
+mod again;
 mod captures;
 mod detect;
 mod grammars;
@@ -12,6 +13,7 @@ mod source;
 #[cfg(test)]
 mod tests;
 
+pub use again::Sound;
 pub use captures::{Capture, Captures, Role, Step};
 pub use detect::{detect, named};
 pub use languages::{Language, languages};

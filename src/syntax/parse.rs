@@ -2,7 +2,6 @@
 
 use std::ops::{ControlFlow, Range};
 
-use memchr::memchr;
 use tree_sitter::{Node, ParseOptions, Parser, Point, Tree};
 
 use crate::task::{Stopped, Work};
@@ -47,7 +46,7 @@ const MAX_RESCUES: usize = 20;
 pub fn parse(text: &Text, language: &'static Language, work: &Work) -> Result<Parsed, Stopped> {
     let source = Source::new(text);
     let mut pieces: Vec<Piece> = Vec::new();
-    if memchr(0, source.text().as_bytes()).is_some() {
+    if source.has_nul() {
         return Ok(Parsed { source, pieces });
     }
     let mut from = 0;
@@ -145,29 +144,54 @@ fn parse_range(
     language: &Language,
     work: &Work,
 ) -> Result<Tree, Stopped> {
-    work.check()?;
+    if part == (0..source.text().len()) {
+        return parse_whole(source, language, None, work);
+    }
+    let point = |byte: usize| {
+        let row = source.line_of(byte);
+        Point::new(row, byte - source.line_start(row))
+    };
+    let range = tree_sitter::Range {
+        start_byte: part.start,
+        end_byte: part.end,
+        start_point: point(part.start),
+        end_point: point(part.end),
+    };
+    let mut parser = parser(language);
+    parser
+        .set_included_ranges(&[range])
+        // One range cannot overlap another.
+        .expect("a single range");
+    run(parser, source, None, work)
+}
+
+/// Parses all of the text; `old` is the tree of an earlier one, edited as that was.
+pub(super) fn parse_whole(
+    source: &Source,
+    language: &Language,
+    old: Option<&Tree>,
+    work: &Work,
+) -> Result<Tree, Stopped> {
+    run(parser(language), source, old, work)
+}
+
+fn parser(language: &Language) -> Parser {
     let mut parser = Parser::new();
     parser
         .set_language(language.grammar())
         // A test parses a sample with every grammar, so all of them fit this library.
         .expect("a grammar of this library's version");
+    parser
+}
+
+fn run(
+    mut parser: Parser,
+    source: &Source,
+    old: Option<&Tree>,
+    work: &Work,
+) -> Result<Tree, Stopped> {
+    work.check()?;
     let bytes = source.text().as_bytes();
-    if part != (0..bytes.len()) {
-        let point = |byte: usize| {
-            let row = source.line_of(byte);
-            Point::new(row, byte - source.line_start(row))
-        };
-        let range = tree_sitter::Range {
-            start_byte: part.start,
-            end_byte: part.end,
-            start_point: point(part.start),
-            end_point: point(part.end),
-        };
-        parser
-            .set_included_ranges(&[range])
-            // One range cannot overlap another.
-            .expect("a single range");
-    }
     let mut stopped = None;
     let mut progress = |_: &tree_sitter::ParseState| match work.check() {
         Ok(()) => ControlFlow::Continue(()),
@@ -178,7 +202,7 @@ fn parse_range(
     };
     let options = ParseOptions::new().progress_callback(&mut progress);
     let mut rest = |byte: usize, _: Point| bytes.get(byte..).unwrap_or_default();
-    let tree = parser.parse_with_options(&mut rest, None, Some(options));
+    let tree = parser.parse_with_options(&mut rest, old, Some(options));
     // The parser goes with this call, so a stopped parse needs no reset.
     tree.ok_or(stopped.unwrap_or(Stopped::TimedOut))
 }

@@ -1,6 +1,6 @@
 //! The text that is parsed, in one piece with its line starts; it never differs from the `Text` it was made of.
 
-use memchr::memchr_iter;
+use memchr::{memchr, memchr_iter};
 
 use crate::text::Text;
 
@@ -34,6 +34,11 @@ impl Source {
     /// All of it, as the parser reads it.
     pub fn text(&self) -> &str {
         &self.text
+    }
+
+    /// Whether it has a NUL, which to most scanners is the end of the text.
+    pub fn has_nul(&self) -> bool {
+        memchr(0, self.text.as_bytes()).is_some()
     }
 
     pub fn len_lines(&self) -> usize {

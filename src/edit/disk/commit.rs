@@ -278,7 +278,7 @@ fn copy(target: For<'_>, old: &Old, litter: &mut Litter) -> Result<OsString, Fau
     if Planned::of(&bytes) != old.planned {
         return Err(Fault::Changed);
     }
-    match like(litter, target, old, &bytes)? {
+    match like(litter, target, old, &bytes, &mut || {})? {
         Some(temporary) => Ok(temporary.name),
         None => Err(Fault::Io(Step::Link, Errno::PERM.into())),
     }

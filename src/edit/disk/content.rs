@@ -24,13 +24,26 @@ impl Planned {
         }
     }
 
+    /// As [`Planned::of`] bytes of this number and this hash.
+    pub fn known(bytes: u64, hash: u128) -> Planned {
+        Planned { bytes, hash }
+    }
+
+    /// xxh3-128 of the bytes.
+    pub fn hash(&self) -> u128 {
+        self.hash
+    }
+
     /// Whether the file holds exactly these bytes now; its offset is left alone.
     pub(super) fn is_in(&self, file: &File) -> io::Result<bool> {
         if file.metadata()?.len() != self.bytes {
             return Ok(false);
         }
+        if self.bytes < CHUNK as u64 {
+            return Ok(Planned::of(&read_up_to(file, self.bytes as usize + 1)?) == *self);
+        }
         let mut hash = Xxh3::new();
-        let mut chunk = vec![0; CHUNK.min(self.bytes as usize + 1)];
+        let mut chunk = vec![0; CHUNK];
         let mut at = 0;
         loop {
             match file.read_at(&mut chunk, at) {
@@ -69,6 +82,22 @@ impl std::fmt::Display for Planned {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(out, "{} {:032x}", self.bytes, self.hash)
     }
+}
+
+/// The first bytes of a file, `most` of them or as many as there are.
+fn read_up_to(file: &File, most: usize) -> io::Result<Vec<u8>> {
+    let mut bytes = vec![0; most];
+    let mut at = 0;
+    while at < most {
+        match file.read_at(&mut bytes[at..], at as u64) {
+            Ok(0) => break,
+            Ok(count) => at += count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    bytes.truncate(at);
+    Ok(bytes)
 }
 
 /// All bytes of a file, read from its beginning; its offset is left alone.

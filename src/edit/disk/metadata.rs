@@ -94,7 +94,8 @@ pub(super) fn keep(old: &File, look: &Look, new: &File) -> Result<Kept, Fault> {
             return Ok(Kept::NotAll);
         }
         // A set-group-ID bit for a group that one is not in is dropped without a word.
-        if step(Step::Mode, || Look::at(new))?.differs(look) {
+        let may_lose_some = look.mode.intersects(Mode::SUID | Mode::SGID | Mode::SVTX);
+        if may_lose_some && step(Step::Mode, || Look::at(new))?.differs(look) {
             return Ok(Kept::NotAll);
         }
     }

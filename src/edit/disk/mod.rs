@@ -100,6 +100,8 @@ pub struct Written {
     pub real: RealPath,
     /// As it was after the write; a later one means that somebody else changed it.
     pub stamp: Stamp,
+    /// xxh3-128 of its bytes.
+    pub hash: u128,
     /// It is the same inode as before: it has other names, or an owner or attributes that no new
     /// file could be given.
     pub in_place: bool,
@@ -134,6 +136,18 @@ impl DiskWriter {
         files: Vec<FileWrite>,
         work: &Work,
     ) -> Result<Vec<Written>, WriteError> {
+        self.write_and(scope, files, work, &mut || {})
+    }
+
+    /// As [`DiskWriter::write`]. `waits` is called before each new text is flushed: from then on
+    /// this thread sleeps for most of the time.
+    pub fn write_and(
+        &self,
+        scope: &Scope,
+        files: Vec<FileWrite>,
+        work: &Work,
+        waits: &mut dyn FnMut(),
+    ) -> Result<Vec<Written>, WriteError> {
         for (index, file) in files.iter().enumerate() {
             let real = file.target.real();
             if !scope.may_edit(real) {
@@ -150,7 +164,7 @@ impl DiskWriter {
             litter: Litter::new(note),
             staged: Vec::with_capacity(files.len()),
         };
-        transaction.run(scope, files, work)
+        transaction.run(scope, files, work, waits)
     }
 }
 
@@ -167,6 +181,7 @@ impl Transaction<'_> {
         scope: &Scope,
         files: Vec<FileWrite>,
         work: &Work,
+        waits: &mut dyn FnMut(),
     ) -> Result<Vec<Written>, WriteError> {
         let mut folders = Folders::new(scope);
         for (index, file) in files.into_iter().enumerate() {
@@ -175,6 +190,7 @@ impl Transaction<'_> {
                 state: &self.writer.state,
                 folders: &mut folders,
                 litter: &mut self.litter,
+                waits,
             };
             let staged = stage.file(index, file).map_err(|fault| fault.of(index))?;
             self.staged.push(staged);
@@ -190,7 +206,10 @@ impl Transaction<'_> {
         drop(locks);
         self.litter.keep_directories();
         self.litter.clear();
-        self.written()
+        let written = self.written();
+        // Nothing is left to do but to close what is open.
+        work.let_go_later(self.staged);
+        written
     }
 
     fn commit(&mut self) -> Result<(), WriteError> {
@@ -271,6 +290,7 @@ impl Transaction<'_> {
             Ok(Written {
                 real: staged.real.clone(),
                 stamp: Stamp::of(&metadata),
+                hash: staged.new.hash(),
                 in_place: matches!(staged.way, Way::InPlace { .. }),
             })
         });

@@ -66,11 +66,12 @@ pub(super) struct Old {
 }
 
 /// What staging needs besides the file.
-#[derive(Debug)]
 pub(super) struct Stage<'a, 'b> {
     pub(super) state: &'a State,
     pub(super) folders: &'a mut Folders<'b>,
     pub(super) litter: &'a mut Litter,
+    /// Called before a new text is flushed.
+    pub(super) waits: &'a mut dyn FnMut(),
 }
 
 /// The file that a temporary is for.
@@ -140,6 +141,7 @@ impl Stage<'_, '_> {
         // The umask and the directory's default ACL have their say, as with any new file.
         let mut temporary = create(self.litter, target, Mode::from_raw_mode(0o666))?;
         write_all(&mut temporary.file, bytes)?;
+        (self.waits)();
         step(Step::Sync, || temporary.file.sync_all())?;
         Ok(Way::Create { temporary })
     }
@@ -178,13 +180,14 @@ impl Stage<'_, '_> {
                 old: Some(planned),
                 new,
             };
-            if let Some(temporary) = like(self.litter, target, &old, &bytes)? {
+            if let Some(temporary) = like(self.litter, target, &old, &bytes, self.waits)? {
                 return Ok(Way::Replace { temporary, old });
             }
         }
         let target = step(Step::Open, || handle.open_write())?;
         let path = real.as_path().to_path_buf();
         let kept = (&old.file, &old.planned);
+        (self.waits)();
         let writer = InPlace::prepare(self.state, self.litter, path, kept, target, bytes)?;
         Ok(Way::InPlace { old, writer })
     }
@@ -207,6 +210,7 @@ pub(super) fn like(
     target: For<'_>,
     old: &Old,
     bytes: &[u8],
+    waits: &mut dyn FnMut(),
 ) -> Result<Option<Temporary>, Fault> {
     // Nobody may read it who may not read the old one.
     let mut temporary = create(litter, target, Mode::from_raw_mode(0o600))?;
@@ -214,6 +218,7 @@ pub(super) fn like(
     if keep(&old.file, &old.look, &temporary.file)? == Kept::NotAll {
         return Ok(None);
     }
+    waits();
     step(Step::Sync, || temporary.file.sync_all())?;
     Ok(Some(temporary))
 }
