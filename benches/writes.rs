@@ -44,46 +44,107 @@ fn main() -> Answer<()> {
     plans()
 }
 
-/// One-line edits of a file of 20 KB, over pipes.
+/// One-line edits of files of 20 KB, over pipes: of a text, and of code, of which the answer also says
+/// whether it still parses.
 fn edits() -> Answer<()> {
-    let directory = tempfile::tempdir()?;
     let lines: Vec<String> = (1..=500)
         .map(|line| format!("{line:4} 34567890123456789012345678901234\n"))
         .collect();
-    let mut text = lines.concat();
-    let (ours, plain) = (
-        directory.path().join("ours.txt"),
-        directory.path().join("plain"),
-    );
-    fs::write(&ours, &text)?;
-    fs::write(&plain, &text)?;
-    let mut daemon = Peer::daemon(directory.path())?;
-    let mut tag = read_tag(&mut daemon, "ours.txt")?;
-    let (mut edits, mut plains) = (Vec::new(), Vec::new());
-    for round in 0..ROUNDS + WARM_UP {
-        let line = round % 500 + 1;
-        let row = format!("{round:4} edited");
-        let patch = format!("¶ours.txt#{tag}\nreplace {line}:\n+{row}\n");
-        let frame = request("agent/edit", json!({ "patch": patch }));
-        let (took, result) = timed(|| daemon.result(&frame))?;
-        tag = tag_in(&result["details"]["files"][0]["tag"])?;
-        text = {
-            let mut lines: Vec<&str> = text.split_inclusive('\n').collect();
-            let edited = row + "\n";
-            lines[line - 1] = &edited;
-            lines.concat()
-        };
-        let least = timed(|| replace(&plain, text.as_bytes()))?.0;
-        if round >= WARM_UP {
-            edits.push(took);
-            plains.push(least);
+    let text = Edited {
+        what: "edit of one line of 20 KB of text, over pipes, on disk",
+        name: "ours.txt",
+        text: lines.concat(),
+        lines: (1..=500).collect(),
+        row: |round| format!("{round:4} edited"),
+    };
+    text.in_turns()?;
+    let rust = include_str!("../fixtures/outline/rust/telemetry.rs").repeat(2);
+    let statements = rust.lines().enumerate().filter(|(_, line)| {
+        let line = line.trim();
+        line.starts_with("let ") && line.ends_with(';')
+    });
+    let code = Edited {
+        what: "edit of one line of 19 KB of Rust, over pipes, on disk",
+        name: "ours.rs",
+        lines: statements.map(|(index, _)| index + 1).collect(),
+        text: rust.clone(),
+        row: |round| format!("        let edited = {round};"),
+    };
+    code.in_turns()?;
+    first_edits(&rust)
+}
+
+/// A file whose lines are edited one after the other.
+struct Edited {
+    what: &'static str,
+    name: &'static str,
+    text: String,
+    /// Those that are edited, in turn.
+    lines: Vec<usize>,
+    row: fn(usize) -> String,
+}
+
+impl Edited {
+    fn in_turns(self) -> Answer<()> {
+        let directory = tempfile::tempdir()?;
+        let (ours, plain) = (
+            directory.path().join(self.name),
+            directory.path().join("plain"),
+        );
+        let mut text = self.text;
+        fs::write(&ours, &text)?;
+        fs::write(&plain, &text)?;
+        let mut daemon = Peer::daemon(directory.path())?;
+        let mut tag = read_tag(&mut daemon, &format!("{}:1-2000", self.name))?;
+        let (mut edits, mut plains) = (Vec::new(), Vec::new());
+        for round in 0..ROUNDS + WARM_UP {
+            let (line, row) = (self.lines[round % self.lines.len()], (self.row)(round));
+            let patch = format!("¶{}#{tag}\nreplace {line}:\n+{row}\n", self.name);
+            let frame = request("agent/edit", json!({ "patch": patch }));
+            let (took, result) = timed(|| daemon.result(&frame))?;
+            tag = tag_in(&result["details"]["files"][0]["tag"])?;
+            text = {
+                let mut lines: Vec<&str> = text.split_inclusive('\n').collect();
+                let edited = row + "\n";
+                lines[line - 1] = &edited;
+                lines.concat()
+            };
+            let least = timed(|| replace(&plain, text.as_bytes()))?.0;
+            if round >= WARM_UP {
+                edits.push(took);
+                plains.push(least);
+            }
         }
+        if fs::read_to_string(&ours)? != text {
+            return Err("the edited file is not what was written beside it".into());
+        }
+        row(
+            self.what,
+            "temporary, fsync, rename, fsync",
+            (edits, plains),
+        );
+        Ok(())
     }
-    if fs::read_to_string(&ours)? != text {
-        return Err("the edited file is not what was written beside it".into());
+}
+
+/// The first edits of files of which no summary was read: they are parsed for the first time.
+fn first_edits(text: &str) -> Answer<()> {
+    let directory = tempfile::tempdir()?;
+    let plain = directory.path().join("plain");
+    fs::write(&plain, text)?;
+    let mut daemon = Peer::daemon(directory.path())?;
+    let (mut edits, mut plains) = (Vec::new(), Vec::new());
+    for round in 0..PLANS {
+        let name = format!("ours{round}.rs");
+        fs::write(directory.path().join(&name), text)?;
+        let tag = read_tag(&mut daemon, &format!("{name}:1-2000"))?;
+        let patch = format!("¶{name}#{tag}\nreplace 1:\n+// edited\n");
+        let frame = request("agent/edit", json!({ "patch": patch }));
+        edits.push(timed(|| daemon.result(&frame))?.0);
+        plains.push(timed(|| replace(&plain, text.as_bytes()))?.0);
     }
     row(
-        "edit of one line of 20 KB, over pipes, on disk",
+        "first edit of 19 KB of Rust, over pipes, on disk",
         "temporary, fsync, rename, fsync",
         (edits, plains),
     );
@@ -163,8 +224,12 @@ fn in_turns(what: &str, parent: &Path) -> Answer<()> {
             target: Target::opened(&scope.open(&ours)?, old),
             bytes: text.as_slice().into(),
         };
-        let work = Work::new(CancelToken::new(), LIMIT);
-        let took = timed(|| Ok(writer.write(&scope, vec![change], &work)?))?.0;
+        // What the work lets go of later is let go of in this time.
+        let write = || {
+            let work = Work::new(CancelToken::new(), LIMIT);
+            Ok(writer.write(&scope, vec![change], &work)?)
+        };
+        let took = timed(write)?.0;
         let least = timed(|| replace(&plain, &text))?.0;
         if round >= WARM_UP {
             writes.push(took);

@@ -8,6 +8,7 @@ mod history;
 mod links;
 mod outside;
 mod parallel;
+mod parses;
 #[cfg(target_os = "linux")]
 mod watchers;
 
