@@ -22,6 +22,7 @@ pub struct Beside {
     naming: Naming,
     before: Text,
     outcome: Arc<Outcome>,
+    language: OnceLock<Option<&'static Language>>,
     fingerprint: OnceLock<Fingerprint>,
     diff: OnceLock<String>,
 }
@@ -34,6 +35,7 @@ impl Beside {
             naming: live.naming(),
             before: live.text().clone(),
             outcome,
+            language: OnceLock::new(),
             fingerprint: OnceLock::new(),
             diff: OnceLock::new(),
         })
@@ -51,9 +53,15 @@ impl Beside {
             .get_or_init(|| diff::unified(&self.name, &self.before, &self.outcome))
     }
 
+    fn language(&self) -> Option<&'static Language> {
+        *self
+            .language
+            .get_or_init(|| self.naming.language(&self.before))
+    }
+
     /// Tells where the text does not parse that did before.
     fn parse_warning(&self, trees: &Trees, work: &Work) -> Option<Warning> {
-        let language = self.naming.language(&self.before)?;
+        let language = self.language()?;
         let first_error = |text| trees.first_error(&self.document, text, language, work);
         let line = first_error(&self.outcome.text)?;
         match first_error(&self.before) {
@@ -74,17 +82,39 @@ impl Beside {
     }
 }
 
-/// Works everything out about `files`, to be offered while they are written; gives the warnings,
-/// each file's own.
-pub fn work_out(files: Vec<Arc<Beside>>, means: Means) -> Arc<Aside<Vec<Option<Warning>>>> {
-    let (trees, work) = (means.trees.clone(), means.work.clone());
-    Aside::new(move || {
-        let told = files.iter().map(|file| {
-            let warning = file.parse_warning(&trees, &work);
+/// What is told of the files of one change.
+#[derive(Debug)]
+pub struct Told {
+    files: Vec<Arc<Beside>>,
+    /// Each file's own.
+    warnings: Arc<Aside<Vec<Option<Warning>>>>,
+}
+
+impl Told {
+    /// The parsing is offered to another thread at once: where it is still under way when this one
+    /// sleeps for the disk, they are in each other's way.
+    pub fn of(files: Vec<Arc<Beside>>, means: Means) -> Told {
+        let (trees, work) = (means.trees.clone(), means.work.clone());
+        let parsed = files.clone();
+        let warnings = Aside::new(move || {
+            let warnings = parsed.iter().map(|file| file.parse_warning(&trees, &work));
+            warnings.collect()
+        });
+        if files.iter().any(|file| file.language().is_some()) {
+            warnings.offer();
+        }
+        Told { files, warnings }
+    }
+
+    /// Works out what takes no longer than the disk needs for a few bytes.
+    pub fn work_out(&self) {
+        for file in &self.files {
             file.fingerprint();
             file.diff();
-            warning
-        });
-        told.collect()
-    })
+        }
+    }
+
+    pub fn warnings(&self) -> &[Option<Warning>] {
+        self.warnings.result()
+    }
 }

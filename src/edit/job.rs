@@ -10,7 +10,7 @@ use crate::protocol::{EditRefusal, Refusal, Settings};
 use crate::read::{Located, Place};
 use crate::session::Notice;
 
-use super::beside::work_out;
+use super::beside::Told;
 use super::commit::{record_disk, record_seen};
 use super::disk::{self, DiskWriter, FileWrite, Target, WriteError, Written};
 use super::live::Means;
@@ -250,7 +250,7 @@ impl Job<'_> {
             .filter(|at| !parts[*at].0.is_no_change())
             .collect();
         let beside = changed.iter().map(|at| parts[*at].0.beside.clone());
-        let told = work_out(beside.collect(), self.means);
+        let told = Told::of(beside.collect(), self.means);
         let files: Vec<usize> = changed
             .iter()
             .copied()
@@ -262,18 +262,15 @@ impl Job<'_> {
             true => Ok(Vec::new()),
             false => {
                 let (scope, work) = (self.means.scope, self.means.work);
-                let mut once = Some(());
-                self.writer.write_and(scope, writes, work, &mut || {
-                    // This thread sleeps now, and the other has its core.
-                    once.take().into_iter().for_each(|()| told.offer());
-                })
+                self.writer
+                    .write_and(scope, writes, work, || told.work_out())
             }
         };
         match written {
             Ok(written) => self.take_in(&written, &files, parts),
             Err(error) => return Err(self.refuse_write(&error, &files, parts)),
         }
-        for (at, warning) in changed.iter().zip(told.result()) {
+        for (at, warning) in changed.iter().zip(told.warnings()) {
             parts[*at].0.warnings.extend(warning.clone());
         }
         Ok(())

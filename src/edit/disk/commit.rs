@@ -12,6 +12,7 @@ use rustix::io::Errno;
 
 use super::content::{Planned, read_all};
 use super::error::{Fault, Step, attempt, errno_of, is_unsupported, step};
+use super::flush;
 use super::litter::Litter;
 use super::metadata::{Inode, Kept, Look, keep};
 use super::stage::{For, Old, Staged, Temporary, Way, like, noted_name};
@@ -269,7 +270,7 @@ fn keep_again(temporary: &Temporary, old: &Old) -> Result<(), Fault> {
     if old.look.names != 1 || keep(&old.file, &old.look, &temporary.file)? == Kept::NotAll {
         return Err(Fault::Changed);
     }
-    step(Step::Sync, || temporary.file.sync_all())
+    flush::wait(&temporary.file)
 }
 
 /// A copy of the old file, where it cannot have a second name.
@@ -278,8 +279,11 @@ fn copy(target: For<'_>, old: &Old, litter: &mut Litter) -> Result<OsString, Fau
     if Planned::of(&bytes) != old.planned {
         return Err(Fault::Changed);
     }
-    match like(litter, target, old, &bytes, &mut || {})? {
-        Some(temporary) => Ok(temporary.name),
+    match like(litter, target, old, &bytes)? {
+        Some(temporary) => {
+            flush::wait(&temporary.file)?;
+            Ok(temporary.name)
+        }
         None => Err(Fault::Io(Step::Link, Errno::PERM.into())),
     }
 }

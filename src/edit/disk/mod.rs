@@ -1,6 +1,6 @@
 //! Files written to disk, all of a request or none; no file is ever seen half written, and none is changed that is not what was planned on.
 //!
-//! Each new text is staged beside its file and flushed. Then the files are locked and looked at
+//! Each new text is staged beside its file, and all of them are flushed. Then the files are locked and looked at
 //! again, and only then does one take the other's name. What is made on the way is noted in the
 //! state directory first, so that the next start finds what a killed process left.
 
@@ -8,6 +8,7 @@ mod commit;
 mod content;
 mod error;
 mod fail;
+mod flush;
 mod folders;
 mod in_place;
 mod leftovers;
@@ -136,17 +137,17 @@ impl DiskWriter {
         files: Vec<FileWrite>,
         work: &Work,
     ) -> Result<Vec<Written>, WriteError> {
-        self.write_and(scope, files, work, &mut || {})
+        self.write_and(scope, files, work, || {})
     }
 
-    /// As [`DiskWriter::write`]. `waits` is called before each new text is flushed: from then on
-    /// this thread sleeps for most of the time.
+    /// As [`DiskWriter::write`]. `meanwhile` is called once the disk works on the new texts, before
+    /// this thread sleeps until that is done.
     pub fn write_and(
         &self,
         scope: &Scope,
         files: Vec<FileWrite>,
         work: &Work,
-        waits: &mut dyn FnMut(),
+        meanwhile: impl FnOnce(),
     ) -> Result<Vec<Written>, WriteError> {
         for (index, file) in files.iter().enumerate() {
             let real = file.target.real();
@@ -164,7 +165,7 @@ impl DiskWriter {
             litter: Litter::new(note),
             staged: Vec::with_capacity(files.len()),
         };
-        transaction.run(scope, files, work, waits)
+        transaction.run(scope, files, work, meanwhile)
     }
 }
 
@@ -181,7 +182,7 @@ impl Transaction<'_> {
         scope: &Scope,
         files: Vec<FileWrite>,
         work: &Work,
-        waits: &mut dyn FnMut(),
+        meanwhile: impl FnOnce(),
     ) -> Result<Vec<Written>, WriteError> {
         let mut folders = Folders::new(scope);
         for (index, file) in files.into_iter().enumerate() {
@@ -190,10 +191,13 @@ impl Transaction<'_> {
                 state: &self.writer.state,
                 folders: &mut folders,
                 litter: &mut self.litter,
-                waits,
             };
             let staged = stage.file(index, file).map_err(|fault| fault.of(index))?;
             self.staged.push(staged);
+        }
+        meanwhile();
+        for staged in &self.staged {
+            staged.flush().map_err(|fault| fault.of(staged.index))?;
         }
         let paths = self.staged.iter();
         let paths = paths.map(|staged| (staged.index, staged.real.as_path()));

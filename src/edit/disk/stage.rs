@@ -1,4 +1,4 @@
-//! The half of a write that touches no file of the user's: new texts beside the old ones, flushed; nothing is renamed here.
+//! The half of a write that touches no file of the user's: new texts beside the old ones, on their way to the disk; nothing is renamed here.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -13,6 +13,7 @@ use crate::workspace::{FileType, Folder, RealPath, Stamp};
 
 use super::content::Planned;
 use super::error::{Fault, Step, attempt, step};
+use super::flush;
 use super::folders::Folders;
 use super::in_place::InPlace;
 use super::litter::Litter;
@@ -70,8 +71,6 @@ pub(super) struct Stage<'a, 'b> {
     pub(super) state: &'a State,
     pub(super) folders: &'a mut Folders<'b>,
     pub(super) litter: &'a mut Litter,
-    /// Called before a new text is flushed.
-    pub(super) waits: &'a mut dyn FnMut(),
 }
 
 /// The file that a temporary is for.
@@ -141,8 +140,6 @@ impl Stage<'_, '_> {
         // The umask and the directory's default ACL have their say, as with any new file.
         let mut temporary = create(self.litter, target, Mode::from_raw_mode(0o666))?;
         write_all(&mut temporary.file, bytes)?;
-        (self.waits)();
-        step(Step::Sync, || temporary.file.sync_all())?;
         Ok(Way::Create { temporary })
     }
 
@@ -180,14 +177,13 @@ impl Stage<'_, '_> {
                 old: Some(planned),
                 new,
             };
-            if let Some(temporary) = like(self.litter, target, &old, &bytes, self.waits)? {
+            if let Some(temporary) = like(self.litter, target, &old, &bytes)? {
                 return Ok(Way::Replace { temporary, old });
             }
         }
         let target = step(Step::Open, || handle.open_write())?;
         let path = real.as_path().to_path_buf();
         let kept = (&old.file, &old.planned);
-        (self.waits)();
         let writer = InPlace::prepare(self.state, self.litter, path, kept, target, bytes)?;
         Ok(Way::InPlace { old, writer })
     }
@@ -201,16 +197,25 @@ impl Staged {
             Way::InPlace { writer, .. } => writer.target(),
         }
     }
+
+    /// Waits until a new file is on the disk; one that is overwritten has its copy there by now.
+    pub(super) fn flush(&self) -> Result<(), Fault> {
+        match &self.way {
+            Way::Create { temporary } | Way::Replace { temporary, .. } => {
+                flush::wait(&temporary.file)
+            }
+            Way::InPlace { .. } => Ok(()),
+        }
+    }
 }
 
-/// A flushed temporary with these bytes and all else that `old` has; `None` where it cannot have
-/// all of that.
+/// A temporary with these bytes and all else that `old` has, yet to be flushed; `None` where it
+/// cannot have all of that.
 pub(super) fn like(
     litter: &mut Litter,
     target: For<'_>,
     old: &Old,
     bytes: &[u8],
-    waits: &mut dyn FnMut(),
 ) -> Result<Option<Temporary>, Fault> {
     // Nobody may read it who may not read the old one.
     let mut temporary = create(litter, target, Mode::from_raw_mode(0o600))?;
@@ -218,8 +223,6 @@ pub(super) fn like(
     if keep(&old.file, &old.look, &temporary.file)? == Kept::NotAll {
         return Ok(None);
     }
-    waits();
-    step(Step::Sync, || temporary.file.sync_all())?;
     Ok(Some(temporary))
 }
 
@@ -295,6 +298,7 @@ fn write_all(file: &mut File, bytes: &[u8]) -> Result<(), Fault> {
     for part in halves(bytes) {
         step(Step::Write, || file.write_all(part))?;
     }
+    flush::begin(file);
     Ok(())
 }
 
