@@ -1,28 +1,7 @@
 //! Short messages, written by the thread that made them; it never waits for the output.
 
-use std::cell::Cell;
 use std::fs::File;
 use std::io::Write;
-
-use super::flight::{While, complete_here};
-
-thread_local! {
-    /// Whether this thread writes what it sends now by itself.
-    static HERE: Cell<bool> = const { Cell::new(false) };
-}
-
-/// As [`complete_here`], and what the calls send that go on here is written here too, where the
-/// output takes it without a wait: the writing thread would have to be woken for it. Not for
-/// short calls that come by the dozen: their answers are better written many at a time.
-pub fn answer_here(complete: &mut dyn FnMut()) {
-    let _here = While::set(&HERE, true);
-    complete_here(complete);
-}
-
-/// Whether this thread is in [`answer_here`].
-pub(super) fn is_here() -> bool {
-    HERE.get()
-}
 
 /// Where messages are written to.
 pub struct Output {
@@ -60,20 +39,20 @@ impl AtOnce {
         }
     }
 
-    /// Writes what the output takes of `bytes` without a wait; how many that are. What is wrong
-    /// with it finds out whoever writes the rest.
+    /// Writes what the output takes of `parts` without a wait; how many bytes that are. What is
+    /// wrong with it finds out whoever writes the rest.
     ///
     /// pwritev2(2): the offset -1 is the stream's own; `RWF_NOWAIT` is known to sockets, and to
     /// pipes since Linux 6.4. Where it is not known, nothing is taken.
     #[cfg(target_os = "linux")]
-    pub(super) fn write(&self, bytes: &[u8]) -> usize {
+    pub(super) fn write(&self, parts: [&[u8]; 2]) -> usize {
         use rustix::io::{ReadWriteFlags, pwritev2};
-        let bytes = std::io::IoSlice::new(bytes);
-        pwritev2(&self.0, &[bytes], u64::MAX, ReadWriteFlags::NOWAIT).unwrap_or(0)
+        let parts = parts.map(std::io::IoSlice::new);
+        pwritev2(&self.0, &parts, u64::MAX, ReadWriteFlags::NOWAIT).unwrap_or(0)
     }
 
     #[cfg(not(target_os = "linux"))]
-    pub(super) fn write(&self, _bytes: &[u8]) -> usize {
+    pub(super) fn write(&self, _parts: [&[u8]; 2]) -> usize {
         0
     }
 }
@@ -94,17 +73,17 @@ mod tests {
     fn what_has_no_room_is_not_waited_for() -> io::Result<()> {
         let (mut input, output) = io::pipe()?;
         let at_once = AtOnce::of(&File::from(OwnedFd::from(output))).expect("another handle");
-        assert_eq!(at_once.write(b"short"), 5);
+        assert_eq!(at_once.write([b"sho", b"rt"]), 5);
         let much = vec![b'x'; 1 << 20];
-        let taken = at_once.write(&much);
+        let taken = at_once.write([b"", &much]);
         assert!(taken > 0 && taken < much.len(), "{taken}");
-        assert_eq!(at_once.write(b"more"), 0);
+        assert_eq!(at_once.write([b"more", b""]), 0);
         let mut read = [0; 5];
         input.read_exact(&mut read)?;
         assert_eq!(&read, b"short");
         drop(input);
         // Broken: the writing thread finds out.
-        assert_eq!(at_once.write(b"more"), 0);
+        assert_eq!(at_once.write([b"more", b""]), 0);
         Ok(())
     }
 
@@ -132,7 +111,7 @@ mod tests {
             let message = json!({ "number": number, "fill": "x".repeat(length as usize) });
             match number % 3 {
                 0 => outbox.send(&message),
-                _ => answer_here(&mut || outbox.send(&message)),
+                _ => outbox.send_at_once(&message),
             }
         }
         outbox.close();
@@ -162,7 +141,7 @@ mod tests {
         let Output { at_once, stream } = Output::of(File::from(OwnedFd::from(output)));
         drop(stream);
         let outbox = Outbox::new(usize::MAX, at_once);
-        answer_here(&mut || outbox.send(&json!({ "number": 7 })));
+        outbox.send_at_once(&json!({ "number": 7 }));
         drop(outbox);
         assert_eq!(numbers(input)?, [7]);
         Ok(())

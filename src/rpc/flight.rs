@@ -3,7 +3,6 @@
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 use std::task::{Context, Wake, Waker};
-use std::thread::LocalKey;
 
 use futures::future::BoxFuture;
 use parking_lot::Mutex;
@@ -46,28 +45,26 @@ fn and_afterwards(turn: impl FnOnce()) {
 /// way of a worker. For threads that hold no lock and may block: a wake-up costs more than many a
 /// call has left to do.
 pub fn complete_here(complete: &mut dyn FnMut()) {
-    let _offer = While::set(&OFFERED, true);
+    let _offer = Offer::set(true);
     complete();
 }
 
-/// A flag of this thread, as it was set until this is dropped.
-pub(super) struct While {
-    flag: &'static LocalKey<Cell<bool>>,
+/// Sets the offer until it is dropped.
+struct Offer {
     before: bool,
 }
 
-impl While {
-    pub(super) fn set(flag: &'static LocalKey<Cell<bool>>, to: bool) -> While {
-        While {
-            flag,
-            before: flag.replace(to),
+impl Offer {
+    fn set(offered: bool) -> Offer {
+        Offer {
+            before: OFFERED.replace(offered),
         }
     }
 }
 
-impl Drop for While {
+impl Drop for Offer {
     fn drop(&mut self) {
-        self.flag.set(self.before);
+        OFFERED.set(self.before);
     }
 }
 
@@ -96,7 +93,7 @@ impl Flight {
         // Whoever wakes it while it is polled waits here, for no longer than one poll.
         let mut future = self.future.lock();
         // What wakes it from inside of itself must not: that goes to a worker.
-        let _offer = While::set(&OFFERED, false);
+        let _offer = Offer::set(false);
         let mut context = Context::from_waker(&waker);
         let done = future
             .as_mut()

@@ -69,6 +69,13 @@ impl Gate {
     }
 }
 
+impl Place {
+    /// Whether no other request is in flight.
+    pub fn is_alone(&self) -> bool {
+        self.0.state.lock().taken == 1
+    }
+}
+
 impl Drop for Place {
     fn drop(&mut self) {
         let mut state = self.0.state.lock();

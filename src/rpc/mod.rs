@@ -2,8 +2,9 @@
 //!
 //! One thread at a time reads, parses and begins calls in arrival order, so that what a handler does before
 //! its first await happens in that order, and cancels, notifications and answers overtake all
-//! that is in flight. One thread writes. Both may block on their streams; nothing else does. An
-//! answer that the output takes at once may be written by the thread that made it.
+//! that is in flight. One thread writes. Both may block on their streams; nothing else does. The
+//! answer to a call that is alone in flight is written by the thread that made it, as far as the
+//! output takes it without a wait.
 //!
 //! Of a handler's panic only its own request hears (-32603). `LspService` does not forget the id
 //! of a request whose future panicked and refuses it from then on, so handlers catch their own.
@@ -28,7 +29,7 @@ use tower::Service;
 use tower_lsp::jsonrpc::{Error, Request, Response};
 use tower_lsp::{ClientSocket, ExitedError};
 
-pub use at_once::{Output, answer_here};
+pub use at_once::Output;
 pub use errand::run_soon;
 pub use flight::{afterwards, complete_here};
 use gate::Gate;

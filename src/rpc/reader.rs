@@ -217,7 +217,11 @@ impl<T: Stream<Item = Request> + Unpin> Replies<T> {
             (_, None) => None,
         };
         if let Some(response) = response {
-            self.outbox.send(&response);
+            // Answers that come by the dozen are better written many at a time.
+            match place.as_ref().is_some_and(Place::is_alone) {
+                true => self.outbox.send_at_once(&response),
+                false => self.outbox.send(&response),
+            }
         }
         drop(place);
     }

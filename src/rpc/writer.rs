@@ -11,14 +11,14 @@ use serde::Serialize;
 use tokio::sync::Notify;
 use tower_lsp::jsonrpc::Request;
 
-use super::at_once::{self, AtOnce};
+use super::at_once::AtOnce;
 use super::lifeline::{EndOnDrop, Ending, Lifeline};
 
 /// Small frames are joined into writes of about this size.
 const BATCH: usize = 128 << 10;
 
-/// Bodies of more bytes are left to the writing thread.
-const SHORT: usize = 16 << 10;
+/// Bodies of more bytes are left to the writing thread: about what a pipe holds.
+const SHORT: usize = 64 << 10;
 
 /// Messages waiting to be written. Their bytes are counted until the output has taken them.
 #[derive(Debug)]
@@ -85,21 +85,31 @@ impl Outbox {
     /// Sends a message. Never waits: who makes messages asks for room before, so that an answer
     /// that is there can always be handed in.
     pub fn send(&self, message: &impl Serialize) {
+        self.send_by(message, false);
+    }
+
+    /// As [`Outbox::send`], for a message that no other will follow soon: what the output takes
+    /// of it without a wait is written by this thread, and the writing thread is not woken for it.
+    pub fn send_at_once(&self, message: &impl Serialize) {
+        self.send_by(message, true);
+    }
+
+    fn send_by(&self, message: &impl Serialize, at_once: bool) {
         match serde_json::to_vec(message) {
-            Ok(body) => self.push(body),
+            Ok(body) => self.push(body, at_once),
             // Messages are made of JSON values, for which this does not happen.
             Err(error) => tracing::error!(%error, "a message cannot be written as JSON"),
         }
     }
 
-    fn push(&self, body: Vec<u8>) {
+    fn push(&self, body: Vec<u8>, at_once: bool) {
         let mut message = Message::Body(body);
         let mut queue = self.queue.lock();
         if queue.closed {
             return;
         }
         // Else the writing thread is at it, and this one would overtake it.
-        if queue.unsent == 0 && at_once::is_here() {
+        if queue.unsent == 0 && at_once {
             match self.write_at_once(message) {
                 Some(left) => message = left,
                 None => return,
@@ -115,15 +125,19 @@ impl Outbox {
         let Some(at_once) = &self.at_once else {
             return Some(message);
         };
-        if message.bytes().len() > SHORT {
+        let body = message.bytes();
+        if body.len() > SHORT {
             return Some(message);
         }
-        let mut frame = Vec::new();
-        message.write_to(&mut frame);
-        match at_once.write(&frame) {
+        let mut head = Vec::new();
+        write_head(body, &mut head);
+        match at_once.write([&head, body]) {
             0 => Some(message),
-            taken if taken == frame.len() => None,
-            taken => Some(Message::Rest(frame.split_off(taken))),
+            taken if taken == head.len() + body.len() => None,
+            taken => {
+                let mut frame = [&head, body].concat();
+                Some(Message::Rest(frame.split_off(taken)))
+            }
         }
     }
 

@@ -43,14 +43,6 @@ fn threads(run: fn(Box<dyn FnOnce() + Send>)) -> Threads {
     }
 }
 
-/// As those of the short lane. Who waits for an edit waits for it alone.
-fn commit_threads() -> Threads {
-    Threads {
-        run: rpc::run_soon,
-        hand_over: rpc::answer_here,
-    }
-}
-
 fn run_elsewhere(job: Box<dyn FnOnce() + Send>) {
     tokio::task::spawn_blocking(job);
 }
@@ -246,7 +238,7 @@ impl State {
             unsaved_by_us: Mutex::default(),
             short: Lane::new(SHORT_PLACES, threads(rpc::run_soon)),
             long: Lane::new(LONG_PLACES, threads(run_elsewhere)),
-            commits: Lane::new(COMMIT_PLACES, commit_threads()),
+            commits: Lane::new(COMMIT_PLACES, threads(rpc::run_soon)),
         }
     }
 
