@@ -1,5 +1,7 @@
 //! Which language a file is in, by its name and its first and last lines; never by guessing from its code.
 
+use std::borrow::Cow;
+
 use crate::text::Text;
 
 use super::{Language, languages};
@@ -54,7 +56,7 @@ fn has_line_start(text: &Text, starts: &[String]) -> bool {
 }
 
 fn by_shebang(text: &Text) -> Option<&'static Language> {
-    let line = short_line(text, 0)?;
+    let line = short_lines(text, 0, 1).next()?;
     let program = interpreter(line.strip_prefix("#!")?)?.to_owned();
     find(|language| language.shebangs().contains(&program))
 }
@@ -76,10 +78,10 @@ fn interpreter(command: &str) -> Option<&str> {
 
 fn by_modeline(text: &Text) -> Option<&'static Language> {
     let total = text.len_lines();
-    let first = 0..MODELINE_LINES.min(total);
-    let last = total.saturating_sub(MODELINE_LINES).max(first.end)..total;
+    let end = total.saturating_sub(MODELINE_LINES).max(MODELINE_LINES);
+    let first = short_lines(text, 0, MODELINE_LINES);
+    let last = short_lines(text, end, MODELINE_LINES);
     first.chain(last).find_map(|line| {
-        let line = short_line(text, line)?;
         let name = vim_file_type(&line).or_else(|| emacs_mode(&line))?;
         by_modeline_name(&name)
     })
@@ -129,11 +131,18 @@ fn emacs_mode(line: &str) -> Option<String> {
     })
 }
 
-fn short_line(text: &Text, line: usize) -> Option<String> {
-    let bytes = text.line_bytes(line);
-    (1..=MAX_LINE_BYTES)
-        .contains(&bytes)
-        .then(|| text.line(line).into_owned())
+/// Those of the `count` lines from `first` on that are short enough.
+fn short_lines(text: &Text, first: usize, count: usize) -> impl Iterator<Item = Cow<'_, str>> {
+    let lines = first..(first + count).min(text.len_lines());
+    // A line is copied only where that is known to be little.
+    let are_short = lines.is_empty() || {
+        let start_of = |line| text.rope().line_to_byte(line);
+        start_of(lines.end) - start_of(lines.start) <= count * MAX_LINE_BYTES
+    };
+    let together = text.lines_at(first).take(if are_short { count } else { 0 });
+    let alone = lines.filter(move |line| !are_short && text.line_bytes(*line) <= MAX_LINE_BYTES);
+    let lines = together.chain(alone.map(|line| text.line(line)));
+    lines.filter(|line| line.len() <= MAX_LINE_BYTES)
 }
 
 fn find(matches: impl Fn(&Language) -> bool) -> Option<&'static Language> {
@@ -189,5 +198,13 @@ mod tests {
         );
         let middle = format!("{}# vim: ft=lua\n{}", "x\n".repeat(9), "x\n".repeat(9));
         check("conf", &middle, "none");
+        let long = "x".repeat(10_000);
+        check("conf", &format!("{long}\n# vim: ft=lua\n"), "lua");
+        check(
+            "conf",
+            &format!("{long}\n{long}\nx\ny\nz\n# vim: ft=lua\n{long}"),
+            "lua",
+        );
+        check("conf", &format!("# vim: ft=lua {long}\n"), "none");
     }
 }
