@@ -49,3 +49,8 @@ pub mod server;
 
 /// One-shot commands over the same engine. Never prints.
 pub mod cli;
+
+/// The numbers of the tests over the wire, for those in here.
+#[cfg(test)]
+#[path = "../tests/chance.rs"]
+mod chance;

@@ -11,8 +11,8 @@ impl Chance {
         self.0
     }
 
-    /// The next one below `end`.
+    /// The next one below `end`; 0 where nothing is.
     pub fn below(&mut self, end: usize) -> usize {
-        (self.next() % end as u64) as usize
+        (self.next() % end.max(1) as u64) as usize
     }
 }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use super::block::{NoBlock, NoBlockReason};
 use super::grammar_blocks::{Blocks, first_error, may_be_checked};
 use crate::protocol::read::LineSpan;
-use crate::syntax::{self, Language, detect, languages};
+use crate::syntax::{self, Language, detect, languages, named};
 use crate::task::{CancelToken, Work};
 use crate::text::Text;
 
@@ -16,10 +16,7 @@ fn work() -> Work {
 }
 
 fn language(name: &str) -> &'static Language {
-    let mut found = languages().iter();
-    found
-        .find(|language| language.name() == name)
-        .expect("a language")
+    named(name).expect("a language")
 }
 
 /// `2-5` for a block, else the reason and the block around.

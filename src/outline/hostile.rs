@@ -7,6 +7,7 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
+use crate::chance::Chance;
 use crate::syntax::{Language, Sound, languages, parse};
 use crate::task::{CancelToken, Work};
 use crate::text::Text;
@@ -212,18 +213,6 @@ fn deep_blocks() -> Vec<String> {
         }
     }
     found
-}
-
-/// Numbers that look like chance and are the same in every run.
-struct Chance(u64);
-
-impl Chance {
-    fn below(&mut self, end: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 % end.max(1) as u64) as usize
-    }
 }
 
 /// A sample with some of its lines and characters taken out, doubled, put elsewhere or exchanged for openers.

@@ -4,7 +4,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::*;
-use crate::syntax::{languages, parse};
+use crate::chance::Chance;
+use crate::syntax::{languages, named, parse};
 use crate::task::CancelToken;
 
 fn work() -> Work {
@@ -12,10 +13,7 @@ fn work() -> Work {
 }
 
 fn language(name: &str) -> &'static Language {
-    let mut found = languages().iter();
-    found
-        .find(|language| language.name() == name)
-        .expect("a language")
+    named(name).expect("a language")
 }
 
 fn sound(text: &str, language: &'static Language) -> Option<Sound> {
@@ -39,18 +37,6 @@ fn samples() -> Vec<(&'static Language, String)> {
         }
     }
     found
-}
-
-/// Numbers that look like chance and are the same in every run.
-struct Chance(u64);
-
-impl Chance {
-    fn below(&mut self, end: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 % end.max(1) as u64) as usize
-    }
 }
 
 /// The text with one or two of its lines taken out, doubled, put elsewhere or cut.
