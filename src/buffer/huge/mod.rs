@@ -76,6 +76,9 @@ struct State {
 
 /// Attempts to take an excerpt of a file that does not change meanwhile.
 const STEADY_ATTEMPTS: usize = 5;
+/// Attempts that may come to nothing. Who appends without a pause is met again and again between
+/// the new time of the file and its new size, which is no sign yet that it was only added to.
+const FAILED_ATTEMPTS: usize = 20;
 
 /// A change so recent that the next one may bear the same time stamp (see `load`).
 const TICK_NS: i128 = 20_000_000;
@@ -94,7 +97,8 @@ impl Store {
         let words = self.remembered(handle, asked.words);
         let refuse = |error: std::io::Error| Detour::Refused(Refusal::io(spelled, &error));
         let mut previous: Option<Excerpted> = None;
-        for attempt in 1..=STEADY_ATTEMPTS {
+        let (mut taken, mut failed) = (0, 0);
+        while failed < FAILED_ATTEMPTS {
             let at = now_ns();
             let stamp = handle.restamp().map_err(refuse)?;
             let file = handle.open_read().map_err(refuse)?;
@@ -108,11 +112,12 @@ impl Store {
             };
             match self.look(&look, &asked, &mut blocks) {
                 Ok((found, after)) => {
+                    taken += 1;
                     let fresh = i128::from(at) - after.mtime_ns.max(after.ctime_ns) < TICK_NS;
                     let twice = previous
                         .as_ref()
                         .is_some_and(|previous| previous.excerpt.lines == found.excerpt.lines);
-                    if !fresh || twice || attempt == STEADY_ATTEMPTS {
+                    if !fresh || twice || taken == STEADY_ATTEMPTS {
                         self.counts.count(found.cache);
                         return Ok(found);
                     }
@@ -121,8 +126,11 @@ impl Store {
                     previous = Some(Excerpted { cache, ..found });
                 }
                 Err(Halt::Detour(detour)) => return Err(detour),
-                Err(Halt::Shrunk) => {}
-                Err(Halt::Rewritten) => self.drop_index(handle),
+                Err(Halt::Shrunk) => failed += 1,
+                Err(Halt::Rewritten) => {
+                    failed += 1;
+                    self.drop_index(handle);
+                }
             }
         }
         Err(Refusal::Io {
