@@ -1,5 +1,6 @@
 //! What is told of a planned file and takes a while to work out: its tag, its diff, whether it parses; nothing that a plan depends on.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, OnceLock};
 
 use crate::hashline::changed::Outcome;
@@ -59,6 +60,13 @@ impl Beside {
             .get_or_init(|| self.naming.language(&self.before))
     }
 
+    /// As [`Beside::parse_warning`]. A parser that panics is no reason to say that the file was not
+    /// written.
+    fn caught_warning(&self, trees: &Trees, work: &Work) -> Option<Warning> {
+        let warning = || self.parse_warning(trees, work);
+        catch_unwind(AssertUnwindSafe(warning)).unwrap_or_default()
+    }
+
     /// Tells where the text does not parse that did before.
     fn parse_warning(&self, trees: &Trees, work: &Work) -> Option<Warning> {
         let language = self.language()?;
@@ -97,7 +105,7 @@ impl Told {
         let (trees, work) = (means.trees.clone(), means.work.clone());
         let parsed = files.clone();
         let warnings = Aside::new(move || {
-            let warnings = parsed.iter().map(|file| file.parse_warning(&trees, &work));
+            let warnings = parsed.iter().map(|file| file.caught_warning(&trees, &work));
             warnings.collect()
         });
         if files.iter().any(|file| file.language().is_some()) {

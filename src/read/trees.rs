@@ -77,3 +77,40 @@ impl std::fmt::Debug for Trees {
         write!(out, "Trees({} bytes)", self.0.weight())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::session::{Form, Site};
+    use crate::syntax::named;
+    use crate::task::CancelToken;
+
+    fn first_error(trees: &Trees, text: &str, limit: Duration) -> Option<u64> {
+        let document = Document {
+            site: Site::Editor("untitled:a".to_owned()),
+            form: Form::Text,
+        };
+        let work = Work::new(CancelToken::new(), limit);
+        let language = named("javascript").expect("a language");
+        trees.first_error(&document, &Text::new(text), language, &work)
+    }
+
+    #[test]
+    fn an_error_is_told_by_its_line_where_there_is_time_and_the_text_is_short() {
+        let minute = Duration::from_secs(60);
+        let trees = Trees::new(1 << 20);
+        for text in ["f();\n", "f();\ng();\n", "g();\n"] {
+            assert_eq!(first_error(&trees, text, minute), None, "{text}");
+            let broken = format!("{text}f(;\n");
+            let line = broken.lines().count() as u64;
+            assert_eq!(first_error(&trees, &broken, minute), Some(line), "{text}");
+            assert_eq!(first_error(&trees, &broken, Duration::ZERO), None, "{text}");
+        }
+        let long = "f(;\n".repeat(20_001);
+        assert_eq!(first_error(&trees, &long, minute), None);
+        let wide = format!("f({};\n", " ".repeat(2 << 20));
+        assert_eq!(first_error(&trees, &wide, minute), None);
+    }
+}

@@ -152,7 +152,7 @@ export class Daemon implements vscode.Disposable {
     let crashes: ErrorHandler | undefined;
     const errorHandler: ErrorHandler = {
       error: async (error, message, count) => {
-        // A daemon that dies with unread messages resets the stream; the client would stop for good at that.
+        // What is written to a daemon just dead fails before its end is told; the client would stop for good at that.
         if (isOfTheStream(error)) {
           return { action: ErrorAction.Continue, handled: true };
         }

@@ -76,9 +76,10 @@ struct State {
 
 /// Attempts to take an excerpt of a file that does not change meanwhile.
 const STEADY_ATTEMPTS: usize = 5;
-/// Attempts that may come to nothing. Who appends without a pause is met again and again between
-/// the new time of the file and its new size, which is no sign yet that it was only added to.
-const FAILED_ATTEMPTS: usize = 20;
+/// Looks that may end between the new time of a file and its new size, when nobody can tell yet that
+/// it was only added to. Who appends without a pause is met there again and again; such a look costs
+/// little, since what was counted stays.
+const TORN_LOOKS: usize = 20;
 
 /// A change so recent that the next one may bear the same time stamp (see `load`).
 const TICK_NS: i128 = 20_000_000;
@@ -97,8 +98,8 @@ impl Store {
         let words = self.remembered(handle, asked.words);
         let refuse = |error: std::io::Error| Detour::Refused(Refusal::io(spelled, &error));
         let mut previous: Option<Excerpted> = None;
-        let (mut taken, mut failed) = (0, 0);
-        while failed < FAILED_ATTEMPTS {
+        let (mut taken, mut torn, mut rewritten) = (0, 0, 0);
+        while torn < TORN_LOOKS && rewritten < STEADY_ATTEMPTS {
             let at = now_ns();
             let stamp = handle.restamp().map_err(refuse)?;
             let file = handle.open_read().map_err(refuse)?;
@@ -126,9 +127,9 @@ impl Store {
                     previous = Some(Excerpted { cache, ..found });
                 }
                 Err(Halt::Detour(detour)) => return Err(detour),
-                Err(Halt::Shrunk) => failed += 1,
+                Err(Halt::Shrunk) => torn += 1,
                 Err(Halt::Rewritten) => {
-                    failed += 1;
+                    rewritten += 1;
                     self.drop_index(handle);
                 }
             }

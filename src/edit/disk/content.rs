@@ -39,25 +39,16 @@ impl Planned {
         if file.metadata()?.len() != self.bytes {
             return Ok(false);
         }
-        if self.bytes < CHUNK as u64 {
-            return Ok(Planned::of(&read_up_to(file, self.bytes as usize + 1)?) == *self);
-        }
         let mut hash = Xxh3::new();
-        let mut chunk = vec![0; CHUNK];
+        let mut chunk = vec![0; CHUNK.min(self.bytes as usize + 1)];
         let mut at = 0;
-        loop {
-            match file.read_at(&mut chunk, at) {
-                Ok(0) => break,
-                Ok(count) => {
-                    hash.update(&chunk[..count]);
-                    at += count as u64;
-                }
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
-            }
-            // Somebody adds to it all the time.
-            if at > self.bytes {
-                return Ok(false);
+        // Somebody may add to it all the time.
+        while at <= self.bytes {
+            let count = fill(file, &mut chunk, at)?;
+            hash.update(&chunk[..count]);
+            at += count as u64;
+            if count < chunk.len() {
+                break;
             }
         }
         Ok(at == self.bytes && hash.digest128() == self.hash)
@@ -84,20 +75,18 @@ impl std::fmt::Display for Planned {
     }
 }
 
-/// The first bytes of a file, `most` of them or as many as there are.
-fn read_up_to(file: &File, most: usize) -> io::Result<Vec<u8>> {
-    let mut bytes = vec![0; most];
-    let mut at = 0;
-    while at < most {
-        match file.read_at(&mut bytes[at..], at as u64) {
+/// Reads from `at` until `bytes` are full or the file ends; gives how many there were.
+fn fill(file: &File, bytes: &mut [u8], at: u64) -> io::Result<usize> {
+    let mut filled = 0;
+    while filled < bytes.len() {
+        match file.read_at(&mut bytes[filled..], at + filled as u64) {
             Ok(0) => break,
-            Ok(count) => at += count,
+            Ok(count) => filled += count,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(error),
         }
     }
-    bytes.truncate(at);
-    Ok(bytes)
+    Ok(filled)
 }
 
 /// All bytes of a file, read from its beginning; its offset is left alone.
@@ -105,15 +94,11 @@ pub(super) fn read_all(file: &File) -> io::Result<Vec<u8>> {
     let mut bytes = vec![0; file.metadata()?.len() as usize + 1];
     let mut at = 0;
     loop {
-        match file.read_at(&mut bytes[at..], at as u64) {
-            Ok(0) => break,
-            Ok(count) => at += count,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
+        at += fill(file, &mut bytes[at..], at as u64)?;
+        if at < bytes.len() {
+            break;
         }
-        if at == bytes.len() {
-            bytes.resize(at * 2, 0);
-        }
+        bytes.resize(at * 2, 0);
     }
     bytes.truncate(at);
     Ok(bytes)

@@ -94,8 +94,7 @@ pub(super) fn keep(old: &File, look: &Look, new: &File) -> Result<Kept, Fault> {
             return Ok(Kept::NotAll);
         }
         // A set-group-ID bit for a group that one is not in is dropped without a word.
-        let may_lose_some = look.mode.intersects(Mode::SUID | Mode::SGID | Mode::SVTX);
-        if may_lose_some && step(Step::Mode, || Look::at(new))?.differs(look) {
+        if step(Step::Mode, || Look::at(new))?.differs(look) {
             return Ok(Kept::NotAll);
         }
     }

@@ -1,8 +1,8 @@
 //! Files written to disk, all of a request or none; no file is ever seen half written, and none is changed that is not what was planned on.
 //!
-//! Each new text is staged beside its file, and all of them are flushed. Then the files are locked and looked at
-//! again, and only then does one take the other's name. What is made on the way is noted in the
-//! state directory first, so that the next start finds what a killed process left.
+//! Each new text is staged beside its file, and all of them are flushed. Then the files are locked
+//! and looked at again, and only then does one take the other's name. What is made on the way is
+//! noted in the state directory first, so that the next start finds what a killed process left.
 
 mod commit;
 mod content;
@@ -197,6 +197,7 @@ impl Transaction<'_> {
         }
         meanwhile();
         for staged in &self.staged {
+            work.check()?;
             staged.flush().map_err(|fault| fault.of(staged.index))?;
         }
         let paths = self.staged.iter();
