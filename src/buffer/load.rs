@@ -416,21 +416,25 @@ fn read_steady(
 
 /// Reads to the end whatever size the file claims (/proc says 0), up to the cap.
 fn read_all(file: &mut File, size: u64, spelled: &str, work: &Work) -> Result<Vec<u8>, Detour> {
-    let mut bytes = Vec::with_capacity(size.min(MAX_BUFFER_BYTES) as usize + 1);
+    // A byte more than there should be: so that what fills it all did not end there.
+    let mut bytes = vec![0; size.min(MAX_BUFFER_BYTES) as usize + 1];
+    let mut count = 0;
     loop {
         work.check()?;
-        let taken = file
-            .by_ref()
-            .take(READ_CHUNK as u64)
-            .read_to_end(&mut bytes);
-        match taken {
-            Ok(0) => return Ok(bytes),
-            Ok(_) if bytes.len() as u64 > MAX_BUFFER_BYTES => {
-                return Err(too_large(spelled, bytes.len() as u64).into());
-            }
-            Ok(_) => {}
+        if count == bytes.len() {
+            bytes.resize(count + READ_CHUNK, 0);
+        }
+        let room = bytes.len().min(count + READ_CHUNK);
+        match file.read(&mut bytes[count..room]) {
+            Ok(0) => break,
+            Ok(more) => count += more,
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
             Err(error) => return Err(Refusal::io(spelled, &error).into()),
         }
+        if count as u64 > MAX_BUFFER_BYTES {
+            return Err(too_large(spelled, count as u64).into());
+        }
     }
+    bytes.truncate(count);
+    Ok(bytes)
 }

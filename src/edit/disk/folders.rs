@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io;
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -12,7 +13,7 @@ use rustix::io::Errno;
 
 use crate::workspace::{Folder, Scope};
 
-use super::error::{Fault, Step, step};
+use super::error::{Fault, Step, WriteError, step};
 use super::litter::Litter;
 use super::note::Record;
 
@@ -75,20 +76,40 @@ impl<'a> Folders<'a> {
     }
 }
 
-/// Flushes the names in a directory to the disk; `file` is one on the same file system.
-pub(super) fn sync(folder: &Folder, file: &File) -> Result<(), Fault> {
-    step(Step::SyncDirectory, || {
+/// A directory whose names can be flushed to the disk.
+#[derive(Debug)]
+pub(super) struct Flushable {
+    /// The number of a file that is written there.
+    pub(super) index: usize,
+    /// One that may be written and not listed cannot be opened.
+    directory: Option<OwnedFd>,
+}
+
+impl Flushable {
+    pub(super) fn open(index: usize, folder: &Folder) -> Result<Flushable, WriteError> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let synced = rustix::fs::openat(folder, ".", flags, Mode::empty())
-            .and_then(|directory| rustix::fs::fsync(&directory));
-        match synced {
-            // Some file systems know no such thing for a directory.
-            Ok(()) | Err(Errno::INVAL) => Ok(()),
-            // One that may be written and not listed cannot be opened.
-            Err(Errno::ACCESS) => sync_all_of(file),
-            Err(error) => Err(error.into()),
-        }
-    })
+        let directory = step(Step::SyncDirectory, || {
+            match rustix::fs::openat(folder, ".", flags, Mode::empty()) {
+                Err(Errno::ACCESS) => Ok(None),
+                opened => opened.map(Some),
+            }
+        });
+        let directory = directory.map_err(|fault| fault.of(index))?;
+        Ok(Flushable { index, directory })
+    }
+
+    /// `file` is one on the same file system.
+    pub(super) fn flush(&self, file: &File) -> Result<(), WriteError> {
+        let flushed = step(Step::SyncDirectory, || match &self.directory {
+            Some(directory) => match rustix::fs::fsync(directory) {
+                // Some file systems know no such thing for a directory.
+                Ok(()) | Err(Errno::INVAL) => Ok(()),
+                Err(error) => Err(error.into()),
+            },
+            None => sync_all_of(file),
+        });
+        flushed.map_err(|fault| fault.of(self.index))
+    }
 }
 
 #[cfg(target_os = "linux")]

@@ -17,7 +17,7 @@ use super::content::{Planned, read_all};
 use super::error::{Fault, Step};
 use super::in_place::overwrite;
 use super::litter::is_failure;
-use super::lock::{Held, Locks};
+use super::lock::{Held, LockFiles};
 use super::note::{Record, Writer, read_records};
 use super::stage::mark_of;
 use super::state::{Room, State};
@@ -220,7 +220,9 @@ impl Cleaning<'_> {
     ) -> Result<bool, Fault> {
         let work = Work::new(CancelToken::new(), LOCK_WAIT * 2);
         let path = std::iter::once((0, handle.real().as_path()));
-        let _lock = Locks::take(self.state, path, LOCK_WAIT, &work).map_err(|_| Fault::Busy)?;
+        let files = LockFiles::open(self.state, path);
+        let locked = files.and_then(|files| files.lock(LOCK_WAIT, &work));
+        let _locks = locked.map_err(|_| Fault::Busy)?;
         let io = |error| Fault::Io(Step::Open, error);
         let file = handle.open_read().map_err(io)?;
         if old.is_in(&file).map_err(io)? || new.is_in(&file).map_err(io)? {

@@ -33,41 +33,52 @@ impl Drop for Held {
     }
 }
 
+/// The files of a write's locks, in one order for all processes; none is locked yet.
+#[derive(Debug)]
+pub(super) struct LockFiles(Vec<(usize, File)>);
+
 /// Locks that are held until they are dropped, or the process ends.
 #[derive(Debug)]
 pub(super) struct Locks(#[expect(dead_code, reason = "held, not used")] Vec<Held>);
 
-impl Locks {
-    /// Locks the files of a write, each with its index, in one order for all processes.
-    ///
-    /// Errors with [`WriteError::Busy`] when that takes longer than `wait` in all.
-    pub(super) fn take<'a>(
+impl LockFiles {
+    /// Opens those of the files of a write, each with its index.
+    pub(super) fn open<'a>(
         state: &State,
         files: impl Iterator<Item = (usize, &'a Path)>,
-        wait: Duration,
-        work: &Work,
-    ) -> Result<Locks, WriteError> {
-        let deadline = Instant::now() + wait;
+    ) -> Result<LockFiles, WriteError> {
         let numbered = files.map(|(index, real)| (number_of(real), index));
         let ordered: BTreeMap<u64, usize> = numbered.collect();
-        let mut held = Vec::with_capacity(ordered.len());
-        for (number, index) in ordered {
-            let lock = lock(state, number, deadline, work).map_err(|fault| fault.of(index))?;
-            held.push(Held(lock));
+        let open = |number: u64| {
+            let flags = OFlags::RDWR | OFlags::CREATE;
+            step(Step::Lock, || {
+                let opened = state.open(Room::Locks, &format!("{number:03x}"), flags);
+                opened.map(|(file, _)| file)
+            })
+        };
+        let opened = ordered.into_iter().map(|(number, index)| {
+            let file = open(number).map_err(|fault| fault.of(index))?;
+            Ok((index, file))
+        });
+        Ok(LockFiles(opened.collect::<Result<_, WriteError>>()?))
+    }
+
+    /// Errors with [`WriteError::Busy`] when it takes longer than `wait` in all.
+    pub(super) fn lock(self, wait: Duration, work: &Work) -> Result<Locks, WriteError> {
+        let deadline = Instant::now() + wait;
+        let mut held = Vec::with_capacity(self.0.len());
+        for (index, file) in self.0 {
+            held.push(lock(file, deadline, work).map_err(|fault| fault.of(index))?);
         }
         Ok(Locks(held))
     }
 }
 
-fn lock(state: &State, number: u64, deadline: Instant, work: &Work) -> Result<File, Fault> {
-    let file = step(Step::Lock, || {
-        let flags = OFlags::RDWR | OFlags::CREATE;
-        Ok::<_, std::io::Error>(state.open(Room::Locks, &format!("{number:03x}"), flags)?.0)
-    })?;
+fn lock(file: File, deadline: Instant, work: &Work) -> Result<Held, Fault> {
     let mut pause = PAUSES.0;
     loop {
         match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => return Ok(file),
+            Ok(()) => return Ok(Held(file)),
             Err(Errno::WOULDBLOCK) if Instant::now() >= deadline => return Err(Fault::Busy),
             Err(Errno::WOULDBLOCK | Errno::INTR) => {}
             Err(error) => return Err(Fault::Io(Step::Lock, error.into())),

@@ -33,9 +33,9 @@ use crate::workspace::{Folder, Handle, RealPath, Scope, Stamp};
 
 use commit::{Done, Failed, Left};
 use error::Fault;
-use folders::Folders;
+use folders::{Flushable, Folders};
 use litter::Litter;
-use lock::Locks;
+use lock::LockFiles;
 use note::Note;
 use stage::{Stage, Staged, Way};
 use state::State;
@@ -195,19 +195,22 @@ impl Transaction<'_> {
             let staged = stage.file(index, file).map_err(|fault| fault.of(index))?;
             self.staged.push(staged);
         }
+        // What needs no lock is done while the disk is at it.
+        let paths = self.staged.iter();
+        let paths = paths.map(|staged| (staged.index, staged.real.as_path()));
+        let locks = LockFiles::open(&self.writer.state, paths)?;
+        let directories = self.changed_directories()?;
         meanwhile();
         for staged in &self.staged {
             work.check()?;
             staged.flush().map_err(|fault| fault.of(staged.index))?;
         }
-        let paths = self.staged.iter();
-        let paths = paths.map(|staged| (staged.index, staged.real.as_path()));
-        let locks = Locks::take(&self.writer.state, paths, self.writer.lock_wait, work)?;
+        let locks = locks.lock(self.writer.lock_wait, work)?;
         for staged in &mut self.staged {
             staged.recheck().map_err(|fault| fault.of(staged.index))?;
         }
         // From here on it is not stopped any more.
-        self.commit()?;
+        self.commit(&directories)?;
         drop(locks);
         self.litter.keep_directories();
         self.litter.clear();
@@ -217,24 +220,29 @@ impl Transaction<'_> {
         written
     }
 
-    fn commit(&mut self) -> Result<(), WriteError> {
+    fn commit(&mut self, directories: &[Flushable]) -> Result<(), WriteError> {
         let mut done = Vec::with_capacity(self.staged.len());
         for index in 0..self.staged.len() {
             match self.staged[index].put(&mut self.litter) {
                 Ok(put) => done.push(put),
                 Err(Failed { fault, left }) => {
-                    return Err(self.roll_back(&done, fault.of(index), Some((index, left))));
+                    return Err(self.roll_back(
+                        &done,
+                        fault.of(index),
+                        Some((index, left)),
+                        directories,
+                    ));
                 }
             }
         }
-        match self.sync_folders() {
+        match self.flush(directories) {
             Ok(()) => Ok(()),
-            Err(error) => Err(self.roll_back(&done, error, None)),
+            Err(error) => Err(self.roll_back(&done, error, None, directories)),
         }
     }
 
-    /// Flushes every directory in which a name has changed.
-    fn sync_folders(&self) -> Result<(), WriteError> {
+    /// Every directory in which a name will have changed.
+    fn changed_directories(&self) -> Result<Vec<Flushable>, WriteError> {
         let mut changed: BTreeMap<&Path, (usize, &Folder)> = BTreeMap::new();
         let made_in = self.litter.parents_of_directories();
         for parent in &made_in {
@@ -245,10 +253,15 @@ impl Transaction<'_> {
                 changed.insert(staged.folder.real(), (staged.index, &staged.folder));
             }
         }
-        for (index, folder) in changed.into_values() {
-            folders::sync(folder, self.staged[index].file()).map_err(|fault| fault.of(index))?;
-        }
-        Ok(())
+        let directories = changed.into_values();
+        directories
+            .map(|(index, folder)| Flushable::open(index, folder))
+            .collect()
+    }
+
+    fn flush(&self, directories: &[Flushable]) -> Result<(), WriteError> {
+        let mut directories = directories.iter();
+        directories.try_for_each(|directory| directory.flush(self.staged[directory.index].file()))
     }
 
     /// Takes back what was done, the last first. `failed` is the file at fault, if it is one.
@@ -257,6 +270,7 @@ impl Transaction<'_> {
         done: &[Done],
         cause: WriteError,
         failed: Option<(usize, Left)>,
+        directories: &[Flushable],
     ) -> WriteError {
         let mut left = vec![Left::AsItWas; self.staged.len()];
         if let Some((index, state)) = failed {
@@ -267,7 +281,7 @@ impl Transaction<'_> {
         }
         if !done.is_empty() {
             // It failed once in this write; that it was tried is all that can be done.
-            let _ = self.sync_folders();
+            let _ = self.flush(directories);
         }
         let all = |state: Left| {
             let left = left.iter().enumerate();
