@@ -1,6 +1,5 @@
 //! The least a server over this transport can do: a method that gives back what it was sent; it never reads a file.
 
-use std::fs::File;
 use std::os::fd::AsFd;
 
 use pilcrow::rpc::{self, Lifeline};
@@ -37,7 +36,7 @@ pub fn serve_if_asked() -> std::io::Result<bool> {
     if std::env::var_os(ASKED).is_none() {
         return Ok(false);
     }
-    let input = File::from(std::io::stdin().as_fd().try_clone_to_owned()?);
+    let input = rpc::Input::of(std::io::stdin().as_fd().try_clone_to_owned()?.into());
     let output = rpc::Output::of(std::io::stdout().as_fd().try_clone_to_owned()?.into());
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)

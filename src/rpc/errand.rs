@@ -1,6 +1,8 @@
 //! A blocking job that the thread which began its call may run itself; none is ever run while that thread still leads the reading.
 
 use std::cell::RefCell;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// A job for the thread that took it on.
 pub struct Errand(Box<dyn FnOnce() + Send>);
@@ -12,27 +14,30 @@ thread_local! {
 enum Slot {
     /// This thread takes on no job.
     Closed,
-    /// It takes on one, and has none yet.
-    Open,
+    /// It takes on one while others stand ready, of whom this is the number; it has none yet.
+    Open(Arc<AtomicUsize>),
     Taken(Errand),
 }
 
 impl Errand {
-    /// Runs `begin`; where `ready`, the first job that [`run_soon`] is given meanwhile in this
-    /// thread comes back to be run.
-    pub fn offered<T>(ready: bool, begin: impl FnOnce() -> T) -> (T, Option<Errand>) {
-        if ready {
-            SLOT.set(Slot::Open);
-        }
+    /// Runs `begin`; the first job that [`run_soon`] is given meanwhile in this thread comes back
+    /// to be run, if there are any `ready` at that moment to do what this thread does.
+    pub fn offered<T>(ready: &Arc<AtomicUsize>, begin: impl FnOnce() -> T) -> (T, Option<Errand>) {
+        SLOT.set(Slot::Open(ready.clone()));
         let result = begin();
         match SLOT.replace(Slot::Closed) {
             Slot::Taken(errand) => (result, Some(errand)),
-            Slot::Open | Slot::Closed => (result, None),
+            Slot::Open(_) | Slot::Closed => (result, None),
         }
     }
 
     pub fn run(self) {
         (self.0)();
+    }
+
+    /// Runs it on one of the runtime's blocking threads.
+    pub fn run_elsewhere(self) {
+        tokio::task::spawn_blocking(self.0);
     }
 }
 
@@ -40,14 +45,14 @@ impl Errand {
 /// itself, else on one of the runtime's blocking threads.
 pub fn run_soon(job: Box<dyn FnOnce() + Send>) {
     let turned_down = SLOT.with_borrow_mut(|slot| match slot {
-        Slot::Open => {
+        Slot::Open(ready) if ready.load(Ordering::SeqCst) > 0 => {
             *slot = Slot::Taken(Errand(job));
             None
         }
-        Slot::Closed | Slot::Taken(_) => Some(job),
+        Slot::Open(_) | Slot::Closed | Slot::Taken(_) => Some(job),
     });
     if let Some(job) = turned_down {
-        tokio::task::spawn_blocking(job);
+        Errand(job).run_elsewhere();
     }
 }
 
@@ -67,7 +72,10 @@ mod tests {
                 let _ = tell.send((name, thread::current().id()));
             })
         };
-        let ((), errand) = Errand::offered(true, || {
+        let ready = Arc::new(AtomicUsize::new(0));
+        let ((), errand) = Errand::offered(&ready, || {
+            // It comes while the call is read.
+            ready.store(1, Ordering::SeqCst);
             run_soon(job("first"));
             run_soon(job("second"));
         });
@@ -78,7 +86,8 @@ mod tests {
         assert_eq!(told.recv(), Ok(("first", thread::current().id())));
         run_soon(job("after the offer"));
         assert_ne!(told.recv().expect("it runs").1, thread::current().id());
-        let ((), none) = Errand::offered(false, || run_soon(job("not offered")));
+        let nobody = Arc::default();
+        let ((), none) = Errand::offered(&nobody, || run_soon(job("nobody is ready")));
         assert!(none.is_none());
         assert_ne!(told.recv().expect("it runs").1, thread::current().id());
     }

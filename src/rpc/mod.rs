@@ -14,6 +14,7 @@ mod errand;
 mod flight;
 mod frame;
 mod gate;
+mod input;
 mod lifeline;
 mod message;
 mod process;
@@ -21,7 +22,6 @@ mod reader;
 mod surrogates;
 mod writer;
 
-use std::io::Read;
 use std::time::Duration;
 
 use tokio::runtime::Handle;
@@ -33,6 +33,7 @@ pub use at_once::Output;
 pub use errand::run_soon;
 pub use flight::{afterwards, complete_here};
 use gate::Gate;
+pub use input::Input;
 pub use lifeline::{Ending, Lifeline};
 pub use process::{end_on_signals, watch_process};
 use reader::{Reader, Replies};
@@ -59,7 +60,7 @@ pub struct Limits {
 pub async fn serve<S>(
     service: S,
     socket: ClientSocket,
-    input: impl Read + Send + 'static,
+    input: Input,
     output: Output,
     limits: Limits,
     lifeline: Lifeline,

@@ -1,8 +1,8 @@
 //! The threads that read, parse and begin calls in arrival order, one at a time; whoever reads never waits for a call to finish.
 //!
 //! The thread that leads may run the blocking job of a call it has begun: then another takes the
-//! lead. So a short read costs no wake-up on its way, and a job that hangs costs one thread. A job
-//! is never kept while no other thread stands ready to lead.
+//! lead, when there is something to read. So a short read costs no wake-up on its way, and a job
+//! that hangs costs one thread. A job is never kept while no other thread stands ready to lead.
 
 use std::io::{self, Read};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll, Waker};
 
 use futures::{FutureExt, SinkExt, Stream};
-use parking_lot::Mutex;
+use parking_lot::{Mutex, MutexGuard};
 use tokio::runtime::Handle;
 use tower::Service;
 use tower_lsp::ExitedError;
@@ -21,6 +21,7 @@ use super::errand::Errand;
 use super::flight::Flight;
 use super::frame::{Frame, Frames};
 use super::gate::{Gate, Place};
+use super::input::{Input, Turns};
 use super::lifeline::{EndOnDrop, Ending, Lifeline};
 use super::message::{self, Message};
 use super::writer::{Outbox, Pump};
@@ -41,45 +42,67 @@ pub struct Reader<S, A, T> {
 /// Threads that take turns at reading: the leader, and those that run jobs or stand ready.
 const THREADS: usize = 3;
 
+/// What is done by the thread that leads.
+type Reading<S, A, T> = (Reader<S, A, T>, Frames<Box<dyn Read + Send>>);
+
 /// The lead: who holds the lock reads.
-struct Lead<S, A, T, I: Read> {
-    reading: Mutex<(Reader<S, A, T>, Frames<I>)>,
-    /// Threads that wait for the lead.
-    followers: AtomicUsize,
+struct Lead<S, A, T> {
+    reading: Mutex<Reading<S, A, T>>,
+    turns: Turns,
+    /// Threads that wait for the lead. They only ever become more while one leads.
+    followers: Arc<AtomicUsize>,
 }
 
-impl<S, A, T, I> Lead<S, A, T, I>
+impl<S, A, T> Lead<S, A, T>
 where
     S: Service<Request, Response = Option<Response>, Error = ExitedError> + Send + 'static,
     S::Future: Send + 'static,
     A: futures::Sink<Response> + Send + Unpin + 'static,
     T: Stream<Item = Request> + Send + Unpin + 'static,
-    I: Read,
 {
     /// Leads whenever it can, and runs what it took on while another leads, until the end.
     fn work(&self) {
-        self.followers.fetch_add(1, Ordering::SeqCst);
-        let mut reading = self.reading.lock();
-        self.followers.fetch_sub(1, Ordering::SeqCst);
+        let mut reading = self.follow();
         let _ending = EndOnDrop(reading.0.replies.lifeline.clone(), Ending::EndOfInput);
         loop {
-            // Followers only ever become more while this thread leads.
-            let ready = self.followers.load(Ordering::SeqCst) > 0;
-            let (more, errand) = Errand::offered(ready, || {
+            let (more, errand) = Errand::offered(&self.followers, || {
                 let (reader, frames) = &mut *reading;
                 reader.take_next(frames)
             });
             if !more {
+                drop(reading);
+                // The others leave too.
+                let _ = self.turns.pass();
                 return;
             }
-            if let Some(errand) = errand {
-                drop(reading);
-                errand.run();
-                self.followers.fetch_add(1, Ordering::SeqCst);
-                reading = self.reading.lock();
-                self.followers.fetch_sub(1, Ordering::SeqCst);
+            let Some(errand) = errand else { continue };
+            // What has been read already wakes nobody.
+            if self.turns.are_by_input() && reading.1.has_more() {
+                errand.run_elsewhere();
+                continue;
+            }
+            drop(reading);
+            match self.turns.pass() {
+                Ok(()) => {
+                    errand.run();
+                    reading = self.follow();
+                }
+                Err(error) => {
+                    tracing::warn!(%error, "no other thread can be given the lead");
+                    errand.run_elsewhere();
+                    reading = self.reading.lock();
+                }
             }
         }
+    }
+
+    /// Waits for the lead.
+    fn follow(&self) -> MutexGuard<'_, Reading<S, A, T>> {
+        self.followers.fetch_add(1, Ordering::SeqCst);
+        self.turns.wait();
+        let reading = self.reading.lock();
+        self.followers.fetch_sub(1, Ordering::SeqCst);
+        reading
     }
 }
 
@@ -110,15 +133,12 @@ where
     /// Starts the reading threads. They end with the input, with the lifeline, or with the
     /// service; one that waits for input cannot be called back and is left to the end of the
     /// process.
-    pub fn start(
-        self,
-        input: impl Read + Send + 'static,
-        frame_bytes: u64,
-        runtime: &Handle,
-    ) -> io::Result<()> {
+    pub fn start(self, input: Input, frame_bytes: u64, runtime: &Handle) -> io::Result<()> {
+        let Input { stream, turns } = input;
         let lead = Arc::new(Lead {
-            reading: Mutex::new((self, Frames::new(input, frame_bytes))),
-            followers: AtomicUsize::new(0),
+            reading: Mutex::new((self, Frames::new(stream, frame_bytes))),
+            turns,
+            followers: Arc::default(),
         });
         for number in 0..THREADS {
             let (lead, runtime) = (lead.clone(), runtime.clone());

@@ -2,11 +2,12 @@
 
 use std::collections::{HashMap, HashSet};
 use std::io::{self, BufRead, BufReader, PipeReader, PipeWriter, Read, Write};
+use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
-use parking_lot::Mutex;
+use parking_lot::{Condvar, Mutex};
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 use tower_lsp::jsonrpc::{ErrorCode, Result};
@@ -19,6 +20,7 @@ use super::*;
 #[derive(Debug, Default)]
 struct Shared {
     log: Mutex<Vec<i64>>,
+    logged: Condvar,
     release: Notify,
     stuck: AtomicUsize,
 }
@@ -54,6 +56,7 @@ impl Mock {
     /// Logs its number before the first await.
     async fn note(&self, number: Value) {
         self.shared.log.lock().push(number.as_i64().unwrap_or(-1));
+        self.shared.logged.notify_all();
         tokio::task::yield_now().await;
     }
 
@@ -62,6 +65,19 @@ impl Mock {
         let noted = self.shared.log.lock().len();
         tokio::task::yield_now().await;
         Ok(noted)
+    }
+
+    /// Runs a job that blocks until as much is noted; answers whether it was, in time.
+    async fn job(&self, count: usize) -> Result<bool> {
+        let (tell, told) = tokio::sync::oneshot::channel();
+        let shared = self.shared.clone();
+        run_soon(Box::new(move || {
+            let mut log = shared.log.lock();
+            let too_few = |log: &mut Vec<i64>| log.len() < count;
+            let waited = shared.logged.wait_while_for(&mut log, too_few, LIMIT);
+            let _ = tell.send(!waited.timed_out());
+        }));
+        Ok(told.await.unwrap_or(false))
     }
 
     /// Waits for `Shared::release`.
@@ -107,6 +123,9 @@ struct Served {
     serving: std::thread::JoinHandle<Ending>,
 }
 
+/// Guards against a test that hangs.
+const LIMIT: Duration = Duration::from_secs(20);
+
 fn busy() -> Error {
     Error {
         code: ErrorCode::ServerError(-32803),
@@ -129,6 +148,7 @@ fn service(shared: &Arc<Shared>) -> (LspService<Mock>, ClientSocket) {
         .custom_method("later", Mock::later)
         .custom_method("note", Mock::note)
         .custom_method("noted", Mock::noted)
+        .custom_method("job", Mock::job)
         .custom_method("stuck", Mock::stuck)
         .custom_method("panic", Mock::panic)
         .custom_method("large", Mock::large)
@@ -140,6 +160,11 @@ fn service(shared: &Arc<Shared>) -> (LspService<Mock>, ClientSocket) {
 impl Served {
     /// Serves an uninitialized mock.
     fn bare(limits: Limits) -> io::Result<Served> {
+        Served::on(limits, |pipe| Input::of(OwnedFd::from(pipe).into()))
+    }
+
+    /// As [`Served::bare`], with the input as it is made of the pipe.
+    fn on(limits: Limits, input_of: fn(PipeReader) -> Input) -> io::Result<Served> {
         let shared = Arc::new(Shared::default());
         let lifeline = Lifeline::new();
         let (theirs, input) = io::pipe()?;
@@ -150,6 +175,7 @@ impl Served {
             .build()?;
         let (service, socket) = service(&shared);
         let to = Output::new(ours);
+        let theirs = input_of(theirs);
         let serve = serve(service, socket, theirs, to, limits, lifeline.clone());
         Ok(Served {
             shared,
@@ -161,10 +187,13 @@ impl Served {
     }
 
     fn start(limits: Limits) -> io::Result<Served> {
-        let mut served = Served::bare(limits)?;
-        served.request(0, "initialize", &json!({ "capabilities": {} }))?;
-        assert_eq!(served.answer()?["id"], 0);
-        Ok(served)
+        Served::bare(limits)?.initialized()
+    }
+
+    fn initialized(mut self) -> io::Result<Served> {
+        self.request(0, "initialize", &json!({ "capabilities": {} }))?;
+        assert_eq!(self.answer()?["id"], 0);
+        Ok(self)
     }
 
     fn send(&mut self, message: &Value) -> io::Result<()> {
@@ -293,6 +322,36 @@ fn what_comes_before_the_first_await_happens_in_arrival_order() -> io::Result<()
     assert!(matches!(writing.join(), Ok(Ok(()))));
     assert!(served.shared.log.lock().iter().copied().eq(0..1000));
     served.finish()
+}
+
+#[test]
+fn jobs_keep_nobody_from_reading_whatever_the_input_is() -> io::Result<()> {
+    let inputs: [fn(PipeReader) -> Input; 2] =
+        [|pipe| Input::of(OwnedFd::from(pipe).into()), Input::new];
+    for input_of in inputs {
+        let mut served = Served::on(LIMITS, input_of)?.initialized()?;
+        // More jobs than threads that read; in one write, and in one for each.
+        let rounds = [(1, false), (1, true), (8, false), (8, true)];
+        for (round, (jobs, together)) in rounds.into_iter().cycle().take(40).enumerate() {
+            let mut messages: Vec<Vec<u8>> = (0..jobs)
+                .map(|id| framed(&request(id, "job", &json!(round + 1))))
+                .collect();
+            let note = json!({ "jsonrpc": "2.0", "method": "note", "params": round });
+            messages.push(framed(&note));
+            if together {
+                messages = vec![messages.concat()];
+            }
+            for message in messages {
+                served.input.write_all(&message)?;
+            }
+            for _ in 0..jobs {
+                let answer = served.answer()?;
+                assert_eq!(answer["result"], true, "{round}: {answer}");
+            }
+        }
+        served.finish()?;
+    }
+    Ok(())
 }
 
 #[test]
