@@ -88,7 +88,7 @@ pub(super) struct Flushable {
 impl Flushable {
     pub(super) fn open(index: usize, folder: &Folder) -> Result<Flushable, WriteError> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let directory = step(Step::SyncDirectory, || {
+        let directory = step(Step::Open, || {
             match rustix::fs::openat(folder, ".", flags, Mode::empty()) {
                 Err(Errno::ACCESS) => Ok(None),
                 opened => opened.map(Some),
