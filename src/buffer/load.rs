@@ -416,7 +416,7 @@ fn read_steady(
 
 /// Reads to the end whatever size the file claims (/proc says 0), up to the cap.
 fn read_all(file: &mut File, size: u64, spelled: &str, work: &Work) -> Result<Vec<u8>, Detour> {
-    // A byte more than there should be: so that what fills it all did not end there.
+    // One byte more than the file claims: then its end is seen without making room for more.
     let mut bytes = vec![0; size.min(MAX_BUFFER_BYTES) as usize + 1];
     let mut count = 0;
     loop {

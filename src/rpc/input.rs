@@ -27,9 +27,9 @@ impl Input {
     }
 }
 
-/// Lets threads wait for the input without one that wakes them: it is the system that wakes one of
-/// them, when there is something to read. To wake a thread that then waits by reading would cost
-/// every call more than many a call takes.
+/// The threads' turns at reading. It is the system that wakes the next one, when there is something
+/// to read: a thread that is woken by the one before it, only to wait for input then, would cost
+/// every call a switch of threads.
 #[derive(Debug)]
 pub(super) struct Turns(Option<platform::Readiness>);
 

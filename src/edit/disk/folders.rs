@@ -79,13 +79,13 @@ impl<'a> Folders<'a> {
 /// A directory whose names can be flushed to the disk.
 #[derive(Debug)]
 pub(super) struct Flushable {
-    /// The number of a file that is written there.
     pub(super) index: usize,
     /// One that may be written and not listed cannot be opened.
     directory: Option<OwnedFd>,
 }
 
 impl Flushable {
+    /// `index` is the number of the file that errors are told of.
     pub(super) fn open(index: usize, folder: &Folder) -> Result<Flushable, WriteError> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let directory = step(Step::Open, || {
