@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
-use tokio::runtime::Handle;
+use super::helper::Helper;
 
 /// Work for whoever comes to it first.
 pub struct Aside<T> {
@@ -20,11 +20,11 @@ impl<T: Send + Sync + 'static> Aside<T> {
         })
     }
 
-    /// Offers it to a thread that may block, if there is a runtime and one of its threads is free.
+    /// Offers it to another thread, which has one lie there at the most.
     pub fn offer(self: &Arc<Aside<T>>) {
-        if let Ok(runtime) = Handle::try_current() {
+        if let Some(helper) = Helper::shared() {
             let offered = self.clone();
-            runtime.spawn_blocking(move || {
+            helper.offer(move || {
                 offered.result();
             });
         }
@@ -64,40 +64,24 @@ mod tests {
     }
 
     #[test]
-    fn it_is_done_here_where_there_is_no_runtime() {
+    fn it_is_done_here_where_nobody_was_asked() {
         let (count, work) = counting();
         let aside = Aside::new(work);
-        aside.offer();
         assert_eq!(*aside.result(), thread::current().id());
         assert_eq!(*aside.result(), thread::current().id());
         assert_eq!(count.load(Ordering::SeqCst), 1);
     }
 
     #[test]
-    fn it_is_done_once_and_not_waited_for() {
-        let runtime = tokio::runtime::Builder::new_multi_thread()
-            .worker_threads(1)
-            .max_blocking_threads(1)
-            .build()
-            .expect("a runtime");
-        let _entered = runtime.enter();
+    fn it_is_done_elsewhere_where_it_is_offered_in_time() {
         let (count, work) = counting();
-        let elsewhere = Aside::new(work);
-        elsewhere.offer();
-        while elsewhere.result.get().is_none() {
+        let aside = Aside::new(work);
+        while aside.result.get().is_none() {
+            // Another test may have something lie there.
+            aside.offer();
             thread::yield_now();
         }
-        assert_ne!(*elsewhere.result(), thread::current().id());
-        // The only thread is taken until the end.
-        let (go_on, told) = std::sync::mpsc::channel::<()>();
-        runtime.spawn_blocking(move || told.recv());
-        let (again, work) = counting();
-        let here = Aside::new(work);
-        here.offer();
-        assert_eq!(*here.result(), thread::current().id());
-        drop(go_on);
-        drop(runtime);
+        assert_ne!(*aside.result(), thread::current().id());
         assert_eq!(count.load(Ordering::SeqCst), 1);
-        assert_eq!(again.load(Ordering::SeqCst), 1);
     }
 }

@@ -1,6 +1,7 @@
 //! Cancel tokens, deadlines and the two lanes of blocking work; nothing here ever waits without a limit.
 
 mod aside;
+mod helper;
 mod lane;
 
 use std::sync::Arc;
