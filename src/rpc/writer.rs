@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::io::{self, Write};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, Waker};
 
 use futures::{FutureExt, Stream};
@@ -24,6 +25,9 @@ const SHORT: usize = 64 << 10;
 #[derive(Debug)]
 pub struct Outbox {
     queue: Mutex<Queue>,
+    /// Whether the queue is at its limit, or closed. Changed while it is locked; asked without that,
+    /// since who writes at once keeps it locked, and is often interrupted by whom it writes to.
+    is_shut: AtomicBool,
     limit: usize,
     at_once: Option<AtOnce>,
     filled: Condvar,
@@ -73,6 +77,7 @@ impl Outbox {
     pub fn new(limit: usize, at_once: Option<AtOnce>) -> Arc<Outbox> {
         Arc::new(Outbox {
             queue: Mutex::default(),
+            is_shut: AtomicBool::new(false),
             limit,
             at_once,
             filled: Condvar::new(),
@@ -117,7 +122,13 @@ impl Outbox {
         }
         queue.unsent += message.bytes().len();
         queue.messages.push_back(message);
+        self.shut_or_open(&queue);
         self.filled.notify_one();
+    }
+
+    fn shut_or_open(&self, queue: &Queue) {
+        let is_shut = queue.closed || queue.unsent >= self.limit;
+        self.is_shut.store(is_shut, Ordering::SeqCst);
     }
 
     /// Writes what the output takes without a wait; gives back what it did not take.
@@ -143,6 +154,9 @@ impl Outbox {
 
     /// Blocks while the limit is reached; false once the outbox is closed.
     pub fn wait_for_room(&self) -> bool {
+        if !self.is_shut.load(Ordering::SeqCst) {
+            return true;
+        }
         let mut queue = self.queue.lock();
         self.drained.wait_while(&mut queue, |queue| {
             queue.unsent >= self.limit && !queue.closed
@@ -172,7 +186,10 @@ impl Outbox {
 
     /// Takes nothing in any more and lets everyone go who waits for room.
     pub fn close(&self) {
-        self.queue.lock().closed = true;
+        let mut queue = self.queue.lock();
+        queue.closed = true;
+        self.shut_or_open(&queue);
+        drop(queue);
         self.filled.notify_all();
         self.drained.notify_all();
         self.room.notify_one();
@@ -208,6 +225,7 @@ impl Outbox {
     fn sent(&self, bytes: usize) {
         let mut queue = self.queue.lock();
         queue.unsent -= bytes;
+        self.shut_or_open(&queue);
         if queue.unsent < self.limit {
             self.drained.notify_all();
             self.room.notify_one();
