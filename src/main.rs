@@ -78,7 +78,7 @@ fn serve() -> i32 {
 /// Returns whether the client said `shutdown` before the end.
 fn serve_until_the_end() -> std::io::Result<bool> {
     // Duplicates of the streams themselves: `Stdout` would flush after every line.
-    let input = rpc::Input::of(std::io::stdin().as_fd().try_clone_to_owned()?.into());
+    let input = File::from(std::io::stdin().as_fd().try_clone_to_owned()?);
     let output = rpc::Output::of(std::io::stdout().as_fd().try_clone_to_owned()?.into());
     let log = logging::start();
     let runtime = tokio::runtime::Builder::new_multi_thread()

@@ -86,11 +86,6 @@ impl<R: Read> Frames<R> {
         }
     }
 
-    /// Whether more was read than the last frame.
-    pub fn has_more(&self) -> bool {
-        !self.unread.is_empty()
-    }
-
     /// Reads up to the end of a header block. `Some(None)` is a block without a usable length.
     fn header(&mut self) -> io::Result<Option<Option<u64>>> {
         let mut length = None;

@@ -14,7 +14,6 @@ mod errand;
 mod flight;
 mod frame;
 mod gate;
-mod input;
 mod lifeline;
 mod message;
 mod process;
@@ -22,6 +21,7 @@ mod reader;
 mod surrogates;
 mod writer;
 
+use std::io::Read;
 use std::time::Duration;
 
 use tokio::runtime::Handle;
@@ -33,7 +33,6 @@ pub use at_once::Output;
 pub use errand::run_soon;
 pub use flight::{afterwards, complete_here};
 use gate::Gate;
-pub use input::Input;
 pub use lifeline::{Ending, Lifeline};
 pub use process::{end_on_signals, watch_process};
 use reader::{Reader, Replies};
@@ -60,7 +59,7 @@ pub struct Limits {
 pub async fn serve<S>(
     service: S,
     socket: ClientSocket,
-    input: Input,
+    input: impl Read + Send + 'static,
     output: Output,
     limits: Limits,
     lifeline: Lifeline,

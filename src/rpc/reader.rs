@@ -1,8 +1,9 @@
 //! The threads that read, parse and begin calls in arrival order, one at a time; whoever reads never waits for a call to finish.
 //!
 //! The thread that leads may run the blocking job of a call it has begun: then another takes the
-//! lead, when there is something to read. So a short read costs no wake-up on its way, and a job
-//! that hangs costs one thread. A job is never kept while no other thread stands ready to lead.
+//! lead. So a job that hangs costs one thread, and a job is never kept while no other thread
+//! stands ready to lead. The threads wait for the lead at a lock: to let the system wake one of
+//! them by the input itself (epoll) made a warm read slower, not faster.
 
 use std::io::{self, Read};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -21,7 +22,6 @@ use super::errand::Errand;
 use super::flight::Flight;
 use super::frame::{Frame, Frames};
 use super::gate::{Gate, Place};
-use super::input::{Input, Turns};
 use super::lifeline::{EndOnDrop, Ending, Lifeline};
 use super::message::{self, Message};
 use super::writer::{Outbox, Pump};
@@ -48,7 +48,6 @@ type Reading<S, A, T> = (Reader<S, A, T>, Frames<Box<dyn Read + Send>>);
 /// The lead: who holds the lock reads.
 struct Lead<S, A, T> {
     reading: Mutex<Reading<S, A, T>>,
-    turns: Turns,
     /// Threads that wait for the lead. They only ever become more while one leads.
     followers: Arc<AtomicUsize>,
 }
@@ -70,36 +69,18 @@ where
                 reader.take_next(frames)
             });
             if !more {
-                drop(reading);
-                // The others leave too.
-                let _ = self.turns.pass();
                 return;
             }
             let Some(errand) = errand else { continue };
-            // What has been read already wakes nobody.
-            if self.turns.are_by_input() && reading.1.has_more() {
-                errand.run_elsewhere();
-                continue;
-            }
             drop(reading);
-            match self.turns.pass() {
-                Ok(()) => {
-                    errand.run();
-                    reading = self.follow();
-                }
-                Err(error) => {
-                    tracing::warn!(%error, "no other thread can be given the lead");
-                    errand.run_elsewhere();
-                    reading = self.reading.lock();
-                }
-            }
+            errand.run();
+            reading = self.follow();
         }
     }
 
     /// Waits for the lead.
     fn follow(&self) -> MutexGuard<'_, Reading<S, A, T>> {
         self.followers.fetch_add(1, Ordering::SeqCst);
-        self.turns.wait();
         let reading = self.reading.lock();
         self.followers.fetch_sub(1, Ordering::SeqCst);
         reading
@@ -133,11 +114,15 @@ where
     /// Starts the reading threads. They end with the input, with the lifeline, or with the
     /// service; one that waits for input cannot be called back and is left to the end of the
     /// process.
-    pub fn start(self, input: Input, frame_bytes: u64, runtime: &Handle) -> io::Result<()> {
-        let Input { stream, turns } = input;
+    pub fn start(
+        self,
+        input: impl Read + Send + 'static,
+        frame_bytes: u64,
+        runtime: &Handle,
+    ) -> io::Result<()> {
+        let input: Box<dyn Read + Send> = Box::new(input);
         let lead = Arc::new(Lead {
-            reading: Mutex::new((self, Frames::new(stream, frame_bytes))),
-            turns,
+            reading: Mutex::new((self, Frames::new(input, frame_bytes))),
             followers: Arc::default(),
         });
         for number in 0..THREADS {

@@ -2,7 +2,6 @@
 
 use std::collections::{HashMap, HashSet};
 use std::io::{self, BufRead, BufReader, PipeReader, PipeWriter, Read, Write};
-use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
@@ -160,11 +159,6 @@ fn service(shared: &Arc<Shared>) -> (LspService<Mock>, ClientSocket) {
 impl Served {
     /// Serves an uninitialized mock.
     fn bare(limits: Limits) -> io::Result<Served> {
-        Served::on(limits, |pipe| Input::of(OwnedFd::from(pipe).into()))
-    }
-
-    /// As [`Served::bare`], with the input as it is made of the pipe.
-    fn on(limits: Limits, input_of: fn(PipeReader) -> Input) -> io::Result<Served> {
         let shared = Arc::new(Shared::default());
         let lifeline = Lifeline::new();
         let (theirs, input) = io::pipe()?;
@@ -175,7 +169,6 @@ impl Served {
             .build()?;
         let (service, socket) = service(&shared);
         let to = Output::new(ours);
-        let theirs = input_of(theirs);
         let serve = serve(service, socket, theirs, to, limits, lifeline.clone());
         Ok(Served {
             shared,
@@ -325,33 +318,28 @@ fn what_comes_before_the_first_await_happens_in_arrival_order() -> io::Result<()
 }
 
 #[test]
-fn jobs_keep_nobody_from_reading_whatever_the_input_is() -> io::Result<()> {
-    let inputs: [fn(PipeReader) -> Input; 2] =
-        [|pipe| Input::of(OwnedFd::from(pipe).into()), Input::new];
-    for input_of in inputs {
-        let mut served = Served::on(LIMITS, input_of)?.initialized()?;
-        // More jobs than threads that read; in one write, and in one for each.
-        let rounds = [(1, false), (1, true), (8, false), (8, true)];
-        for (round, (jobs, together)) in rounds.into_iter().cycle().take(40).enumerate() {
-            let mut messages: Vec<Vec<u8>> = (0..jobs)
-                .map(|id| framed(&request(id, "job", &json!(round + 1))))
-                .collect();
-            let note = json!({ "jsonrpc": "2.0", "method": "note", "params": round });
-            messages.push(framed(&note));
-            if together {
-                messages = vec![messages.concat()];
-            }
-            for message in messages {
-                served.input.write_all(&message)?;
-            }
-            for _ in 0..jobs {
-                let answer = served.answer()?;
-                assert_eq!(answer["result"], true, "{round}: {answer}");
-            }
+fn jobs_keep_nobody_from_reading() -> io::Result<()> {
+    let mut served = Served::start(LIMITS)?;
+    // More jobs than threads that read; in one write, and in one for each.
+    let rounds = [(1, false), (1, true), (8, false), (8, true)];
+    for (round, (jobs, together)) in rounds.into_iter().cycle().take(40).enumerate() {
+        let mut messages: Vec<Vec<u8>> = (0..jobs)
+            .map(|id| framed(&request(id, "job", &json!(round + 1))))
+            .collect();
+        let note = json!({ "jsonrpc": "2.0", "method": "note", "params": round });
+        messages.push(framed(&note));
+        if together {
+            messages = vec![messages.concat()];
         }
-        served.finish()?;
+        for message in messages {
+            served.input.write_all(&message)?;
+        }
+        for _ in 0..jobs {
+            let answer = served.answer()?;
+            assert_eq!(answer["result"], true, "{round}: {answer}");
+        }
     }
-    Ok(())
+    served.finish()
 }
 
 #[test]
