@@ -7,14 +7,14 @@ use anyhow::{Context, anyhow};
 use clap::{Args, Parser, Subcommand};
 use serde_json::json;
 
-use crate::buffer::{Detour, Lane, Overlays};
+use crate::buffer::Overlays;
 use crate::convert::child;
 use crate::edit::{EditRequest, Patch};
 use crate::protocol::read::ContentBlock;
 use crate::protocol::{EditRefusal, Refusal, Settings};
 use crate::read::Ask;
 use crate::server::{self, Engine};
-use crate::task::{CancelToken, Work};
+use crate::task::{CancelToken, Detour, Lane, Work};
 use crate::view::dialect;
 use crate::view::in_header;
 

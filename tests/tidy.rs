@@ -10,7 +10,8 @@ use pilcrow::view::dialect::DIALECTS;
 const LINES: &[&[&str]] = &[
     // Of unit tests alone.
     &["chance"],
-    &["picture", "protocol", "rpc", "task", "text"],
+    &["picture", "protocol", "rpc", "text"],
+    &["task"],
     &["syntax", "convert"],
     &["hashline", "notebook", "outline"],
     &["view"],

@@ -13,11 +13,11 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
-use pilcrow::buffer::{Detour, Lane, Overlays};
+use pilcrow::buffer::Overlays;
 use pilcrow::protocol::Settings;
 use pilcrow::protocol::read::ReadResult;
 use pilcrow::read::{Ask, Reader};
-use pilcrow::task::{CancelToken, Work};
+use pilcrow::task::{CancelToken, Detour, Lane, Work};
 use pilcrow::workspace::Scope;
 use serde_json::{Value, json};
 use tempfile::TempDir;

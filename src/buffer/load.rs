@@ -13,7 +13,7 @@ use xxhash_rust::xxh3::xxh3_128;
 use crate::hashline::tag::Fingerprint;
 use crate::protocol::Refusal;
 use crate::protocol::read::Cache;
-use crate::task::{Stopped, Work};
+use crate::task::{Detour, Lane, Work};
 use crate::text::{Decoded, NotText, Text, decode};
 use crate::workspace::{Handle, RealPath, Stamp};
 
@@ -34,33 +34,6 @@ impl Words {
     pub(super) fn for_bytes(&self, bytes: &[u8]) -> Option<&'static Encoding> {
         let editor = self.editor.filter(|_| Encoding::for_bom(bytes).is_none());
         self.declared.or(editor)
-    }
-}
-
-/// Which lane a job runs in; some work is refused in the short one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Lane {
-    Short,
-    Long,
-}
-
-/// Why a job did not give its result.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Detour {
-    /// It would take long: the same job belongs in the long lane.
-    TakesLong,
-    Refused(Refusal),
-}
-
-impl From<Refusal> for Detour {
-    fn from(refusal: Refusal) -> Detour {
-        Detour::Refused(refusal)
-    }
-}
-
-impl From<Stopped> for Detour {
-    fn from(stopped: Stopped) -> Detour {
-        Detour::Refused(stopped.into())
     }
 }
 

@@ -25,7 +25,7 @@ use watch::{Evictions, Watch};
 
 pub use change_log::{ChangeLog, Place};
 pub use huge::{Asked, Excerpted, Head};
-pub use load::{Detour, Lane, Words};
+pub use load::Words;
 pub use overlay::{Change, DocumentKey, Overlay, Overlays};
 pub use warm::{Warm, is_settled};
 pub use watch::{Event, OnChange, Opener, WatchStatus};

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use crate::buffer::{Detour, Lane, Overlay, Words};
+use crate::buffer::{Overlay, Words};
 use crate::session::{Actor, AsOf, Current};
+use crate::task::{Detour, Lane};
 use crate::workspace::RealPath;
 
 use super::live::{Means, in_form, of_overlay};

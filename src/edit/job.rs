@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-use crate::buffer::{Detour, Overlay, Overlays};
+use crate::buffer::{Overlay, Overlays};
 use crate::protocol::edit::{EditResult, Warning};
 use crate::protocol::{EditRefusal, Refusal, Settings};
 use crate::read::{Located, Place};
 use crate::session::Notice;
+use crate::task::Detour;
 
 use super::beside::Told;
 use super::commit::{record_disk, record_seen};

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use crate::buffer::{Buffer, Detour, Lane, Overlay, Overlays, Store, Words};
+use crate::buffer::{Buffer, Overlay, Overlays, Store, Words};
 use crate::hashline::Tag;
 use crate::hashline::tag::Fingerprint;
 use crate::notebook::NotRead;
@@ -15,7 +15,7 @@ use crate::session::{
     Actor, AsOf, Current, Document, Form, Meaning, Notice, Sessions, Site, Version,
 };
 use crate::syntax::{self, Language};
-use crate::task::Work;
+use crate::task::{Detour, Lane, Work};
 use crate::text::Text;
 use crate::workspace::{FileType, Handle, RealPath, Scope};
 

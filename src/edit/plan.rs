@@ -2,7 +2,6 @@
 
 use std::sync::{Arc, OnceLock};
 
-use crate::buffer::{Detour, Lane};
 use crate::hashline::apply::{FileBytes, new_bytes};
 use crate::hashline::block::TextHunk;
 use crate::hashline::changed::{self, Outcome};
@@ -21,6 +20,7 @@ use crate::protocol::edit_refusal::Outdated;
 use crate::protocol::read::LineSpan;
 use crate::read::Place;
 use crate::session::{Meaning, Notice, Version, steps};
+use crate::task::{Detour, Lane};
 use crate::text::{Text, encode};
 use crate::view::LineSet;
 use crate::workspace::Stamp;

@@ -1,11 +1,11 @@
 //! Which document each section of a patch is of; a path is judged by access before its tag is looked at.
 
-use crate::buffer::{Detour, Lane, Overlays};
+use crate::buffer::Overlays;
 use crate::hashline::Section;
 use crate::protocol::Refusal;
 use crate::read::{Located, Place, locate, place_to_edit};
 use crate::session::{Sessions, Site};
-use crate::task::Work;
+use crate::task::{Detour, Lane, Work};
 use crate::view::{Selector, Target};
 use crate::workspace::{Scope, decode_file_uri};
 

@@ -5,7 +5,6 @@ use xxhash_rust::xxh3::xxh3_128;
 
 use std::sync::{Arc, OnceLock};
 
-use crate::buffer::{Detour, Lane};
 use crate::hashline::Tag;
 use crate::hashline::changed;
 use crate::hashline::replace_text::Spot;
@@ -16,6 +15,7 @@ use crate::protocol::read::LineSpan;
 use crate::protocol::{EditRefusal, Refusal};
 use crate::read::session_name;
 use crate::session::{Document, Form, Meaning, Notice, Site, Version};
+use crate::task::{Detour, Lane};
 use crate::text::{LineEnding, Text};
 use crate::view::LineSet;
 

@@ -2,11 +2,10 @@
 
 use std::sync::Arc;
 
-use crate::buffer::{Detour, Lane};
 use crate::outline::Outline;
 use crate::protocol::Refusal;
 use crate::protocol::read::LineSpan;
-use crate::task::Work;
+use crate::task::{Detour, Lane, Work};
 use crate::view::conflicts::{self, Conflict, Finder, Sheet};
 use crate::view::folded::{self, Elided};
 use crate::view::window::{self, Limits, Window};

@@ -7,12 +7,12 @@ use std::time::Duration;
 use quick_cache::Weighter;
 use quick_cache::sync::Cache as Bounded;
 
-use crate::buffer::{Buffer, Detour, Lane};
+use crate::buffer::Buffer;
 use crate::outline::{self, Outline, Rules};
 use crate::protocol::settings::Summarize;
 use crate::session::{Document, Form, Site};
 use crate::syntax::{self, Language};
-use crate::task::{CancelToken, Stopped, Work};
+use crate::task::{CancelToken, Detour, Lane, Stopped, Work};
 use crate::text::Text;
 use crate::workspace::RealPath;
 

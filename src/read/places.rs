@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use crate::buffer::{Detour, DocumentKey, Lane, Overlays};
+use crate::buffer::{DocumentKey, Overlays};
 use crate::protocol::Refusal;
-use crate::task::Work;
+use crate::task::{Detour, Lane, Work};
 use crate::view::{Selector, Target};
 use crate::workspace::{RealPath, Scope, decode_file_uri};
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::buffer::{Detour, DocumentKey, Lane, Overlays, Store, Warm};
+use crate::buffer::{DocumentKey, Overlays, Store, Warm};
 use crate::convert::{self, Converters};
 use crate::outline::Outline;
 use crate::protocol::Refusal;
@@ -13,7 +13,7 @@ use crate::protocol::read::{
 use crate::protocol::settings::Summarize;
 use crate::session::{self, Actor, Form, Notice, Sessions, Site, Version};
 use crate::syntax;
-use crate::task::Work;
+use crate::task::{Detour, Lane, Work};
 use crate::view::dialect::{Body, View};
 use crate::view::excerpt::Lines;
 use crate::view::window::{Limits, Spent, Window};

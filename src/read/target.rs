@@ -3,9 +3,9 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::buffer::{Detour, DocumentKey, Lane, Overlay, Overlays};
+use crate::buffer::{DocumentKey, Overlay, Overlays};
 use crate::protocol::Refusal;
-use crate::task::Work;
+use crate::task::{Detour, Lane, Work};
 use crate::view::selector::SelectorError;
 use crate::view::{Selector, Target};
 use crate::workspace::{FileType, Found, Scope, Via, decode_file_uri};

@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use crate::buffer::{Detour, DocumentKey};
+use crate::buffer::DocumentKey;
 use crate::edit::{
     Begun, Change, EditorCan, Found, Home, Job, Means, Part, Planned, declined, partly,
 };
 use crate::protocol::Refusal;
 use crate::protocol::edit::EditResult;
 use crate::session::{Actor, Notice};
-use crate::task::Work;
+use crate::task::{Detour, Work};
 
 use super::documents::look_again;
 use super::intake::Commit;

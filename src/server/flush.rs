@@ -8,10 +8,11 @@ use tokio::time::timeout;
 use tower_lsp::jsonrpc;
 use tower_lsp::ls_types::request::Request;
 
-use crate::buffer::{DocumentKey, Lane, Words};
+use crate::buffer::{DocumentKey, Words};
 use crate::protocol::Refusal;
 use crate::protocol::edit::{Flushed, Left};
 use crate::protocol::params::Fields;
+use crate::task::Lane;
 use crate::text::differs_beyond_normalisation;
 
 use super::Server;

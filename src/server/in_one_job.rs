@@ -5,13 +5,12 @@ use std::sync::Arc;
 use tokio::runtime::Handle;
 use tokio::time::{sleep, timeout};
 
-use crate::buffer::{Detour, Lane};
 use crate::edit::{Begun, Change, Found};
 use crate::protocol::Refusal;
 use crate::protocol::edit::EditResult;
 use crate::read::Place;
 use crate::session::Notice;
-use crate::task::{CancelToken, Work};
+use crate::task::{CancelToken, Detour, Lane, Work};
 
 use super::carry_out::Plan;
 use super::intake::{Alone, Commit, Grant, Submission, too_slow};

@@ -2,7 +2,7 @@
 
 use parking_lot::Mutex;
 
-use crate::buffer::{Detour, Lane, Overlays};
+use crate::buffer::Overlays;
 use crate::edit::{
     Begun, Change, EditRequest, EditorCan, Found, Job, Live, Means, NoOps, Planner, Wanted, find,
     name_places,
@@ -10,7 +10,7 @@ use crate::edit::{
 use crate::protocol::Refusal;
 use crate::protocol::edit::EditResult;
 use crate::protocol::read::LineSpan;
-use crate::task::{CancelToken, Work};
+use crate::task::{CancelToken, Detour, Lane, Work};
 use crate::view::LineSet;
 
 use super::edit::refuse_where_off;

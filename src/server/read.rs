@@ -5,11 +5,11 @@ use std::sync::Arc;
 use serde_json::Value;
 use tower_lsp::jsonrpc;
 
-use crate::buffer::Detour;
 use crate::protocol::Refusal;
 use crate::protocol::read::ReadResult;
 use crate::read::Ask;
 use crate::session::Notice;
+use crate::task::Detour;
 
 use super::Server;
 use super::handler::answer;

@@ -6,12 +6,12 @@ use futures::future::join_all;
 use serde_json::{Value, json};
 use tower_lsp::jsonrpc;
 
-use crate::buffer::Detour;
 use crate::protocol::Refusal;
 use crate::protocol::params::Fields;
 use crate::protocol::read::ReadResult;
 use crate::read::{Ask, BudgetParams, Prepared, session_name, share};
 use crate::session::Notice;
+use crate::task::Detour;
 use crate::view::Budget;
 use crate::workspace::Scope;
 

@@ -10,14 +10,14 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 use tower_lsp::Client;
 
-use crate::buffer::{Detour, DocumentKey, Lane as LaneName, Overlays};
+use crate::buffer::{DocumentKey, Overlays};
 use crate::edit::NoOps;
 use crate::edit::disk::DiskWriter;
 use crate::protocol::{Refusal, Settings};
 use crate::read::Reader;
 use crate::rpc::{self, Lifeline};
 use crate::session::Actor;
-use crate::task::{CancelToken, Lane, Stopped, Threads, Work};
+use crate::task::{CancelToken, Detour, Lane, Pool, Stopped, Threads, Work};
 use crate::text::PositionEncoding;
 use crate::workspace::{Scope, state_directory};
 
@@ -178,9 +178,9 @@ pub struct State {
     pub asked: Mutex<HashSet<DocumentKey>>,
     /// Open documents that were clean until an edit of ours, which is not saved.
     pub unsaved_by_us: Mutex<HashSet<DocumentKey>>,
-    short: Lane,
-    long: Lane,
-    commits: Lane,
+    short: Pool,
+    long: Pool,
+    commits: Pool,
 }
 
 /// What went wrong outside any request; each is told to the client once.
@@ -236,9 +236,9 @@ impl State {
             expected: Mutex::default(),
             asked: Mutex::default(),
             unsaved_by_us: Mutex::default(),
-            short: Lane::new(SHORT_PLACES, threads(rpc::run_soon)),
-            long: Lane::new(LONG_PLACES, threads(run_elsewhere)),
-            commits: Lane::new(COMMIT_PLACES, threads(rpc::run_soon)),
+            short: Pool::new(SHORT_PLACES, threads(rpc::run_soon)),
+            long: Pool::new(LONG_PLACES, threads(run_elsewhere)),
+            commits: Pool::new(COMMIT_PLACES, threads(rpc::run_soon)),
         }
     }
 
@@ -291,7 +291,7 @@ impl State {
     /// The job is cancelled when the returned future is dropped.
     pub async fn in_lanes<T: Send + 'static>(
         &self,
-        job: impl Fn(LaneName, &Work) -> Result<T, Detour> + Send + Sync + 'static,
+        job: impl Fn(Lane, &Work) -> Result<T, Detour> + Send + Sync + 'static,
     ) -> Result<T, Refusal> {
         self.in_lanes_within(WORK_LIMIT, job).await
     }
@@ -300,7 +300,7 @@ impl State {
     pub async fn in_lanes_within<T: Send + 'static>(
         &self,
         limit: Duration,
-        job: impl Fn(LaneName, &Work) -> Result<T, Detour> + Send + Sync + 'static,
+        job: impl Fn(Lane, &Work) -> Result<T, Detour> + Send + Sync + 'static,
     ) -> Result<T, Refusal> {
         let cancel = CancelToken::new();
         let _guard = cancel.cancel_on_drop();
@@ -309,7 +309,7 @@ impl State {
         let first = job.clone();
         let outcome = self
             .short
-            .run(work.clone(), move |work| first(LaneName::Short, work))
+            .run(work.clone(), move |work| first(Lane::Short, work))
             .await?;
         match outcome {
             Ok(value) => Ok(value),
@@ -317,7 +317,7 @@ impl State {
             Err(Detour::TakesLong) => {
                 let outcome = self
                     .long
-                    .run(work, move |work| job(LaneName::Long, work))
+                    .run(work, move |work| job(Lane::Long, work))
                     .await?;
                 outcome.map_err(|detour| match detour {
                     Detour::Refused(refusal) => refusal,

@@ -1,4 +1,4 @@
-//! A lane: a bounded number of blocking jobs at a time; a job in one lane never takes the place of one in another.
+//! The two lanes of blocking work, each with a bounded number of jobs at a time, and what a job says that belongs in the other.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -7,20 +7,49 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use parking_lot::Mutex;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
+use crate::protocol::Refusal;
+
 use super::{Stopped, Work};
+
+/// Which lane a job runs in; some work is refused in the short one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lane {
+    Short,
+    Long,
+}
+
+/// Why a job did not give its result.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Detour {
+    /// It would take long: the same job belongs in the long lane.
+    TakesLong,
+    Refused(Refusal),
+}
+
+impl From<Refusal> for Detour {
+    fn from(refusal: Refusal) -> Detour {
+        Detour::Refused(refusal)
+    }
+}
+
+impl From<Stopped> for Detour {
+    fn from(stopped: Stopped) -> Detour {
+        Detour::Refused(stopped.into())
+    }
+}
 
 /// At most `places` blocking jobs at a time, on threads that may block.
 ///
 /// A job past its deadline (a stat on a hung mount cannot be interrupted) is left behind: its
 /// waiter is answered and its place given away, and it counts as stuck until it returns.
 #[derive(Debug)]
-pub struct Lane {
+pub struct Pool {
     places: Arc<Semaphore>,
     stuck: Arc<AtomicUsize>,
     threads: Threads,
 }
 
-/// Where the jobs of a lane run.
+/// Where the jobs of a pool run.
 #[derive(Debug, Clone, Copy)]
 pub struct Threads {
     /// Runs a job soon, on a thread that may block, and never before it returns.
@@ -34,9 +63,9 @@ pub type HandOver = fn(&mut dyn FnMut());
 /// The place of a running job; taken away from it when it is left behind.
 type Place = Arc<Mutex<Option<OwnedSemaphorePermit>>>;
 
-impl Lane {
-    pub fn new(places: usize, threads: Threads) -> Lane {
-        Lane {
+impl Pool {
+    pub fn new(places: usize, threads: Threads) -> Pool {
+        Pool {
             places: Arc::new(Semaphore::new(places)),
             stuck: Arc::new(AtomicUsize::new(0)),
             threads,
@@ -138,7 +167,7 @@ mod tests {
             run: |job| drop(tokio::task::spawn_blocking(job)),
             hand_over: |complete| complete(),
         };
-        let lane = Lane::new(1, threads);
+        let pool = Pool::new(1, threads);
         let work = Work::new(CancelToken::new(), Duration::from_secs(60));
         let (go_on, told) = mpsc::channel();
         let (gone, is_gone) = mpsc::channel();
@@ -146,10 +175,10 @@ mod tests {
             work.let_go_later(Slow(told, gone));
             7
         };
-        assert_eq!(lane.run(work.clone(), job).await, Ok(7));
+        assert_eq!(pool.run(work.clone(), job).await, Ok(7));
         assert!(is_gone.try_recv().is_err());
-        // Its place in the lane is free.
-        assert_eq!(lane.run(work, |_| 8).await, Ok(8));
+        // Its place is free.
+        assert_eq!(pool.run(work, |_| 8).await, Ok(8));
         drop(go_on);
         assert_eq!(is_gone.recv(), Ok(()));
     }

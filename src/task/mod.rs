@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 
 pub use aside::Aside;
-pub use lane::{Lane, Threads};
+pub use lane::{Detour, Lane, Pool, Threads};
 
 /// Why a piece of work stopped early.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -98,7 +98,7 @@ impl Work {
     }
 
     /// Takes what the job is done with. It is dropped in the job's thread, after its result was
-    /// handed on where a lane runs it: whoever closes the last handle of a removed file waits
+    /// handed on where a pool runs it: whoever closes the last handle of a removed file waits
     /// until the disk has its blocks back.
     pub fn let_go_later(&self, leaving: impl Send + 'static) {
         self.leavings.0.lock().push(Box::new(leaving));

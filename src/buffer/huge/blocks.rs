@@ -6,9 +6,8 @@ use std::os::unix::fs::FileExt;
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::buffer::{Detour, Lane};
 use crate::protocol::Refusal;
-use crate::task::{Stopped, Work};
+use crate::task::{Detour, Lane, Stopped, Work};
 
 use super::index::{BLOCK, Place};
 

@@ -24,14 +24,14 @@ use parking_lot::Mutex;
 
 use crate::protocol::Refusal;
 use crate::protocol::read::Cache;
-use crate::task::Work;
+use crate::task::{Detour, Lane, Work};
 use crate::text::NotText;
 use crate::view::Selector;
 use crate::view::excerpt::Excerpt;
 use crate::view::window::Limits;
 use crate::workspace::{Handle, Stamp};
 
-use super::{Detour, Lane, Store, TIMESTAMP_DOUBT_NS, Words, now_ns};
+use super::{Store, TIMESTAMP_DOUBT_NS, Words, now_ns};
 use blocks::{Blocks, Halt};
 pub use head::Head;
 use index::{Counted, Index};

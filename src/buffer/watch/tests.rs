@@ -5,9 +5,9 @@ use std::sync::atomic::AtomicU64;
 use std::sync::mpsc;
 use std::time::Duration;
 
-use crate::buffer::{Lane, Words};
+use crate::buffer::Words;
 use crate::protocol::Settings;
-use crate::task::Work;
+use crate::task::{Lane, Work};
 use crate::workspace::Scope;
 
 use super::*;

@@ -5,9 +5,8 @@ use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use crate::buffer::Store;
-use crate::buffer::load::Detour;
 use crate::protocol::Refusal;
-use crate::task::Work;
+use crate::task::{Detour, Work};
 use crate::workspace::{FileType, Handle, RealPath};
 
 use super::source::{self, Event, Source, Unwatchable};

@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use encoding_rs::Encoding;
 
-use crate::buffer::{Asked, Detour, Overlay, Words};
+use crate::buffer::{Asked, Overlay, Words};
 use crate::protocol::read::{MoreDetails, Origin, ResourceKind};
+use crate::task::Detour;
 use crate::text::label;
 use crate::view::{Content, Document, Extras, Style};
 use crate::workspace::Handle;

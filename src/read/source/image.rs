@@ -3,7 +3,6 @@
 use std::io::Read;
 use std::sync::Arc;
 
-use crate::buffer::{Detour, Lane};
 use crate::convert::{self, Input, Stop};
 use crate::picture::{
     self, Facts, Fit, Format, MAX_DECODED, MAX_PIXELS, MAX_WEIGHTED, Part, Written,
@@ -11,6 +10,7 @@ use crate::picture::{
 use crate::protocol::Refusal;
 use crate::protocol::read::{Cache, MoreDetails, ResourceKind};
 use crate::protocol::settings::Images;
+use crate::task::{Detour, Lane};
 use crate::text::Text;
 use crate::view::selector::{Own, Selector};
 use crate::view::size::file_size;

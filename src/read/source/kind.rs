@@ -6,10 +6,9 @@ use std::sync::Arc;
 
 use encoding_rs::Encoding;
 
-use crate::buffer::Detour;
 use crate::protocol::Refusal;
 use crate::protocol::read::ResourceKind;
-use crate::task::Work;
+use crate::task::{Detour, Work};
 use crate::view::Selector;
 use crate::workspace::Handle;
 

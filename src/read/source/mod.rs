@@ -16,12 +16,12 @@ use std::path::Path;
 
 use encoding_rs::Encoding;
 
-use crate::buffer::{Detour, Lane, Overlays, Place, Store, Warm};
+use crate::buffer::{Overlays, Place, Store, Warm};
 use crate::convert::Converters;
 use crate::hashline::tag::Fingerprint;
 use crate::protocol::Refusal;
 use crate::session::{self, Actor, AsOf, Current};
-use crate::task::Work;
+use crate::task::{Detour, Lane, Work};
 use crate::text::Text;
 use crate::view::selector::SelectorError;
 use crate::view::window::Limits;

@@ -6,14 +6,13 @@ use std::sync::Arc;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD as BASE64;
 
-use crate::buffer::{Detour, Lane};
 use crate::hashline::fingerprint;
 use crate::hashline::tag::Fingerprint;
 use crate::notebook::{self, NotRead, Notebook, Rendered, Shown};
 use crate::protocol::Refusal;
 use crate::protocol::read::{Cache, MoreDetails, ResourceKind};
 use crate::session::{self, AsOf, Current, Form};
-use crate::task::Work;
+use crate::task::{Detour, Lane, Work};
 use crate::text::Text;
 use crate::view::selector::{Own, Selector};
 use crate::view::window::{self, Limits};

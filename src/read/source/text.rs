@@ -4,13 +4,11 @@ use std::sync::Arc;
 
 use encoding_rs::Encoding;
 
-use crate::buffer::{
-    Buffer, Detour, Lane, Loaded, MAX_BUFFER_BYTES, Overlay, Overlays, Store, Words,
-};
+use crate::buffer::{Buffer, Loaded, MAX_BUFFER_BYTES, Overlay, Overlays, Store, Words};
 use crate::protocol::Refusal;
 use crate::protocol::read::{MoreDetails, Origin, ResourceKind};
 use crate::session::{self, Actor, AsOf, Form, Site};
-use crate::task::Work;
+use crate::task::{Detour, Lane, Work};
 use crate::text::label;
 use crate::view::{Document, Extras, Style};
 use crate::workspace::Handle;

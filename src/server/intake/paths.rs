@@ -3,10 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::buffer::{Detour, Lane};
 use crate::protocol::Refusal;
 use crate::read::{Ask, Place, place_to_edit, places_to_read};
-use crate::task::Work;
+use crate::task::{Detour, Lane, Work};
 
 use super::super::state::{Moment, State};
 use super::{Reading, Submission};

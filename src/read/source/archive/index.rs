@@ -2,8 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::buffer::Detour;
-use crate::task::Work;
+use crate::task::{Detour, Work};
 
 use super::names::{Charset, Name, normalised, path_of};
 

@@ -4,8 +4,7 @@ use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom, Take};
 use std::sync::OnceLock;
 
-use crate::buffer::{Detour, Lane};
-use crate::task::{Stopped, Work};
+use crate::task::{Detour, Lane, Stopped, Work};
 use crate::workspace::Handle;
 
 /// Bytes of one member.

@@ -6,9 +6,8 @@ use std::time::Duration;
 
 use parking_lot::{Mutex, MutexGuard};
 
-use crate::buffer::{Detour, Lane};
 use crate::protocol::Refusal;
-use crate::task::Work;
+use crate::task::{Detour, Lane, Work};
 use crate::text::{NotText, decode};
 use crate::workspace::Handle;
 

@@ -1,6 +1,6 @@
 //! The children of a directory in an archive; a name that is unsafe or denied is never among them.
 
-use crate::buffer::{Detour, Lane};
+use crate::task::{Detour, Lane};
 use crate::text::Text;
 use crate::view::members::{self, MemberKind};
 use crate::view::{Selector, Style};

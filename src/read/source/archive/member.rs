@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use encoding_rs::{Encoding, UTF_8};
 
-use crate::buffer::{Detour, MAX_BUFFER_BYTES};
+use crate::buffer::MAX_BUFFER_BYTES;
 use crate::protocol::Refusal;
-use crate::task::Work;
+use crate::task::{Detour, Work};
 use crate::text::{Confidence, Decoded, NotText, decode};
 
 use super::index::{Entry, Kind, Packing};

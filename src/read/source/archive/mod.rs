@@ -13,9 +13,9 @@ mod zip;
 use std::cell::Cell;
 use std::sync::Arc;
 
-use crate::buffer::Detour;
 use crate::protocol::Refusal;
 use crate::protocol::read::{Cache, MoreDetails, ResourceKind};
+use crate::task::Detour;
 use crate::text::{Text, label};
 use crate::view::size::file_size;
 use crate::view::{self, Document, Extras, Selector, Style, in_header, large};

@@ -1,7 +1,7 @@
 //! From what follows an archive's path to a member and what is asked of it; a member of exactly that name always wins.
 
-use crate::buffer::Detour;
 use crate::protocol::Refusal;
+use crate::task::Detour;
 use crate::view::Selector;
 use crate::view::selector::SelectorError;
 use crate::workspace::{Handle, measure};

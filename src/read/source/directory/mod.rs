@@ -4,8 +4,8 @@ mod walk;
 
 use std::time::SystemTime;
 
-use crate::buffer::{Detour, Lane};
 use crate::protocol::read::{Cache, MoreDetails, ResourceKind};
+use crate::task::{Detour, Lane};
 use crate::text::Text;
 use crate::view::listing::{self, Listing, Rest};
 use crate::view::{self, Document, Extras, Style};

@@ -1,8 +1,7 @@
 //! What a listing shows of a directory and of those in it, two deep; an ignored directory is never even opened.
 
-use crate::buffer::Detour;
 use crate::protocol::Refusal;
-use crate::task::Work;
+use crate::task::{Detour, Work};
 use crate::view::listing::{Contents, Entry, Inside, Kind, Rest};
 use crate::workspace::{self, Directory, EntryKind, Handle, ListError, Scope};
 

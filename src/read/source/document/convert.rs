@@ -3,10 +3,10 @@
 use std::io::{self, Read};
 use std::sync::Arc;
 
-use crate::buffer::{Detour, Lane};
 use crate::convert::{Answer, Format, Input, Job, PageState, Part, Stop, Why};
 use crate::protocol::Refusal;
 use crate::protocol::read::Cache;
+use crate::task::{Detour, Lane};
 use crate::text::Text;
 use crate::view::Selector;
 use crate::workspace::{Handle, Stamp};

@@ -4,10 +4,10 @@ mod convert;
 mod made;
 mod sniff;
 
-use crate::buffer::{Detour, Lane};
 use crate::convert::Format;
 use crate::protocol::Refusal;
 use crate::protocol::read::{Cache, MoreDetails, Origin, ResourceKind};
+use crate::task::{Detour, Lane};
 use crate::text::Text;
 use crate::view::selector::Piece;
 use crate::view::size::file_size;

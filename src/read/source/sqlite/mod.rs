@@ -17,10 +17,9 @@ mod watched;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::buffer::{Detour, Lane};
 use crate::protocol::Refusal;
 use crate::protocol::read::{Cache, MoreDetails, ResourceKind};
-use crate::task::Work;
+use crate::task::{Detour, Lane, Work};
 use crate::text::Text;
 use crate::view::{Budget, Document, Extras, Selector, Style};
 use crate::workspace::Handle;

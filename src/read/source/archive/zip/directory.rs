@@ -3,8 +3,7 @@
 use std::borrow::Cow;
 use std::io::{self, Read};
 
-use crate::buffer::{Detour, Lane};
-use crate::task::Work;
+use crate::task::{Detour, Lane, Work};
 
 use super::super::index::{Builder, Entry, Index, Kind, Packing, RawName, Special};
 use super::super::inflate::{Disk, SHORT_LANE_BYTES};

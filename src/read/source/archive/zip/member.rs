@@ -2,8 +2,7 @@
 
 use std::io::{self, Read};
 
-use crate::buffer::Lane;
-use crate::task::Work;
+use crate::task::{Lane, Work};
 
 use super::super::index::Entry;
 use super::super::inflate::{Disk, Halt, Inflow, MAX_MEMBER, MAX_WINDOW_KIB, MAX_WINDOW_LOG};

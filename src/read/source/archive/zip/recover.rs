@@ -2,8 +2,7 @@
 
 use std::io::{self, Read};
 
-use crate::buffer::Detour;
-use crate::task::Work;
+use crate::task::{Detour, Work};
 
 use super::super::index::{Builder, Entry, Kind, Packing, RawName};
 use super::super::inflate::Disk;
