@@ -4,7 +4,7 @@
 //! the daemon does, its transport included. Messages are told apart as any JSON-RPC server has to:
 //! a header with the length, then a body whose id and parameters are found by parsing it.
 
-use std::io::{self, BufRead, Read, Write};
+use std::io::{self, BufRead, Write};
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
