@@ -140,7 +140,7 @@ fn a_marker_that_comes_is_a_new_cell_in_the_files_own_spacing() {
     let tree = Tree::new().file("n.ipynb", fixture("survey.ipynb"));
     let daemon = start(&tree);
     let (tag, lines) = read(&daemon, "n.ipynb");
-    let at = line(&lines, "# %% [code] cell:2");
+    let at = line(&lines, "# %% [code] cell:1");
     // The number of a new marker need not be right, and need not be there.
     let ops = format!(
         "insert before {at}:\n+# %% [code]\n+import os\n+os.sep\n+# %% [markdown] cell:77\n+Text\n"
@@ -187,12 +187,12 @@ fn a_marker_that_comes_is_a_new_cell_in_the_files_own_spacing() {
         file(&result)["changed"],
         json!([{ "start": at, "end": at + 4 }])
     );
-    assert_eq!(lines[at - 1], "# %% [code] cell:2");
-    assert_eq!(lines[at + 2], "# %% [markdown] cell:3");
-    assert_eq!(lines[at + 4], "# %% [code] cell:4");
+    assert_eq!(lines[at - 1], "# %% [code] cell:1");
+    assert_eq!(lines[at + 2], "# %% [markdown] cell:2");
+    assert_eq!(lines[at + 4], "# %% [code] cell:3");
     // Lines that only moved, markers with other numbers among them, may be edited at once.
-    let at = line(&lines, "# %% [raw] cell:9");
-    let ops = format!("replace {at}:\n+# %% [markdown] cell:9\n");
+    let at = line(&lines, "# %% [raw] cell:8");
+    let ops = format!("replace {at}:\n+# %% [markdown] cell:8\n");
     let result = edit(
         &daemon,
         "n.ipynb",
@@ -217,7 +217,7 @@ fn a_marker_that_goes_takes_its_cell_along() {
         let (mut tag, lines) = read(&daemon, "n.ipynb");
         let mut left = cells(tree.join("n.ipynb"));
         // One in the middle, with its source; then the first; then the last one.
-        for marker in ["# %% [code] cell:3", "# %% [markdown] cell:1"] {
+        for marker in ["# %% [code] cell:2", "# %% [markdown] cell:0"] {
             let lines = read(&daemon, "n.ipynb").1;
             let at = line(&lines, marker);
             let next = lines[at..]
@@ -227,7 +227,7 @@ fn a_marker_that_goes_takes_its_cell_along() {
             let result = edit(&daemon, "n.ipynb", &tag, &format!("delete {at}..{end}\n"));
             let result = result.unwrap_or_else(|error| panic!("{name}: {error:?}"));
             tag = file(&result)["tag"].as_str().expect("a tag").to_owned();
-            left.remove(if marker.contains("cell:3") { 2 } else { 0 });
+            left.remove(if marker.contains("cell:2") { 2 } else { 0 });
             assert_eq!(cells(tree.join("n.ipynb")), left, "{name}");
         }
         // A marker alone: what was its source is that of the cell before.
@@ -276,7 +276,7 @@ fn a_marker_of_another_kind_keeps_what_is_no_part_of_a_kind() {
         .file("old.ipynb", fixture("v3.ipynb"));
     let daemon = start(&tree);
     let (tag, lines) = read(&daemon, "n.ipynb");
-    let at = line(&lines, "# %% [code] cell:3");
+    let at = line(&lines, "# %% [code] cell:2");
     let ops = format!("replace {at}:\n+# %% [markdown]\n");
     let result = edit(&daemon, "n.ipynb", &tag, &ops).expect("an edit");
     let cell = &cells(tree.join("n.ipynb"))[2];
@@ -289,7 +289,7 @@ fn a_marker_of_another_kind_keeps_what_is_no_part_of_a_kind() {
         &daemon,
         "n.ipynb",
         tag,
-        &format!("replace {at}:\n+# %% [code] cell:3\n"),
+        &format!("replace {at}:\n+# %% [code] cell:2\n"),
     )
     .expect("back");
     let cell = &cells(tree.join("n.ipynb"))[2];
@@ -298,7 +298,7 @@ fn a_marker_of_another_kind_keeps_what_is_no_part_of_a_kind() {
         (&json!([]), &Value::Null)
     );
     let (tag, lines) = read(&daemon, "old.ipynb");
-    let at = line(&lines, "# %% [markdown] cell:1");
+    let at = line(&lines, "# %% [markdown] cell:0");
     edit(
         &daemon,
         "old.ipynb",
@@ -324,7 +324,7 @@ fn what_is_no_notebook_is_not_written() {
     for (ops, message) in [
         (
             "insert head:\n+stray\n",
-            "Line 1 of the new text stands before the first cell; a notebook begins with a marker such as '# %% [code] cell:1'. Nothing was written.",
+            "Line 1 of the new text stands before the first cell; a notebook begins with a marker such as '# %% [code] cell:0'. Nothing was written.",
         ),
         (
             "insert tail:\n+# %% [sql] cell:10\n+select 1\n",

@@ -32,30 +32,30 @@ fn body<'a>(result: &'a Value, name: &str) -> &'a str {
 }
 
 const SURVEY: &str = "\
-1:# %% [markdown] cell:1
+1:# %% [markdown] cell:0
 2:# Tide survey
 3:
 4:Heights are in *cm*.
-5:# %% [code] cell:2
+5:# %% [code] cell:1
 6:import math
 7:
 8:heights = [21, 34, 55]
-9:# %% [code] cell:3
+9:# %% [code] cell:2
 10:for n in range(3):
 11:    print('row', n)
-12:# %% [code] cell:4
+12:# %% [code] cell:3
 13:heights
-14:# %% [code] cell:5
+14:# %% [code] cell:4
 15:plot()
-16:# %% [code] cell:6
+16:# %% [code] cell:5
 17:1 / 0
-18:# %% [raw] cell:7
+18:# %% [raw] cell:6
 19:raw: kept as it is
-20:# %% [markdown] cell:8
+20:# %% [markdown] cell:7
 21:![dot](attachment:dot.png)
 22:
 23:Grüße, 日本, 😀
-24:# %% [code] cell:9";
+24:# %% [code] cell:8";
 
 #[test]
 fn the_same_cells_read_the_same_whoever_wrote_them() {
@@ -99,7 +99,7 @@ fn old_notebooks_have_cells_of_old_kinds() {
     let daemon = Daemon::start(&fixtures());
     let result = daemon.read("v3-hand.ipynb").expect("a read");
     let text = body(&result, "v3-hand.ipynb");
-    assert!(text.contains("# %% [heading] cell:1\n"), "{text}");
+    assert!(text.contains("# %% [heading] cell:0\n"), "{text}");
     assert!(text.contains("# %% [html] cell:"), "{text}");
     let result = daemon.read("v2.ipynb").expect("a read");
     assert_eq!(result["details"]["hashline"], Value::Null);
@@ -117,7 +117,7 @@ fn a_line_that_looks_like_a_marker_is_none() {
     let daemon = Daemon::start(&fixtures());
     let result = daemon.read("markers.ipynb").expect("a read");
     let expected = "\
-1:# %% [code] cell:1
+1:# %% [code] cell:0
 2:\\# %% [code] cell:1
 3:x = 1
 4:\\\\# %% [code] cell:1
@@ -126,7 +126,7 @@ fn a_line_that_looks_like_a_marker_is_none() {
 7:# %% [raw] cell:99 extra
 8:\\\\\\# %% [code] cell:2
 9:
-10:# %% [markdown] cell:2
+10:# %% [markdown] cell:1
 11:\\# %% [code] cell:1
 12:x = 1
 13:\\\\# %% [code] cell:1
@@ -134,7 +134,7 @@ fn a_line_that_looks_like_a_marker_is_none() {
 15:  # %% [markdown] cell:0
 16:# %% [raw] cell:99 extra
 17:\\\\\\# %% [code] cell:2
-18:# %% [code] cell:3
+18:# %% [code] cell:2
 19:\\# %% [code] cell:1";
     assert_eq!(body(&result, "markers.ipynb"), expected);
 }
@@ -145,29 +145,29 @@ fn outputs_are_shown_when_they_are_asked_for() {
     let result = daemon.read("survey.ipynb:outputs").expect("a read");
     let text = text_of(&result);
     let expected = "\
-9:# %% [code] cell:3
+9:# %% [code] cell:2
 10:for n in range(3):
 11:    print('row', n)
-12:# %% [stdout] cell:3
+12:# %% [stdout] cell:2
 13:row 0
 14:row 1
 15:row 2
-16:# %% [stderr] cell:3
+16:# %% [stderr] cell:2
 17:late: 1
-18:# %% [code] cell:4
+18:# %% [code] cell:3
 19:heights
-20:# %% [result] cell:4
+20:# %% [result] cell:3
 21:[21, 34, 55]
-22:# %% [code] cell:5
+22:# %% [code] cell:4
 23:plot()
-24:# %% [display] cell:5
+24:# %% [display] cell:4
 25:[image/png, about ";
     assert!(text.contains(expected), "{text}");
     assert!(
         text.contains("\n26:<Figure size 200x100 with 1 Axes>\n"),
         "{text}"
     );
-    assert!(text.contains(":# %% [error] cell:6\n"), "{text}");
+    assert!(text.contains(":# %% [error] cell:5\n"), "{text}");
     assert!(
         text.contains(":ZeroDivisionError: division by zero\n"),
         "{text}"
@@ -202,7 +202,7 @@ fn outputs_are_shown_when_they_are_asked_for() {
 fn selectors_are_those_of_text_but_for_its_own() {
     let daemon = Daemon::start(&fixtures());
     let result = daemon.read("survey.ipynb:6-8").expect("a read");
-    let expected = "5:# %% [code] cell:2\n6:import math\n7:\n8:heights = [21, 34, 55]\n9:# %% [code] cell:3\n10:for n in range(3):\n11:    print('row', n)\n\n[Showing lines 5-11 of 24. Use :12- to continue]";
+    let expected = "5:# %% [code] cell:1\n6:import math\n7:\n8:heights = [21, 34, 55]\n9:# %% [code] cell:2\n10:for n in range(3):\n11:    print('row', n)\n\n[Showing lines 5-11 of 24. Use :12- to continue]";
     assert_eq!(body(&result, "survey.ipynb"), expected);
     let raw = daemon.read("survey.ipynb:raw").expect("a read");
     assert_eq!(raw["details"]["kind"], "file");
@@ -339,7 +339,7 @@ fn a_notebook_that_was_read_is_warm_until_it_changes() {
     );
     let result = daemon.read("n.ipynb").expect("a read");
     assert_eq!(result["details"]["cache"], "miss");
-    assert!(body(&result, "n.ipynb").starts_with("1:# %% [code] cell:1\n"));
+    assert!(body(&result, "n.ipynb").starts_with("1:# %% [code] cell:0\n"));
 }
 
 /// A notebook of about so many bytes, nearly all of them outputs: pictures and streams.
@@ -391,7 +391,7 @@ fn a_notebook_of_46_mb_is_read_and_one_of_70_is_refused() {
     let result = daemon.wait(&asked[0]).expect("a read");
     let text = text_of(&result);
     assert!(
-        text.starts_with("1:# %% [code] cell:1\n2:x = 0\n3:# %% [code] cell:2\n4:value = 7\n"),
+        text.starts_with("1:# %% [code] cell:0\n2:x = 0\n3:# %% [code] cell:1\n4:value = 7\n"),
         "{text}"
     );
     let notice = "The notebook is over 32 MiB: it is shown, but cannot be edited before its outputs are cleared";

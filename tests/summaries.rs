@@ -294,3 +294,26 @@ fn a_document_in_no_file_has_the_language_that_the_editor_says() {
     assert_eq!(language("untitled:Untitled-2"), "tsx");
     assert_eq!(language("untitled:Untitled-3"), Value::Null);
 }
+
+/// The docstring is a row, and the body under it another, whatever the body ends in.
+#[test]
+fn a_function_that_ends_in_a_string_is_not_shown_as_its_docstring() {
+    let mut text = String::new();
+    for number in 0..60 {
+        text.push_str(&format!(
+            "def f{number}():\n    \"\"\"Number {number}.\"\"\"\n"
+        ));
+        for line in 0..8 {
+            text.push_str(&format!("    x{line} = {line}\n"));
+        }
+        text.push_str("    return \"done\"\n\n\n");
+    }
+    let tree = Tree::new().file("many.py", &text);
+    let daemon = Daemon::start(tree.path());
+    let shown = daemon.read_text("many.py");
+    assert!(
+        shown.contains("\n1:def f0():\n2:    \"\"\"Number 0.\"\"\"\n3-11:…\n12:\n"),
+        "{shown}"
+    );
+    assert!(!shown.contains("\"\"\" … "), "{shown}");
+}

@@ -23,6 +23,7 @@ pub(super) fn serve(
     let opened =
         catch_unwind(|| PdfParser::from_bytes_with_options(from_header(&bytes), options()));
     let is_cut = !has_end(&bytes);
+    let has_xfa = memchr::memmem::find(&bytes, b"/XFA").is_some();
     drop(bytes);
     let parser = match opened.map(|parser| parser.map_err(|error| why(&error))) {
         Ok(Ok(parser)) => parser,
@@ -40,6 +41,7 @@ pub(super) fn serve(
     let found = Response::Pages {
         count: pages,
         is_damaged: lacks == Lacks::Pages || lacks == Lacks::Table && is_cut,
+        has_xfa,
     };
     bench.answer(&found, &fields)?;
     let mut next = bench.next()?;

@@ -65,6 +65,8 @@ pub enum Response {
     Pages {
         count: u32,
         is_damaged: bool,
+        /// Whether it has an XFA form, which is on none of its pages.
+        has_xfa: bool,
     },
     /// One page; its Markdown is the body.
     Page(PageState),

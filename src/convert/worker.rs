@@ -63,6 +63,8 @@ pub struct Pages {
     pub count: u32,
     /// Whether it can be read only in part.
     pub is_damaged: bool,
+    /// Whether it has an XFA form, which is on none of its pages.
+    pub has_xfa: bool,
     /// What is filled in in its form, as a list.
     pub fields: String,
 }
@@ -222,9 +224,14 @@ impl<'p> Job<'p> {
         let text = job.text(body)?;
         let answer = match response {
             Response::Whole(whole) => Answer::Whole(whole, text),
-            Response::Pages { count, is_damaged } => Answer::Pages(Pages {
+            Response::Pages {
                 count,
                 is_damaged,
+                has_xfa,
+            } => Answer::Pages(Pages {
+                count,
+                is_damaged,
+                has_xfa,
                 fields: text,
             }),
             Response::Failed(why) => Answer::Failed(why),

@@ -6,7 +6,7 @@ use crate::protocol::Refusal;
 use crate::read::{Located, Place, locate, place_to_edit};
 use crate::session::{Sessions, Site};
 use crate::task::{Detour, Lane, Work};
-use crate::view::{Selector, Target};
+use crate::view::{Guess, Selector, Target};
 use crate::workspace::{Scope, decode_file_uri};
 
 /// A section and where it belongs.
@@ -91,7 +91,7 @@ pub fn find(
         Some(_) => Target::Spelled(path.to_owned()),
         None => Target::Literal(path.to_owned(), Selector::default()),
     };
-    locate(&target, scope, overlays, lane, work)
+    locate(&target, Guess::Suffix, scope, overlays, lane, work)
 }
 
 /// The one document that this session was shown under the section's tag and that has the same

@@ -58,9 +58,9 @@ pub fn with_outputs(json: &str, notebook: &Notebook, work: &Work) -> Result<Show
     };
     for (index, cell) in notebook.cells().enumerate() {
         work.check()?;
-        writer.rendered.push_marker(&cell.kind, index + 1);
+        writer.rendered.push_marker(&cell.kind, index);
         writer.rendered.push_source(&cell.source);
-        if writer.cell(cell, index + 1).is_err() {
+        if writer.cell(cell, index).is_err() {
             let row = "[The outputs of this cell are not those of a notebook; :raw shows them]";
             writer.rendered.push_source(row);
         }

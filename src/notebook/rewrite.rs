@@ -29,7 +29,7 @@ pub struct Rewrite {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CannotWrite {
     #[error(
-        "Line {line} of the new text stands before the first cell; a notebook begins with a marker such as '# %% [code] cell:1'."
+        "Line {line} of the new text stands before the first cell; a notebook begins with a marker such as '# %% [code] cell:0'."
     )]
     BeforeFirst { line: usize },
     #[error(
@@ -37,7 +37,7 @@ pub enum CannotWrite {
     )]
     Kind { line: usize, kind: String },
     #[error(
-        "The source of cell {number} has half of a character (a lone surrogate) that cannot be written back; edit it as JSON, by the tag of a read with :raw."
+        "The source of cell:{number} has half of a character (a lone surrogate) that cannot be written back; edit it as JSON, by the tag of a read with :raw."
     )]
     Lossy { number: usize },
 }
@@ -126,10 +126,9 @@ fn between(drafts: &[Draft], matched: &mut [Option<usize>], new: Range<usize>, o
     let mut from = old.start;
     let mut found = false;
     for at in new.clone() {
-        let number = drafts[at]
+        let index = drafts[at]
             .number
             .and_then(|number| usize::try_from(number).ok());
-        let index = number.and_then(|number| number.checked_sub(1));
         if let Some(index) = index.filter(|index| (from..old.end).contains(index)) {
             matched[at] = Some(index);
             from = index + 1;
@@ -192,7 +191,7 @@ impl Writer<'_> {
             return Ok(None);
         }
         if cell.is_lossy {
-            return Err(CannotWrite::Lossy { number: index + 1 });
+            return Err(CannotWrite::Lossy { number: index });
         }
         if draft.kind != cell.kind {
             let text = self.of_another_kind(cell, draft)?;

@@ -11,7 +11,7 @@ const MIDDLE: &str = "] cell:";
 /// Kinds that a marker may name without a number.
 const PLAIN_KINDS: [&str; 3] = ["code", "markdown", "raw"];
 
-/// A marker line: `# %% [code] cell:1`. Cells are counted from 1.
+/// A marker line: `# %% [code] cell:0`. Cells are counted from 0.
 pub fn marker(kind: &str, number: usize) -> String {
     format!("{BEGIN}{kind}{MIDDLE}{number}")
 }
@@ -105,7 +105,7 @@ pub fn render<'a>(cells: impl Iterator<Item = (&'a str, &'a str)>) -> Rendered {
     let mut rendered = Rendered::default();
     for (index, (kind, source)) in cells.enumerate() {
         rendered.markers.push(rendered.lines);
-        rendered.push_marker(kind, index + 1);
+        rendered.push_marker(kind, index);
         rendered.push_source(source);
     }
     rendered

@@ -1,5 +1,7 @@
 //! Which lines of a node fold, and what its row shows of them; nothing is hidden outside the range that is printed.
 
+use tree_sitter::Node;
+
 use crate::syntax::Source;
 
 use super::Fold;
@@ -17,6 +19,25 @@ pub(super) struct Shape {
 /// folds from its first own line on, without a closing `end`. With `rest`, the first line is a head
 /// that stays, unless it ends in the opener of what the last line closes.
 pub(super) fn shape(source: &Source, start: usize, end: usize, rest: bool) -> Option<Shape> {
+    shape_where(source, (start, end), rest, |_| true)
+}
+
+/// The fold of the body of a function. Delimiters at its ends that belong to two of its statements
+/// (a docstring and a last `return "…"`) are none: its head would hide all between them.
+pub(super) fn shape_of_body(source: &Source, body: Node<'_>, rest: bool) -> Option<Shape> {
+    let bytes = (body.start_byte(), body.end_byte());
+    shape_where(source, bytes, rest, |pair| {
+        is_pair(body, pair, source.text())
+    })
+}
+
+/// As [`shape`]; `is_pair` tells whether delimiters that look like a pair are one.
+fn shape_where(
+    source: &Source,
+    (start, end): (usize, usize),
+    rest: bool,
+    is_pair: impl Fn(Pair) -> bool,
+) -> Option<Shape> {
     let inner = source.text().get(start..end)?;
     let end = start + inner.trim_end().len();
     if end == start {
@@ -30,10 +51,53 @@ pub(super) fn shape(source: &Source, start: usize, end: usize, rest: bool) -> Op
     } else {
         closer(inner)
     };
-    match closer {
-        Some(at) => Some(delimited(source, first, last, start + at)),
+    let pair = closer.map(|closer| Pair {
+        opener: start + opener(inner, rest),
+        closer: start + closer,
+    });
+    match pair.filter(|pair| is_pair(*pair)) {
+        Some(pair) => Some(delimited(source, first, last, pair.closer)),
         None => undelimited(source, start, end, rest),
     }
+}
+
+/// Where two delimiters begin, in bytes.
+#[derive(Debug, Clone, Copy)]
+struct Pair {
+    opener: usize,
+    closer: usize,
+}
+
+/// Where the delimiter begins that the last one closes, in bytes from the start of `inner`.
+fn opener(inner: &str, rest: bool) -> usize {
+    match rest || brackets(inner).is_none() && brackets_at_ends(inner).is_some() {
+        true => inner.lines().next().unwrap_or("").trim_end().len() - 1,
+        false => opener_of(inner)
+            .filter(|_| brackets(inner).is_some())
+            .and_then(|bracket| inner.find(bracket))
+            .unwrap_or(0),
+    }
+}
+
+/// Whether the two are the ends of one node: the smallest node around both begins with a delimiter,
+/// and not with a statement that begins with one.
+fn is_pair(within: Node<'_>, pair: Pair, text: &str) -> bool {
+    let Some(mut part) = within.descendant_for_byte_range(pair.opener, pair.opener + 1) else {
+        return false;
+    };
+    // A node that is both ends at once: a string that the grammar does not take apart.
+    while part.end_byte() <= pair.closer {
+        let Some(whole) = part.parent().filter(|_| part.id() != within.id()) else {
+            return false;
+        };
+        if whole.end_byte() > pair.closer {
+            let letters = text.get(part.byte_range()).unwrap_or_default();
+            let signs = letters.trim_start_matches(|c: char| c.is_ascii_alphanumeric());
+            return part.child_count() == 0 && signs.chars().all(|c| c.is_ascii_punctuation());
+        }
+        part = whole;
+    }
+    true
 }
 
 fn delimited(source: &Source, first: usize, last: usize, closer: usize) -> Shape {

@@ -10,6 +10,8 @@ mod prose;
 mod walk;
 
 #[cfg(test)]
+mod definitions_unit;
+#[cfg(test)]
 mod goldens;
 #[cfg(test)]
 mod hostile;
@@ -30,6 +32,8 @@ use crate::text::Text;
 use candidate::Candidate;
 use walk::Walk;
 
+pub use definitions::definitions;
+
 /// What the settings say about outlines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Rules {
@@ -47,7 +51,7 @@ impl Rules {
     }
 }
 
-/// A function of a text, as a list of definitions names it.
+/// A class, a function or the like, as a list of definitions names it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Definition {
     pub span: LineSpan,
@@ -59,8 +63,6 @@ pub struct Definition {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outline {
     pub language: &'static str,
-    /// Its functions in line order, the first of them; those too short to fold are not among them.
-    pub definitions: Vec<Definition>,
     /// In line order; together they name every line exactly once.
     pub rows: Vec<Row>,
     /// The first rows as they are written.
@@ -97,10 +99,7 @@ impl Outline {
         };
         let folds: usize = self.rows.iter().map(of_fold).sum();
         let written = self.written.text.len() + self.written.ends.len() * size_of::<usize>();
-        let of_definition =
-            |definition: &Definition| size_of::<Definition>() + definition.signature.len();
-        let definitions: usize = self.definitions.iter().map(of_definition).sum();
-        self.rows.len() * size_of::<Row>() + folds + written + definitions
+        self.rows.len() * size_of::<Row>() + folds + written
     }
 }
 
@@ -219,7 +218,6 @@ fn fold_with(
     let walk = Walk::new(&parsed.source, rules, work);
     let mut folded = walk.pieces(&parsed.pieces)?;
     let total = parsed.source.len_lines();
-    let definitions = definitions::of(&folded, &parsed.source);
     if unfold == Unfold::ByBudget {
         folded = budget::unfold(&walk, folded, total)?;
     }
@@ -229,7 +227,6 @@ fn fold_with(
     let rows = rows(folded, total);
     Ok(Some(Outline {
         language: language.name(),
-        definitions,
         written: Written::of(&rows, &parsed.source),
         rows,
     }))

@@ -514,3 +514,48 @@ proptest! {
         holds(&Text::new(&lines.join("\n")), language.expect("a language"), 4);
     }
 }
+
+/// Delimiters at the ends of a body that belong to two of its statements are none.
+#[test]
+fn a_fold_never_pretends_to_be_its_neighbour() {
+    insta::assert_snapshot!(
+        folded("a.py", "def f():\n    \"\"\"Doc.\"\"\"\n    a = 1\n    b = 2\n    return \"s\"\n\n\ndef g(x):\n    (a, b) = x\n    c = 1\n    d = 2\n    return (a, c)\n"),
+        @r#"
+    1:def f():
+    2:    """Doc."""
+    3-5:…
+    6:
+    7:
+    8:def g(x):
+    9-12:…
+    "#
+    );
+    insta::assert_snapshot!(
+        folded("a.rb", "def f\n  \"a\".b\n  c\n  d\n  puts \"e\"\nend\n"),
+        @r"
+    1:def f
+    2-5:…
+    6:end
+    "
+    );
+    insta::assert_snapshot!(
+        folded("a.ps1", "function f {\n  \"a\"\n  b\n  c\n  \"d\"\n}\n"),
+        @r"
+    1:function f {
+    2-5:…
+    6:}
+    "
+    );
+    insta::assert_snapshot!(
+        folded("a.scala", "def f(a: Int) =\n  (a, 1).swap\n  b\n  c\n  g(1)\n"),
+        @r"
+    1:def f(a: Int) =
+    2-5:…
+    "
+    );
+    // Delimiters of one thing are, whatever stands before them.
+    insta::assert_snapshot!(
+        folded("b.scala", "def f(a: Int) = g {\n  b\n  c\n  d\n}\n"),
+        @"1-5:def f(a: Int) = g { … }"
+    );
+}

@@ -10,7 +10,7 @@ use crate::task::{Stopped, Work};
 
 use super::Rules;
 use super::candidate::{Candidate, Kind, MIN_LINES, settle};
-use super::geometry::{Shape, shape};
+use super::geometry::{Shape, shape, shape_of_body};
 use super::group::Group;
 use super::prose;
 
@@ -174,7 +174,7 @@ impl<'tree> Walk<'tree> {
             Role::Callback => self.scope(cursor, capture, Kind::Function, place),
             Role::Literal => self.scope(cursor, capture, Kind::Literal, place),
             Role::Markup => self.scope(cursor, capture, Kind::Markup, place),
-            Role::Container | Role::Comment | Role::Doc | Role::Import => {
+            Role::Container | Role::Comment | Role::Doc | Role::Import | Role::Definition => {
                 self.children(cursor, place)
             }
         }
@@ -196,22 +196,22 @@ impl<'tree> Walk<'tree> {
             }
         }
         let doc = self.leading_doc(cursor, place);
-        let Some(mut shape) = shape(
-            self.source,
-            node.start_byte(),
-            node.end_byte(),
-            capture.rest,
-        ) else {
+        let Some(mut shape) = shape_of_body(self.source, node, capture.rest) else {
             return Ok(());
         };
         let is_open = shape.fold.head.is_empty();
+        let mut min_lines = self.min_lines;
         if let Some(doc) = doc.filter(|_| is_open) {
-            shape.first = self.source.line_of(doc.end_byte().saturating_sub(1)) + 1;
+            let below = self.source.line_of(doc.end_byte().saturating_sub(1)) + 1;
+            // It is a part of the body, and counts.
+            let of_doc = below.saturating_sub(shape.first);
+            min_lines = min_lines.saturating_sub(of_doc).max(MIN_LINES);
+            shape.first = below;
             let mut group = Group::new(place.captures);
             group.push(self.source, Role::Doc, doc, self.min_lines);
             place.found.extend(group.end(self.source, self.min_lines));
         }
-        self.push(shape, Kind::Function, node, place);
+        self.push_from(min_lines, shape, Kind::Function, node, place);
         Ok(())
     }
 
@@ -302,7 +302,18 @@ impl<'tree> Walk<'tree> {
 
     /// Adds a fold if it is long enough.
     pub fn push(&self, shape: Shape, kind: Kind, node: Node<'tree>, place: &mut Place<'tree>) {
-        if shape.last + 1 < shape.first + self.min_lines {
+        self.push_from(self.min_lines, shape, kind, node, place);
+    }
+
+    fn push_from(
+        &self,
+        min_lines: usize,
+        shape: Shape,
+        kind: Kind,
+        node: Node<'tree>,
+        place: &mut Place<'tree>,
+    ) {
+        if shape.last + 1 < shape.first + min_lines {
             return;
         }
         let from = place.way.len().saturating_sub(WAY);

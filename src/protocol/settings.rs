@@ -80,8 +80,15 @@ pub struct Access {
 #[serde(rename_all = "camelCase")]
 pub struct Images {
     pub inline: bool,
-    pub max_dimension: u32,
-    pub max_inline_bytes: usize,
+    /// Pixels of the longer side, and bytes. `None` where nobody set them: then a dialect whose tool
+    /// passes images on as they are has its own limit, and the others have these defaults.
+    pub max_dimension: Option<u32>,
+    pub max_inline_bytes: Option<usize>,
+}
+
+impl Images {
+    pub const MAX_DIMENSION: u32 = 2000;
+    pub const MAX_INLINE_BYTES: usize = 307_200;
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -171,8 +178,8 @@ impl Default for Images {
     fn default() -> Self {
         Images {
             inline: true,
-            max_dimension: 2000,
-            max_inline_bytes: 307_200,
+            max_dimension: None,
+            max_inline_bytes: None,
         }
     }
 }

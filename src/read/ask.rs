@@ -1,6 +1,6 @@
 //! One read as it was asked for, and how its dialect says that it is refused; nothing is read here.
 
-use encoding_rs::Encoding;
+use encoding_rs::{Encoding, UTF_8};
 use serde_json::{Value, json};
 
 use crate::protocol::params::Fields;
@@ -8,12 +8,13 @@ use crate::protocol::read::{
     Cache, ContentBlock, Meta, MoreDetails, ReadDetails, ReadResult, ResourceKind,
 };
 use crate::protocol::{Kind, Refusal, Settings};
-use crate::text::encoding_for_label;
+use crate::text::{encoding_for_label, percent_of_controls};
 use crate::view::dialect::{self, Asked, Dialect, Request, Said};
 use crate::view::window::Limits;
-use crate::view::{Budget, Selector};
+use crate::view::{Budget, Document, Selector, Style};
 use crate::workspace::{FileType, Scope};
 
+use super::source::kind::Subject;
 use super::target::{Located, Spot};
 
 /// What a caller set of the budget.
@@ -63,6 +64,9 @@ pub struct Ask {
     pub editable: bool,
 }
 
+/// First bytes of a text in which control characters are counted (seed 001).
+const CONTROL_SAMPLE: usize = 4096;
+
 /// Bytes of a session's name.
 const MAX_SESSION_BYTES: usize = 256;
 
@@ -93,10 +97,15 @@ impl Ask {
                 )
             })?),
         };
+        // What a model got wrong is answered as its tool answers everything else.
+        let request = dialect.request(fields, settings).unwrap_or_else(|refusal| {
+            let path = fields.string(dialect.path_parameter());
+            Request::refused(path.ok().flatten().unwrap_or_default(), refusal)
+        });
         Ok(Ask {
             session: session_name(fields, session)?,
             dialect,
-            request: dialect.request(fields, settings)?,
+            request,
             budget: BudgetParams::parse(fields)?,
             shares_budget: false,
             encoding,
@@ -124,10 +133,10 @@ impl Ask {
     /// something else.
     pub(super) fn limits_of(&self, is_whole_text: bool) -> Limits {
         let mut limits = self.limits();
-        if let (Some(truncate), true) = (&self.request.truncate, is_whole_text)
+        if let (Some(lines), true) = (self.request.truncate, is_whole_text)
             && self.budget.lines.is_none()
         {
-            limits.open_lines = limits.open_lines.min(truncate.lines);
+            limits.open_lines = limits.open_lines.min(lines);
         }
         limits
     }
@@ -137,6 +146,43 @@ impl Ask {
         match self.request.lines {
             None => selector.clone(),
             Some(lines) => selector.with_lines(lines),
+        }
+    }
+
+    /// What its own tool does not read by its bytes: what has too many control characters among the
+    /// first of them. Who names an encoding says that it is text.
+    pub(super) fn refuse_controls(
+        &self,
+        located: &Located,
+        document: &Document,
+    ) -> Result<(), Refusal> {
+        let (Some(percent), None) = (self.request.bars.controls, self.encoding) else {
+            return Ok(());
+        };
+        if document.kind != ResourceKind::File || document.style != Style::Lines {
+            return Ok(());
+        }
+        let head: Vec<u8> = match (document.text.whole(), &located.spot) {
+            (Some(text), _) => text
+                .chunks()
+                .flat_map(str::bytes)
+                .take(CONTROL_SAMPLE)
+                .collect(),
+            (None, Spot::OnDisk(found)) => {
+                let subject = Subject::File(&found.handle);
+                let bytes = subject.head(CONTROL_SAMPLE, self.path())?;
+                let label = document.details.encoding.as_deref();
+                let encoding = label.and_then(encoding_for_label).unwrap_or(UTF_8);
+                encoding.decode(&bytes).0.into_owned().into_bytes()
+            }
+            (None, Spot::InEditor(..)) => return Ok(()),
+        };
+        match percent_of_controls(&head) > percent {
+            true => Err(Refusal::not_text(
+                self.path(),
+                "it is dense in control characters".to_owned(),
+            )),
+            false => Ok(()),
         }
     }
 
@@ -169,10 +215,7 @@ impl Ask {
 
     /// The answer that a refusal is in this dialect. Looks at the names that are suggested.
     pub fn refused(&self, refusal: Refusal, scope: &Scope) -> Result<ReadResult, Refusal> {
-        if matches!(
-            refusal.kind(),
-            Kind::BadParams | Kind::Cancelled | Kind::Internal
-        ) {
+        if matches!(refusal.kind(), Kind::Cancelled | Kind::Internal) {
             return Err(refusal);
         }
         let asked = Asked {

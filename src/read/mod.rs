@@ -1,6 +1,7 @@
 //! The pipeline of a read: what is there, what of it is shown, how it is written; nothing later ever goes back to an earlier stage.
 
 mod ask;
+mod definitions;
 mod look;
 mod outlines;
 mod places;

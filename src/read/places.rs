@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::buffer::{DocumentKey, Overlays};
 use crate::protocol::Refusal;
 use crate::task::{Detour, Lane, Work};
-use crate::view::{Selector, Target};
+use crate::view::{Guess, Selector, Target};
 use crate::workspace::{RealPath, Scope, decode_file_uri};
 
 use super::ask::Ask;
@@ -45,6 +45,9 @@ pub fn places_to_read(
     lane: Lane,
     work: &Work,
 ) -> Result<Vec<Place>, Detour> {
+    if ask.request.refusal.is_some() {
+        return Ok(Vec::new());
+    }
     let target = &ask.request.target;
     let written = target.as_written();
     let mut places = Vec::new();
@@ -79,7 +82,7 @@ pub fn places_to_read(
             }
         }
     }
-    match locate(target, scope, overlays, lane, work) {
+    match locate(target, ask.request.guess, scope, overlays, lane, work) {
         Ok(located) => add(located.place(scope)),
         Err(Detour::TakesLong) => return Err(Detour::TakesLong),
         Err(Detour::Refused(_)) => work.check()?,
@@ -107,7 +110,7 @@ pub fn place_to_edit(
             Some(_) => Target::Spelled(path.to_owned()),
             None => target,
         };
-        match locate(&target, scope, overlays, lane, work) {
+        match locate(&target, Guess::Suffix, scope, overlays, lane, work) {
             Err(Detour::Refused(Refusal::NotFound { .. })) => {}
             located => return Ok(located?.place(scope)),
         }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::buffer::{DocumentKey, Overlays, Store, Warm};
 use crate::convert::{self, Converters};
-use crate::outline::Outline;
+use crate::outline::{Definition, Outline};
 use crate::protocol::Refusal;
 use crate::protocol::read::{
     DisplayContent, Hashline, Limits as ListingLimits, Meta, MoreDetails, ReadDetails, ReadResult,
@@ -21,6 +21,7 @@ use crate::view::{Attachment, Budget, Document, LineSet, Listing, Selector, Styl
 use crate::workspace::{FileType, Found, Scope, Via};
 
 use super::ask::Ask;
+use super::definitions::{Code, Definitions};
 use super::look::{Look, Wanted};
 use super::outlines::Outlines;
 use super::places::Place;
@@ -34,12 +35,12 @@ pub struct Prepared {
     located: Located,
     opened: Opened,
     wanted: Wanted,
-    /// Nothing but a path is given.
+    /// The path names no part of it; parameters may name lines.
     is_bare: bool,
     /// A text, of which no lines in particular are asked for.
     is_whole_text: bool,
     /// What it defines, where that is to be told if it is not shown to its end.
-    definitions: Option<Arc<Outline>>,
+    definitions: Option<Arc<[Definition]>>,
 }
 
 impl Prepared {
@@ -68,13 +69,14 @@ pub struct Reader {
     pub buffers: Arc<Store>,
     pub sessions: Sessions,
     pub outlines: Outlines,
+    pub definitions: Definitions,
     pub trees: Arc<Trees>,
     pub warm: Warm,
     pub converters: Converters,
 }
 
 impl Reader {
-    /// Holds at most `budget` bytes: an eighth of it in outlines and in trees alike, as much in what
+    /// Holds at most `budget` bytes: an eighth of it in outlines, definitions and trees, as much in what
     /// other kinds than text keep warm, the rest in buffers and in snapshots alike.
     pub fn new(budget: u64) -> Reader {
         let (texts, eighth) = shares(budget);
@@ -82,7 +84,8 @@ impl Reader {
         Reader {
             buffers: Arc::new(Store::new(texts)),
             sessions: Sessions::new(texts),
-            outlines: Outlines::new(eighth / 2, trees.clone()),
+            outlines: Outlines::new(eighth / 4, trees.clone()),
+            definitions: Definitions::new(eighth / 4, trees.clone()),
             trees,
             warm: Warm::new(eighth),
             converters: Converters::new(convert::Limits::from_environment()),
@@ -93,7 +96,8 @@ impl Reader {
         let (texts, eighth) = shares(budget);
         self.buffers.set_budget(texts);
         self.sessions.set_budget(texts);
-        self.outlines.set_budget(eighth / 2);
+        self.outlines.set_budget(eighth / 4);
+        self.definitions.set_budget(eighth / 4);
         self.trees.set_budget(eighth / 2);
         self.warm.set_budget(eighth);
     }
@@ -113,11 +117,11 @@ impl Reader {
             return Err(refusal.clone().into());
         }
         let target = &ask.request.target;
-        let mut located = locate(target, scope, overlays, lane, work)?;
+        let mut located = locate(target, ask.request.guess, scope, overlays, lane, work)?;
         found(located.place(scope));
         ask.refuse_barred(&located)?;
-        located.selector = ask.selected(&located.selector);
         let is_bare = located.selector == Selector::default() && located.inner.is_none();
+        located.selector = ask.selected(&located.selector);
         let means = Means {
             display: located.display(),
             scope,
@@ -129,6 +133,8 @@ impl Reader {
             limits: ask.limits(),
             listing: ask.request.listing,
             whole_file: ask.request.whole_file.filter(|_| is_bare),
+            image_bytes: ask.request.image_bytes,
+            counts_lines: ask.request.counts_lines,
             lane,
             work,
         };
@@ -142,6 +148,9 @@ impl Reader {
         opened.selector = opened.selector.map(|selector| ask.selected(&selector));
         let selector = opened.selector.as_ref().unwrap_or(&located.selector);
         let document = &opened.document;
+        if is_bare {
+            ask.refuse_controls(&located, document)?;
+        }
         let is_whole = *selector == Selector::default();
         let outline = match (&ask.request.summarize, is_whole) {
             (Some(settings), true) => self.outline(&opened, &located, settings, lane, work)?,
@@ -149,9 +158,9 @@ impl Reader {
         };
         let is_whole_text =
             is_whole && document.style == Style::Lines && document.kind != ResourceKind::Document;
-        let definitions = match &ask.request.truncate {
-            Some(truncate) if is_whole_text && is_longer(document, truncate.lines) => {
-                self.outline(&opened, &located, &truncate.definitions, lane, work)?
+        let definitions = match ask.request.truncate {
+            Some(lines) if is_whole_text && is_longer(document, lines) => {
+                self.definitions(&opened, &located, lane, work)?
             }
             _ => None,
         };
@@ -178,29 +187,31 @@ impl Reader {
         lane: Lane,
         work: &Work,
     ) -> Result<Option<Arc<Outline>>, Detour> {
-        // A notebook's text is in no language.
-        if opened.document.kind != ResourceKind::File {
-            return Ok(None);
+        match code(opened, located) {
+            Some(code) => self.outlines.of(
+                code.document,
+                (code.file_name, code.said),
+                (code.text, code.content),
+                settings,
+                lane,
+                work,
+            ),
+            None => Ok(None),
         }
-        let (Some(snapshot), Some(text)) = (&opened.snapshot, opened.document.text.whole()) else {
-            return Ok(None);
-        };
-        let name = located.display();
-        let file_name = name.rsplit('/').next().unwrap_or(name);
-        // What is in no file has no name that would tell; the editor knows.
-        let said = match &located.spot {
-            Spot::InEditor(overlay, _) => syntax::named(&overlay.language_id),
-            Spot::OnDisk(_) => None,
-        };
-        let text = (text, snapshot.fingerprint.content);
-        self.outlines.of(
-            &snapshot.document,
-            (file_name, said),
-            text,
-            settings,
-            lane,
-            work,
-        )
+    }
+
+    /// What it defines.
+    fn definitions(
+        &self,
+        opened: &Opened,
+        located: &Located,
+        lane: Lane,
+        work: &Work,
+    ) -> Result<Option<Arc<[Definition]>>, Detour> {
+        match code(opened, located) {
+            Some(code) => self.definitions.of(&code, lane, work),
+            None => Ok(None),
+        }
     }
 
     /// What a read would take if it alone had the whole of a shared budget.
@@ -237,14 +248,13 @@ impl Reader {
         let tag = version.as_ref().map(|version| version.tag.to_string());
         let raw = window.raw.then(|| raw_text(opened, window));
         let path = prepared.path();
-        let definitions = prepared.definitions.as_ref();
         let mut understood = located.understood.clone();
         understood.extend_from_slice(&ask.request.remarks);
         let written = ask.dialect.write(&View {
             request: &ask.request,
             path: &path,
             asks_for_whole_file: prepared.is_bare,
-            definitions: definitions.map_or(&[], |outline| &outline.definitions),
+            definitions: prepared.definitions.as_deref().unwrap_or_default(),
             understood: &understood,
             header: tag.as_deref().map(|tag| (name, tag)),
             name,
@@ -352,6 +362,8 @@ impl Reader {
                         limits,
                         listing: Listing::Tree,
                         whole_file: None,
+                        image_bytes: None,
+                        counts_lines: false,
                         lane,
                         work,
                     };
@@ -391,6 +403,26 @@ impl Reader {
         }
         Ok(notices)
     }
+}
+
+/// What was opened as a text in some language, if it may be one. A notebook's text is in none.
+fn code<'a>(opened: &'a Opened, located: &'a Located) -> Option<Code<'a>> {
+    if opened.document.kind != ResourceKind::File {
+        return None;
+    }
+    let snapshot = opened.snapshot.as_ref()?;
+    let name = located.display();
+    Some(Code {
+        document: &snapshot.document,
+        file_name: name.rsplit('/').next().unwrap_or(name),
+        // What is in no file has no name that would tell; the editor knows.
+        said: match &located.spot {
+            Spot::InEditor(overlay, _) => syntax::named(&overlay.language_id),
+            Spot::OnDisk(_) => None,
+        },
+        text: opened.document.text.whole()?,
+        content: snapshot.fingerprint.content,
+    })
 }
 
 fn is_longer(document: &Document, lines: u64) -> bool {

@@ -7,7 +7,7 @@ use crate::buffer::{DocumentKey, Overlay, Overlays};
 use crate::protocol::Refusal;
 use crate::task::{Detour, Lane, Work};
 use crate::view::selector::SelectorError;
-use crate::view::{Selector, Target};
+use crate::view::{Guess, Selector, Target};
 use crate::workspace::{FileType, Found, Scope, Via, decode_file_uri};
 
 use super::source;
@@ -46,16 +46,18 @@ impl Located {
     }
 }
 
-/// Finds what `target` names. What is not there under its exact name belongs in the long lane,
+/// Finds what `target` names; `guess` tells what else its name may stand for. What is not there under its exact name belongs in the long lane,
 /// since looking further may walk the tree.
 pub fn locate(
     target: &Target,
+    guess: Guess,
     scope: &Scope,
     overlays: &Overlays,
     lane: Lane,
     work: &Work,
 ) -> Result<Located, Detour> {
     let search = Search {
+        guess,
         scope,
         overlays,
         lane,
@@ -86,6 +88,7 @@ pub fn locate(
 }
 
 struct Search<'a> {
+    guess: Guess,
     scope: &'a Scope,
     overlays: &'a Overlays,
     lane: Lane,
@@ -161,7 +164,7 @@ impl Search<'_> {
         if self.lane == Lane::Short {
             return Err(Detour::TakesLong);
         }
-        let found = self.scope.find(path, self.work)?;
+        let found = self.scope.find_by(path, self.guess, self.work)?;
         Ok(located(Spot::OnDisk(found), selector))
     }
 

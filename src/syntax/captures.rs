@@ -31,6 +31,8 @@ pub enum Role {
     Heading,
     /// Stays as it is, with all that is in it.
     Keep,
+    /// A class, a function or the like, for lists of definitions; nothing to an outline.
+    Definition,
 }
 
 impl Role {
@@ -47,6 +49,7 @@ impl Role {
             "section" => Role::Section,
             "heading" => Role::Heading,
             "keep" => Role::Keep,
+            "definition" => Role::Definition,
             _ => return None,
         })
     }
@@ -70,6 +73,8 @@ pub struct Step<'tree> {
 #[derive(Debug)]
 pub struct Captures {
     by_kind: Vec<Vec<Rule>>,
+    /// Those of definitions: a node may be one and something else as well.
+    definitions: Vec<Vec<Rule>>,
     roles: Vec<Role>,
 }
 
@@ -106,10 +111,14 @@ impl Captures {
     /// `QueryError` when the query uses what our part of the language does not have, or names what
     /// the grammar does not have.
     pub fn new(language: &Language, query: &str) -> Result<Captures, QueryError> {
-        let mut by_kind = Vec::new();
-        by_kind.resize_with(language.node_kind_count(), Vec::new);
+        let table = || {
+            let mut by_kind = Vec::new();
+            by_kind.resize_with(language.node_kind_count(), Vec::new);
+            by_kind
+        };
         let mut captures = Captures {
-            by_kind,
+            by_kind: table(),
+            definitions: table(),
             roles: Vec::new(),
         };
         for pattern in patterns(query)? {
@@ -131,13 +140,25 @@ impl Captures {
     /// What the node under the cursor is; where several patterns capture it, the first of the file counts.
     /// `way` leads down to it, its parent last; it may lack ancestors that no pattern asks for.
     pub fn find(&self, cursor: &TreeCursor<'_>, way: &[Step<'_>], text: &str) -> Option<Capture> {
-        let node = cursor.node();
-        let rules = self.by_kind.get(usize::from(node.kind_id()))?;
-        let matching = rules
-            .iter()
-            .find(|rule| rule.matches(node, cursor, way, text));
-        matching.map(|rule| rule.capture)
+        matching(&self.by_kind, cursor, way, text)
     }
+
+    /// Whether the node under the cursor is a definition; `way` as in [`Captures::find`].
+    pub fn defines(&self, cursor: &TreeCursor<'_>, way: &[Step<'_>], text: &str) -> bool {
+        matching(&self.definitions, cursor, way, text).is_some()
+    }
+}
+
+fn matching(
+    by_kind: &[Vec<Rule>],
+    cursor: &TreeCursor<'_>,
+    way: &[Step<'_>],
+    text: &str,
+) -> Option<Capture> {
+    let node = cursor.node();
+    let mut rules = by_kind.get(usize::from(node.kind_id()))?.iter();
+    let matching = rules.find(|rule| rule.matches(node, cursor, way, text));
+    matching.map(|rule| rule.capture)
 }
 
 impl Rule {
@@ -220,8 +241,13 @@ impl<'a> Compiler<'a> {
             let Some(kind) = self.kind(pattern)? else {
                 return Err(QueryError::Unknown(format!("kind for @{name}")));
             };
-            captures.roles.push(rule.capture.role);
-            captures.by_kind[usize::from(kind)].push(rule);
+            let role = rule.capture.role;
+            captures.roles.push(role);
+            let table = match role {
+                Role::Definition => &mut captures.definitions,
+                _ => &mut captures.by_kind,
+            };
+            table[usize::from(kind)].push(rule);
         }
         way.push(pattern);
         for child in &pattern.children {

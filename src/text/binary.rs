@@ -60,6 +60,14 @@ pub(super) fn dense_in_controls(bytes: &[u8]) -> bool {
     controls > bytes.len() / 16 || controls > bytes.len() / 40 && kinds.count_ones() >= 3
 }
 
+/// How many of a hundred bytes are control characters, rounded up: C0 but for HT, LF, VT, FF and CR,
+/// as tools count that know a binary file by it. 0 for no bytes.
+pub fn percent_of_controls(bytes: &[u8]) -> usize {
+    let is_control = |byte: &&u8| **byte < 0x20 && !(0x09..=0x0D).contains(*byte);
+    let controls = bytes.iter().filter(is_control).count();
+    (controls * 100).div_ceil(bytes.len().max(1))
+}
+
 /// Whether such a control character stands near the start.
 pub(super) fn control_near_start(bytes: &[u8]) -> bool {
     let start = &bytes[..bytes.len().min(START)];

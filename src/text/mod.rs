@@ -14,6 +14,7 @@ mod body_unit;
 #[cfg(test)]
 mod encodings_unit;
 
+pub use binary::percent_of_controls;
 pub use body::{LineEnding, Text};
 pub use compare::{differs_beyond_normalisation, same_lines};
 pub use decode::{

@@ -86,4 +86,6 @@ pub struct Attachment {
     pub line: Option<u64>,
     pub mime_type: &'static str,
     pub data: Arc<[u8]>,
+    /// What it is and what it was made of, as a sentence, where it is not a file as it is.
+    pub made_of: Option<String>,
 }

@@ -26,7 +26,7 @@ pub fn open<'t>(text: &'t Text, outline: &'t Outline, limits: &Limits) -> Window
                 cut_row(row.span.start, line, limits.columns)
             }
         };
-        if let Some(reason) = spent.no_room_for(&row, budget) {
+        if let Some(reason) = spent.no_room_for(limits.count.bytes_of(&row), budget) {
             stop = Some(Stop {
                 reason,
                 next_selector: format!("{}-", row.number),
@@ -34,7 +34,7 @@ pub fn open<'t>(text: &'t Text, outline: &'t Outline, limits: &Limits) -> Window
             });
             break;
         }
-        spent.add(&row);
+        spent.add(limits.count.bytes_of(&row));
         block.rows.push(row);
     }
     Window {
@@ -148,21 +148,21 @@ fn length(span: &LineSpan) -> u64 {
 }
 
 impl Spent {
-    /// Why `row` does not fit any more; the first row of a window always does.
-    pub(super) fn no_room_for(&self, row: &Row, budget: super::Budget) -> Option<CutReason> {
+    /// Why a row of so many bytes does not fit any more; the first row of a window always does.
+    pub(super) fn no_room_for(&self, bytes: u64, budget: super::Budget) -> Option<CutReason> {
         if self.lines == 0 {
             None
         } else if self.lines + 1 > budget.lines {
             Some(CutReason::Lines)
-        } else if self.bytes + row.text.len() as u64 + 1 > budget.bytes {
+        } else if self.bytes + bytes > budget.bytes {
             Some(CutReason::Bytes)
         } else {
             None
         }
     }
 
-    pub(super) fn add(&mut self, row: &Row) {
+    pub(super) fn add(&mut self, bytes: u64) {
         self.lines += 1;
-        self.bytes += row.text.len() as u64 + 1;
+        self.bytes += bytes;
     }
 }

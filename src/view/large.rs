@@ -88,7 +88,7 @@ pub fn line_ending(text: &str) -> &'static str {
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::window::open;
+    use super::super::window::{Count, open};
     use super::super::{Budget, Content};
     use super::*;
 
@@ -107,6 +107,7 @@ mod tests {
                 columns,
                 leading: 1,
                 trailing: 3,
+                count: Count::Line,
             };
             let whole = Text::new(&text);
             let part = Content::Excerpt(excerpt(&text, &selector, &limits));

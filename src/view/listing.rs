@@ -49,6 +49,8 @@ pub enum Kind {
     Directory(Inside),
     /// What it says; `None` where it leads out of what may be read.
     Link(Option<String>),
+    /// One that leads to a directory, in a listing of names alone.
+    LinkToDirectory,
     /// A FIFO and the like: what it is.
     Special(&'static str),
 }
@@ -97,7 +99,7 @@ pub fn names(contents: &Contents) -> String {
 
 fn full_name(entry: &Entry) -> String {
     match &entry.kind {
-        Kind::Directory(_) => format!("{}/", entry.name),
+        Kind::Directory(_) | Kind::LinkToDirectory => format!("{}/", entry.name),
         _ => entry.name.clone(),
     }
 }
@@ -163,7 +165,7 @@ fn row(entry: &Entry, indent: &str, now_ns: i128) -> Row {
             row.label.push_str(" -> ");
             row.label.push_str(&link_target(to.as_deref()));
         }
-        Kind::Directory(Inside::Contents(_)) => {}
+        Kind::Directory(Inside::Contents(_)) | Kind::LinkToDirectory => {}
         Kind::Directory(Inside::Ignored) => row.age = "ignored".to_owned(),
         Kind::Directory(Inside::Unreadable(why)) => row.remark = format!("(not readable: {why})"),
         Kind::Directory(Inside::NotOpened) => row.remark = "(not opened)".to_owned(),

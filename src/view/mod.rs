@@ -39,6 +39,19 @@ impl Target {
     }
 }
 
+/// What else a name may stand for that is nowhere under its exact spelling. Its look-alikes (another
+/// Unicode form, other apostrophes and spaces) are the same name in every case.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Guess {
+    /// The only path in the roots that ends in it; else near names are told.
+    #[default]
+    Suffix,
+    /// Nothing, and near names are told.
+    NearNames,
+    /// Nothing: a model that is told so makes the file.
+    Nothing,
+}
+
 /// How a directory is listed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Listing {
@@ -55,6 +68,8 @@ pub struct Bars {
     /// Files whose names end so; in lower case, with the dot.
     pub extensions: &'static [&'static str],
     pub directories: bool,
+    /// Text of which so many percent of the first bytes are control characters, or more.
+    pub controls: Option<usize>,
 }
 
 /// The limits of one answer: lines and UTF-8 bytes (of the lines plus one each, without prefixes).

@@ -22,6 +22,46 @@ pub struct Limits {
     /// Context rows before and after a single bounded range.
     pub leading: u64,
     pub trailing: u64,
+    pub count: Count,
+}
+
+/// What of a row the budget counts.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Count {
+    /// The line and one byte, whatever a dialect writes beside it.
+    #[default]
+    Line,
+    /// The row as it is written: its number in at least so many digits, so many bytes around the
+    /// text, and where it is cut a sign of so many bytes in the place of `…`.
+    Written {
+        digits: usize,
+        around: usize,
+        cut: usize,
+    },
+}
+
+impl Count {
+    /// Bytes of a row, with its end.
+    pub(super) fn bytes_of(self, row: &Row) -> u64 {
+        let text = row.text.len() + 1;
+        let bytes = match self {
+            Count::Line => text,
+            Count::Written {
+                digits,
+                around,
+                cut,
+            } => {
+                let number = from_end(row.number).unwrap_or(row.number);
+                let digits = digits.max(number.checked_ilog10().unwrap_or(0) as usize + 1);
+                let text = match row.total_chars {
+                    None => text,
+                    Some(_) => text - '…'.len_utf8() + cut,
+                };
+                digits + around + text
+            }
+        };
+        bytes as u64
+    }
 }
 
 impl Limits {
@@ -32,6 +72,7 @@ impl Limits {
         columns: 1,
         leading: 0,
         trailing: 0,
+        count: Count::Line,
     };
 
     /// The budget of a caller replaces the defaults, for open-ended reads too; capped.
@@ -246,6 +287,7 @@ pub fn open<'t>(lines: impl Into<Lines<'t>>, selector: &Selector, limits: &Limit
         raw: selector.raw,
         columns: limits.columns,
         budget: limits.for_selector(selector),
+        count: limits.count,
         spent: Spent::default(),
         blocks: Vec::new(),
     };
@@ -286,6 +328,7 @@ struct Filler<'t> {
     raw: bool,
     columns: usize,
     budget: Budget,
+    count: Count,
     spent: Spent,
     blocks: Vec<Block<'t>>,
 }
@@ -320,7 +363,7 @@ impl<'t> Filler<'t> {
                         left,
                     });
                 };
-                self.spent.add(&row);
+                self.spent.add(self.count.bytes_of(&row));
                 block.rows.push(row);
             }
             self.blocks.push(block);
@@ -357,7 +400,7 @@ impl<'t> Filler<'t> {
         if self.no_room_for(&row).is_some() {
             return false;
         }
-        self.spent.add(&row);
+        self.spent.add(self.count.bytes_of(&row));
         if let Some(block) = self.blocks.first_mut() {
             let at = if in_front { 0 } else { block.rows.len() };
             block.rows.insert(at, row);
@@ -384,7 +427,8 @@ impl<'t> Filler<'t> {
     }
 
     fn no_room_for(&self, row: &Row) -> Option<CutReason> {
-        self.spent.no_room_for(row, self.budget)
+        self.spent
+            .no_room_for(self.count.bytes_of(row), self.budget)
     }
 }
 
@@ -437,6 +481,7 @@ mod tests {
             columns: 20,
             leading: 1,
             trailing: 3,
+            count: Count::Line,
         }
     }
 

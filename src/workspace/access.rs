@@ -342,14 +342,14 @@ impl Access {
         })
     }
 
-    /// The rule that denies `path`, if one does. Ignore files are asked in the directories from
-    /// the root down to the parent, as far as those are also above or at `known`.
+    /// The rule that denies `path`, if one does: that of an ignore file before one of the settings.
+    /// Ignore files are asked in the directories from the root down to the parent, as far as those
+    /// are also above or at `known`.
     fn rule(&self, bases: &Bases<'_>, path: &Path, kind: Kind, known: &Path) -> Option<Rule> {
         let mut outermost: Option<&Path> = None;
+        let mut denied = None;
         for base in bases.containing(path) {
-            if let Some(rule) = self.deny_rule(&Below::new(base, path), kind) {
-                return Some(rule);
-            }
+            denied = denied.or_else(|| self.deny_rule(&Below::new(base, path), kind));
             if outermost.is_none_or(|outer| outer.starts_with(base)) {
                 outermost = Some(base);
             }
@@ -359,13 +359,11 @@ impl Access {
             // Outside every root, and allowed to be: the rules hold from the top down.
             None => {
                 let below = Below::new(Path::new("/"), path);
-                if let Some(rule) = self.deny_rule(&below, kind) {
-                    return Some(rule);
-                }
+                denied = self.deny_rule(&below, kind);
                 below
             }
         };
-        self.ignore_rule(bases, &below, kind, known)
+        self.ignore_rule(bases, &below, kind, known).or(denied)
     }
 
     fn deny_rule(&self, below: &Below<'_>, kind: Kind) -> Option<Rule> {

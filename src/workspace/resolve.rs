@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::protocol::{Refusal, Settings};
 use crate::task::{Stopped, Work};
+use crate::view::Guess;
 
 use super::access::{Access, Kind, Opened, home};
 use super::entries::Directory;
@@ -139,6 +140,11 @@ impl Scope {
     /// Refuses as [`Scope::probe`] does; with `notFound` and at most three near names when there
     /// is none; with `cancelled` and `timeout` when the work is stopped.
     pub fn find(&self, path: &str, work: &Work) -> Result<Found, Refusal> {
+        self.find_by(path, Guess::Suffix, work)
+    }
+
+    /// Like [`Scope::find`], with no more guesses than those.
+    pub fn find_by(&self, path: &str, guess: Guess, work: &Work) -> Result<Found, Refusal> {
         validate(path)?;
         let candidates = match self.exact(path)? {
             Exact::Here { handle, at } => return Ok(self.found(path, handle, &at, Via::Exact)),
@@ -163,7 +169,12 @@ impl Scope {
                 Descent::Stuck(at) => stuck.push(at),
             }
         }
-        match self.by_suffix(path, work).map_err(stopped)? {
+        let by_suffix = match guess {
+            Guess::Suffix => self.by_suffix(path, work).map_err(stopped)?,
+            Guess::NearNames => Suffix::Nothing,
+            Guess::Nothing => return Err(not_found(path, Vec::new())),
+        };
+        match by_suffix {
             Suffix::Unique(handle, at) => {
                 let to = self
                     .display_at(&at)

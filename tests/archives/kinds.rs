@@ -15,7 +15,7 @@ fn members_go_through_the_kinds_again() {
         (
             "mixed.zip:notebook.ipynb",
             "notebook",
-            "1:# %% [markdown] cell:1\n2:# Tides\n3:# %% [code] cell:2\n4:tide = 21\n5:print(tide)\n6:# %% [raw] cell:3\n7:raw text",
+            "1:# %% [markdown] cell:0\n2:# Tides\n3:# %% [code] cell:1\n4:tide = 21\n5:print(tide)\n6:# %% [raw] cell:2\n7:raw text",
         ),
         (
             "mixed.zip:notebook.ipynb:4,5",

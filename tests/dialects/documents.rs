@@ -51,6 +51,67 @@ fn a_pdf_is_the_file_where_the_model_reads_it_by_itself() {
         assert_eq!(resource(&result), expected, "{dialect}");
         assert_eq!(result["details"]["kind"], "document");
     }
+    // Lines are those of text files alone; `offset: 0` is the seed's own default.
+    for (offset, limit) in [(0, 2000), (3, 1)] {
+        let params = json!({ "filePath": path, "offset": offset, "limit": limit });
+        let result = ask(&daemon, "llm-gateway", params).expect("a read");
+        assert_eq!(text_of(&result), format!("Read PDF: {path}"));
+        assert_eq!(resource(&result).2, pdf);
+    }
+    // Whoever names pages gets their text.
+    let params = json!({ "filePath": format!("{path}:p1") });
+    let pages = ask(&daemon, "llm-gateway", params).expect("a read");
+    assert!(text_of(&pages).starts_with("<file path="), "{pages}");
+}
+
+/// A PDF of one page with nothing on it, and a form that is not on it.
+fn blank_pdf(form: &str) -> Vec<u8> {
+    let objects = [
+        format!("<< /Type /Catalog /Pages 2 0 R {form} >>"),
+        "<< /Type /Pages /Kids [3 0 R] /Count 1 >>".to_owned(),
+        "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] >>".to_owned(),
+        "<< /Length 5 >>\nstream\n<xdp>\nendstream".to_owned(),
+    ];
+    let mut pdf = "%PDF-1.7\n".to_owned();
+    let mut offsets = String::from("0000000000 65535 f \n");
+    for (number, object) in (1..).zip(&objects) {
+        offsets.push_str(&format!("{:010} 00000 n \n", pdf.len()));
+        pdf.push_str(&format!("{number} 0 obj\n{object}\nendobj\n"));
+    }
+    let at = pdf.len();
+    pdf.push_str(&format!(
+        "xref\n0 5\n{offsets}trailer\n<< /Size 5 /Root 1 0 R >>\nstartxref\n{at}\n%%EOF\n"
+    ));
+    pdf.into_bytes()
+}
+
+#[test]
+fn an_xfa_form_with_blank_pages_is_an_error_where_text_is_extracted() {
+    let tree = Tree::new()
+        .file(
+            "xfa.pdf",
+            blank_pdf("/AcroForm << /Fields [] /XFA 4 0 R >>"),
+        )
+        .file("blank.pdf", blank_pdf(""));
+    let daemon = Daemon::start(tree.path());
+    let read = |path: &str| ask(&daemon, "pikuri", json!({ "path": path })).expect("an answer");
+    let xfa = read("xfa.pdf");
+    assert_eq!(
+        text_of(&xfa),
+        "Error: cannot extract PDF text: an XFA form, which is on none of its pages"
+    );
+    assert_eq!(xfa["isError"], true);
+    let blank = read("blank.pdf");
+    assert_eq!(
+        text_of(&blank),
+        "[No extractable text in blank.pdf (1 page): blank, or lines alone]"
+    );
+    assert!(blank.get("isError").is_none());
+    let note = daemon.read_text("xfa.pdf");
+    assert_eq!(
+        note,
+        "[Cannot read .pdf file: an XFA form, which is on none of its pages]"
+    );
 }
 
 #[test]

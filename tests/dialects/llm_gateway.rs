@@ -97,11 +97,20 @@ fn limits_of_lines_bytes_and_length() {
     assert!(text_of(&read(&daemon, wide)).contains("\n12344 | line 12344\n12345 | line 12345\n"));
     let bytes = read(&daemon, path("bytes.txt"));
     assert!(text_of(&bytes).ends_with(
-        "\n</file>\n[Output truncated at 50KB. Use offset/limit to read more. The next offset is 1600.]"
+        "\n</file>\n[Output truncated at 50KB. Use offset/limit to read more. The next offset is 1312.]"
     ));
     assert_eq!(
         bytes["details"]["truncation"]["next"],
-        json!({ "offset": 1600, "limit": 2000 })
+        json!({ "offset": 1312, "limit": 2000 })
+    );
+    // The limit is one of the output, numbers included: as many rows as fit, and not one more.
+    let text = text_of(&bytes);
+    let rows = text.split_once('\n').expect("a head").1;
+    let rows = rows.split_once("</file>").expect("a tail").0;
+    assert!(
+        rows.len() <= 51_200 && rows.len() + 39 > 51_200,
+        "{}",
+        rows.len()
     );
     let cut = read(&daemon, path("long.txt"));
     assert_eq!(
@@ -147,10 +156,13 @@ fn errors_are_results_in_its_words() {
     let near = tree.spelled("near.ts");
     assert_eq!(
         error(&daemon, json!({ "filePath": near })),
-        format!(
-            "File not found: {near}. Did you mean {}?",
-            tree.spelled("near.tsx")
-        )
+        format!("File not found: {near}")
+    );
+    // Nor is the only file read that ends so.
+    let suffix = format!("{}:1-2", tree.spelled("nowhere/a.ts"));
+    assert_eq!(
+        error(&daemon, json!({ "filePath": suffix })),
+        format!("File not found: {suffix}")
     );
     let binary = tree.spelled("ls");
     assert_eq!(
@@ -169,14 +181,51 @@ fn errors_are_results_in_its_words() {
         denied.contains("the pattern '.env' of the setting access.deny"),
         "{denied}"
     );
-    for params in [
-        json!({ "filePath": binary, "offset": -1 }),
-        json!({ "filePath": binary, "limit": 0 }),
-        json!({ "path": binary }),
+    for (params, text) in [
+        (
+            json!({ "filePath": binary, "offset": -1 }),
+            "offset must be >= 0.",
+        ),
+        (
+            json!({ "filePath": binary, "limit": 0 }),
+            "limit must be >= 1.",
+        ),
+        (json!({}), "'filePath' is missing; it must be a string."),
+        (
+            json!({ "path": binary }),
+            "There is no parameter 'path'. Did you mean 'filePath'? It takes filePath, limit and offset.",
+        ),
     ] {
-        let error = ask(&daemon, "llm-gateway", params).expect_err("an error");
-        assert_eq!((error.code, error.kind()), (-32602, "badParams"));
+        assert_eq!(error(&daemon, params.clone()), text);
+        // In a request of many it spoils no other.
+        let mut target = params;
+        target["dialect"] = json!("llm-gateway");
+        let targets = json!([target, { "path": "src/a.ts" }]);
+        let many = daemon.call("agent/readMany", json!({ "targets": targets }));
+        let results = many.expect("reads")["results"].clone();
+        assert_eq!(text_of(&results[0]["ok"]), text);
+        assert_eq!(
+            results[0]["ok"]["details"]["native"]["error"]["data"]["kind"],
+            "badParams"
+        );
+        assert!(text_of(&results[1]["ok"]).ends_with("\n1:x"));
     }
+}
+
+/// The number of lines is part of the form, so they are counted however many there are.
+#[test]
+fn the_total_is_that_of_files_of_any_size() {
+    let tree = Tree::new().file("huge.log", numbered_lines(1, 3_000_000));
+    let daemon = Daemon::start(tree.path());
+    let path = tree.spelled("huge.log");
+    let params = json!({ "filePath": path, "limit": 2 });
+    assert!(text_of(&read(&daemon, params)).starts_with(&format!(
+        "<file path=\"{path}\" lines=\"1-2\" total=\"3000000\">\n   1 | line 1\n"
+    )));
+    let pikuri = ask(&daemon, "pikuri", json!({ "path": path, "limit": 2 })).expect("a read");
+    assert!(text_of(&pikuri).ends_with("\nShowing lines 1-2 of 3000000. Use offset=3 to continue"));
+    let roo = ask(&daemon, "roo", json!({ "path": path })).expect("a read");
+    assert!(text_of(&roo).contains("\n[Showing only 500 of 3000000 total lines. "));
 }
 
 #[test]

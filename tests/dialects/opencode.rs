@@ -196,13 +196,71 @@ fn what_the_engine_decodes_is_not_binary() {
         .collect();
     let tree = Tree::new()
         .file("utf16.txt", utf16.as_slice())
-        .file("escapes.txt", "\x1b[1m\x1b[0m\x08\x08\n");
+        .file("escapes.txt", "\x1b[1m\x1b[0mred\x08\n");
     let daemon = Daemon::start(tree.path());
     let result = read(&daemon, json!({ "filePath": "utf16.txt" }));
     assert!(text_of(&result).contains("<content>\n1: naïve\n2: line 2\n\n(End of file"));
     assert_eq!(result["details"]["encoding"], "utf-16le");
     let result = read(&daemon, json!({ "filePath": "escapes.txt" }));
-    assert!(text_of(&result).contains("<content>\n1: \x1b[1m\x1b[0m\x08\x08\n\n(End of file"));
+    assert!(text_of(&result).contains("<content>\n1: \x1b[1m\x1b[0mred\x08\n\n(End of file"));
+}
+
+/// Over 30 % of the first 4,096 bytes.
+#[test]
+fn text_dense_in_controls_is_binary() {
+    let controls =
+        |count: usize, rest: usize| "\x01\x02\x1b\x0e\x7f".repeat(count) + &"x".repeat(rest);
+    // Four of five are controls to it (DEL is not), so 120 of 400 are exactly 30 %.
+    let mut late = numbered_lines(1, 2000);
+    late.truncate(4096);
+    late.push_str(&controls(4000, 0));
+    let huge = controls(1000, 0) + &numbered_lines(1, 4_000_000);
+    let tree = Tree::new()
+        .file("exact.txt", controls(30, 250))
+        .file("over.txt", controls(30, 249))
+        .file("late.txt", late)
+        .file("huge.txt", huge);
+    let daemon = Daemon::start(tree.path());
+    for name in ["over.txt", "huge.txt"] {
+        for params in [
+            json!({ "filePath": name }),
+            json!({ "filePath": name, "offset": 1 }),
+        ] {
+            let (kind, message) = thrown(&daemon, params);
+            let expected = format!("Cannot read binary file: {}", tree.spelled(name));
+            assert_eq!((kind.as_str(), message), ("binary", expected));
+        }
+    }
+    for name in ["exact.txt", "late.txt"] {
+        read(&daemon, json!({ "filePath": name }));
+    }
+    // Who names a part of it, or its encoding, knows better.
+    read(&daemon, json!({ "filePath": "over.txt:raw" }));
+    read(
+        &daemon,
+        json!({ "filePath": "over.txt", "encoding": "utf-8" }),
+    );
+    ask(&daemon, "roo", json!({ "path": "over.txt" })).expect("a read");
+}
+
+#[test]
+fn a_link_to_a_directory_is_listed_as_one() {
+    let tree = Tree::new().file("src/sub/a.txt", "").file("src/b.txt", "");
+    let link = |to: &str, name: &str| {
+        std::os::unix::fs::symlink(to, tree.join(name)).expect("a link");
+    };
+    link("sub", "src/ln");
+    link("b.txt", "src/ln.txt");
+    link("nowhere", "src/dangling");
+    link("/etc", "src/outside");
+    let daemon = Daemon::start(tree.path());
+    let result = read(&daemon, json!({ "filePath": "src" }));
+    assert!(
+        text_of(&result)
+            .contains("<entries>\nb.txt\ndangling\nln.txt\nln/\noutside\nsub/\n</entries>"),
+        "{}",
+        text_of(&result)
+    );
 }
 
 #[test]
@@ -307,11 +365,7 @@ fn scenario_10_throws_on_an_offset_out_of_range() {
         let params = json!({ "filePath": "short.txt", "offset": offset });
         let error = ask(&daemon, "opencode", params).expect_err("an error");
         assert_eq!((error.code, error.kind()), (-32602, "badParams"));
-        assert!(
-            error.message.starts_with("offset must be >= 1"),
-            "{}",
-            error.message
-        );
+        assert_eq!(error.message, "offset must be >= 1");
     }
     // Of an empty file there is a first line to ask from.
     let empty = read(&daemon, json!({ "filePath": "empty.txt" }));
@@ -357,8 +411,11 @@ fn what_the_path_adds_is_the_engines() {
     );
     let moved = Tree::new().file("deep/er/only_here.txt", "x\n");
     let daemon = Daemon::start(moved.path());
-    let result = read(&daemon, json!({ "filePath": "er/only_here.txt" }));
-    assert!(text_of(&result).starts_with(
-        "[Path 'er/only_here.txt' not found; resolved to 'deep/er/only_here.txt' via suffix match]\n<path>"
-    ));
+    // Not found is not found: a model decides by that to make the file.
+    let (kind, message) = thrown(&daemon, json!({ "filePath": "er/only_here.txt" }));
+    let missing = moved.spelled("er/only_here.txt");
+    assert_eq!(
+        (kind.as_str(), message),
+        ("notFound", format!("File not found: {missing}"))
+    );
 }

@@ -106,6 +106,8 @@ fn refusals_are_results_in_its_words() {
         .file("blob.bin", b"a\0b\0c\0\x01\x02\xff\xfe\0".as_slice())
         .file("blob.zip", b"PK\x03\x04\0\0\0\0\0\0\0\0".as_slice())
         .file("config.tsx", "")
+        .file("deep/er/only_here.txt", "x\n")
+        .file("dense.txt", "\x01\x02\x1b".repeat(31) + &"x".repeat(200))
         .file("empty.txt", "");
     let daemon = Daemon::start(tree.path());
     let cases = [
@@ -115,7 +117,12 @@ fn refusals_are_results_in_its_words() {
         ),
         (
             json!({ "path": "config.ts" }),
-            "Error: file not found: config.ts. Did you mean config.tsx?",
+            "Error: file not found: config.ts",
+        ),
+        // Nor is anything else read in its place.
+        (
+            json!({ "path": "er/only_here.txt" }),
+            "Error: file not found: er/only_here.txt",
         ),
         (
             json!({ "path": "dir" }),
@@ -124,6 +131,11 @@ fn refusals_are_results_in_its_words() {
         (
             json!({ "path": "blob.bin" }),
             "Error: cannot read binary file: blob.bin",
+        ),
+        // Dense in control characters, though without a NUL.
+        (
+            json!({ "path": "dense.txt", "offset": 1 }),
+            "Error: cannot read binary file: dense.txt",
         ),
         (
             json!({ "path": "ten.txt", "offset": 11 }),
@@ -183,24 +195,31 @@ fn refusals_are_results_in_its_words() {
 }
 
 #[test]
-fn parameters_that_are_none_are_thrown() {
+fn parameters_that_are_none_are_results_too() {
     let tree = Tree::new().file("a.txt", "x\n");
     let daemon = Daemon::start(tree.path());
     for (params, message) in [
         (
             json!({ "path": "a.txt", "ofset": 5 }),
-            "There is no parameter 'ofset'. Did you mean 'offset'? It takes limit, offset and path.",
+            "Error: There is no parameter 'ofset'. Did you mean 'offset'? It takes limit, offset and path.",
         ),
-        (json!({}), "'path' is missing; it must be a string."),
+        (json!({}), "Error: 'path' is missing; it must be a string."),
         (
             json!({ "path": "a.txt", "limit": 1.5 }),
-            "limit must be a whole number.",
+            "Error: limit must be a whole number.",
         ),
     ] {
-        let error = ask(&daemon, "pikuri", params).expect_err("an error");
-        assert_eq!((error.code, error.kind()), (-32602, "badParams"));
-        assert_eq!(error.message, message);
+        let result = ask(&daemon, "pikuri", params).expect("a result");
+        assert_eq!(result["isError"], true);
+        assert_eq!(text_of(&result), message);
+        let native = &result["details"]["native"]["error"];
+        assert_eq!(native["code"], -32602);
+        assert_eq!(native["data"]["kind"], "badParams");
     }
+    // What no model gives is the program's own fault, and thrown.
+    let params = json!({ "path": "a.txt", "budget": 5 });
+    let error = ask(&daemon, "pikuri", params).expect_err("an error");
+    assert_eq!(error.kind(), "badParams");
 }
 
 #[test]

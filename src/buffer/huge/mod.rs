@@ -42,6 +42,8 @@ pub use shelf::Shelf;
 pub struct Asked<'a> {
     pub selector: &'a Selector,
     pub limits: Limits,
+    /// Whether all lines are to be counted, though fewer would do.
+    pub counts_lines: bool,
     /// Encodings that others name; a caller's is remembered for the file.
     pub words: Words,
 }

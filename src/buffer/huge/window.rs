@@ -1,5 +1,7 @@
 //! Which lines of a huge file a request can show at most, and taking them; what is shown in the end is decided by the view.
 
+use std::time::{Duration, Instant};
+
 use crate::protocol::read::LineSpan;
 use crate::view::Selector;
 use crate::view::excerpt::{Excerpt, UNCOUNTED_END};
@@ -14,6 +16,10 @@ use super::{Asked, Entry};
 /// Blocks that are searched from the end for the start of the last lines; for more of them all lines
 /// are counted, once, and known from then on.
 const TAIL_BLOCKS: u64 = 64;
+
+/// How long all lines are counted for the sake of their number alone. The next request goes on where
+/// this one stopped.
+const COUNT_TIME: Duration = Duration::from_secs(10);
 
 /// The lines taken so far.
 #[derive(Debug, Default)]
@@ -37,6 +43,10 @@ pub fn take(entry: &Entry, asked: &Asked, blocks: &mut Blocks) -> Result<Lines, 
         spent: Spent::default(),
     };
     taking.run()?;
+    if asked.counts_lines {
+        let until = Instant::now() + COUNT_TIME;
+        entry.count_until(taking.blocks, |_| Instant::now() >= until)?;
+    }
     let mut lines = taking.lines;
     lines.excerpt.total_bytes = blocks.size();
     lines.excerpt.total_lines = entry.total_lines(blocks.size());

@@ -24,6 +24,7 @@ pub fn open(
     let asked = Asked {
         selector: means.selector,
         limits: means.limits,
+        counts_lines: means.counts_lines,
         words,
     };
     let taken = means

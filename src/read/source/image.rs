@@ -57,6 +57,21 @@ struct Shown {
     width: u32,
     height: u32,
     data: Arc<[u8]>,
+    /// Whether these are the bytes of the file.
+    is_file: bool,
+}
+
+/// What an image may take where it is shown: what the settings say; where they say nothing, so many
+/// bytes as it is, or what is the default.
+fn limits(settings: &Images, as_it_is: Option<usize>) -> Fit {
+    let (dimension, bytes) = match as_it_is {
+        Some(bytes) => (u32::MAX, bytes),
+        None => (Images::MAX_DIMENSION, Images::MAX_INLINE_BYTES),
+    };
+    Fit {
+        max_dimension: settings.max_dimension.unwrap_or(dimension),
+        max_bytes: settings.max_inline_bytes.unwrap_or(bytes),
+    }
 }
 
 impl Kind for Image {
@@ -94,11 +109,12 @@ impl Kind for Image {
         let crop = crop(asked, format)?;
         let (handle, of) = asked.subject.warm_key();
         let settings = &asked.means.scope.settings().images;
-        let key = format!("{of}\0{crop:?} {settings:?}");
+        let most = limits(settings, asked.means.image_bytes);
+        let key = format!("{of}\0{crop:?} {most:?} {}", settings.inline);
         let (made, cache) = match asked.means.warm.get::<Made>(handle, "image", &key) {
             Some(made) => (made, Cache::Hit),
             None => {
-                let made = Arc::new(make(asked, format, crop, settings)?);
+                let made = Arc::new(make(asked, format, crop, settings.inline.then_some(most))?);
                 let bytes = made.shown.as_ref().map_or(0, |shown| shown.data.len());
                 asked
                     .means
@@ -143,7 +159,7 @@ fn make(
     asked: &Asked,
     format: Format,
     crop: Option<Part>,
-    settings: &Images,
+    most: Option<Fit>,
 ) -> Result<Made, Detour> {
     let means = asked.means;
     let short = means.lane == Lane::Short;
@@ -172,19 +188,19 @@ fn make(
         return Err(damaged(format!("{width}x{height} pixels in {size}")));
     }
     let (part, mut notices) = within(crop, &facts, asked.spelled)?;
-    if !settings.inline {
+    let Some(most) = most else {
         return Ok(Made {
             facts,
             part,
             shown: None,
             notices,
         });
-    }
+    };
     if short && facts.pixels() > SHORT_LANE_PIXELS {
         return Err(Detour::TakesLong);
     }
     let left_out = format.left_out(&bytes);
-    let shown = fit(&facts, bytes, part, settings, &means)?.map_err(damaged)?;
+    let shown = fit(&facts, bytes, part, most, &means)?.map_err(damaged)?;
     notices.extend(left_out.map(str::to_owned));
     Ok(Made {
         facts,
@@ -199,17 +215,13 @@ fn fit(
     facts: &Facts,
     bytes: Arc<[u8]>,
     part: Option<Part>,
-    settings: &Images,
+    fit: Fit,
     means: &Means,
 ) -> Result<Result<Shown, String>, Refusal> {
     let format = facts.format;
     if !format.has_end(&bytes) {
         return Ok(Err("it ends before its end".to_owned()));
     }
-    let fit = Fit {
-        max_dimension: settings.max_dimension,
-        max_bytes: settings.max_inline_bytes,
-    };
     let fits = facts.width.max(facts.height) <= fit.max_dimension.max(1)
         && bytes.len() <= fit.max_bytes
         && part.is_none();
@@ -229,12 +241,14 @@ fn fit(
             width: facts.width,
             height: facts.height,
             data: bytes,
+            is_file: true,
         },
         Some(written) => Shown {
             mime_type: written.format.mime_type(),
             width: written.width,
             height: written.height,
             data: written.data.into(),
+            is_file: false,
         },
     }))
 }
@@ -314,7 +328,7 @@ pub fn embedded(
     if is_large || facts.pixels() == 0 || !is_plausible(&facts, bytes.len() as u64) {
         return Ok(Err(format!("it is {}x{}", facts.width, facts.height)));
     }
-    let shown = fit(&facts, bytes.into(), None, settings, means)?;
+    let shown = fit(&facts, bytes.into(), None, limits(settings, None), means)?;
     Ok(shown.map(|shown| (shown.mime_type, shown.data)))
 }
 
@@ -419,6 +433,7 @@ fn document(asked: &Asked, made: &Made, cache: Cache) -> Document {
         line: None,
         mime_type: shown.mime_type,
         data: shown.data.clone(),
+        made_of: (!shown.is_file).then(|| made_of(shown, made, asked.subject.size())),
     });
     Document {
         kind: ResourceKind::Image,
@@ -439,6 +454,24 @@ fn document(asked: &Asked, made: &Made, cache: Cache) -> Document {
     }
 }
 
+/// `Attached is image/jpeg, 2000x1500, 250.3KB, made of image/png, 4000x3000, 8.1MB`.
+fn made_of(shown: &Shown, made: &Made, bytes: u64) -> String {
+    let Facts { width, height, .. } = made.facts;
+    let part = made
+        .part
+        .map(|Part { x, y, w, h }| format!("the part {x},{y},{w},{h} of "));
+    format!(
+        "Attached is {}, {}x{}, {}, made of {}{}, {width}x{height}, {}",
+        shown.mime_type,
+        shown.width,
+        shown.height,
+        file_size(shown.data.len() as u64),
+        part.unwrap_or_default(),
+        made.facts.format.mime_type(),
+        file_size(bytes)
+    )
+}
+
 /// `[photo.png: image/png, 4000x3000, 8.1MB; shown at 2000x1500]`.
 fn note(name: &str, bytes: u64, made: &Made) -> String {
     let Facts { width, height, .. } = made.facts;
@@ -453,6 +486,10 @@ fn note(name: &str, bytes: u64, made: &Made) -> String {
         }
         Some(shown) if !made.facts.format.is_for_models() => {
             parts.push(format!("shown as {}", shown.mime_type));
+        }
+        Some(shown) if !shown.is_file && made.part.is_none() => {
+            let size = file_size(shown.data.len() as u64);
+            parts.push(format!("shown as {}, {size}", shown.mime_type));
         }
         Some(_) => {}
         None => parts.push(format!(

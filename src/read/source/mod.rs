@@ -98,6 +98,10 @@ pub struct Means<'a> {
     /// A document is given as the file that it is, of at most so many bytes, where a model may
     /// read that by itself (`Extras::whole_file`).
     pub whole_file: Option<u64>,
+    /// An image is given as it is, of at most so many bytes, unless the settings allow less.
+    pub image_bytes: Option<usize>,
+    /// All lines of a file too large to hold are counted.
+    pub counts_lines: bool,
     pub lane: Lane,
     pub work: &'a Work,
 }

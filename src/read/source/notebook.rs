@@ -425,6 +425,7 @@ fn pictures(
                 line: Some(picture.line),
                 mime_type,
                 data,
+                made_of: None,
             }),
             Err(what) => notices.push(format!(
                 "The image of line {} cannot be shown: {what}",

@@ -4,3 +4,5 @@
 [(array) (heredoc_body) (string) (raw_string)] @literal
 
 (comment) @comment
+
+(function_definition) @definition

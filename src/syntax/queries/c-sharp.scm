@@ -20,3 +20,6 @@
 (attribute_list) @keep
 (comment) @comment
 (using_directive) @import
+
+[(class_declaration) (struct_declaration) (interface_declaration) (enum_declaration) (record_declaration)] @definition
+[(method_declaration) (constructor_declaration) (destructor_declaration) (operator_declaration) (conversion_operator_declaration) (local_function_statement)] @definition

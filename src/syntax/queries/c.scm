@@ -9,3 +9,6 @@
 
 (comment) @comment
 (preproc_include) @import
+
+(function_definition) @definition
+[(struct_specifier body: (_)) (union_specifier body: (_)) (enum_specifier body: (_))] @definition

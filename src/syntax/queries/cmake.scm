@@ -3,3 +3,5 @@
 (normal_command) @literal.rest
 
 [(line_comment) (bracket_comment)] @comment
+
+[(function_def) (macro_def)] @definition

@@ -12,3 +12,6 @@
 
 (comment) @comment
 [(preproc_include) (using_declaration)] @import
+
+(function_definition) @definition
+[(class_specifier body: (_)) (struct_specifier body: (_)) (union_specifier body: (_)) (enum_specifier body: (_))] @definition

@@ -18,3 +18,8 @@
 
 (comment) @comment
 (import_statement) @import
+
+[(function_declaration) (generator_function_declaration) (class_declaration) (method_definition)] @definition
+(variable_declarator value: [(arrow_function) (function_expression) (generator_function) (class)]) @definition
+(assignment_expression right: [(arrow_function) (function_expression) (generator_function) (class)]) @definition
+(pair value: [(arrow_function) (function_expression) (generator_function)]) @definition

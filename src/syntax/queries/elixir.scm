@@ -10,3 +10,6 @@
 (comment) @comment
 ((call target: (identifier) @_name) @import
   (#any-of? @_name "import" "alias" "require" "use"))
+
+((call target: (identifier) @_name) @definition
+  (#any-of? @_name "def" "defp" "defmacro" "defmacrop" "defguard" "defmodule" "defprotocol" "defimpl"))

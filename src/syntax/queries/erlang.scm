@@ -1,3 +1,5 @@
 (function_clause body: (clause_body) @body)
 
 (comment) @comment
+
+[(fun_decl) (record_decl)] @definition

@@ -8,3 +8,6 @@
 
 (comment) @doc
 (import_declaration) @import
+
+[(function_declaration) (method_declaration)] @definition
+(type_spec type: [(struct_type) (interface_type)]) @definition

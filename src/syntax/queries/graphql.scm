@@ -2,3 +2,5 @@
 (comment) @comment
 (operation_definition (selection_set) @literal)
 (fragment_definition (selection_set) @literal)
+
+[(object_type_definition) (interface_type_definition) (enum_type_definition) (input_object_type_definition) (union_type_definition)] @definition

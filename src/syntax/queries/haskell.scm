@@ -3,3 +3,7 @@
 (haddock) @doc
 (comment) @comment
 (import) @import
+
+(declarations [(function) (bind) (class) (instance) (data_type) (newtype)] @definition)
+(class_declarations (function) @definition)
+(instance_declarations (function) @definition)

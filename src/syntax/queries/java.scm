@@ -15,3 +15,6 @@
 
 [(line_comment) (block_comment)] @comment
 (import_declaration) @import
+
+[(class_declaration) (interface_declaration) (enum_declaration) (record_declaration) (annotation_type_declaration)] @definition
+[(method_declaration) (constructor_declaration) (compact_constructor_declaration)] @definition

@@ -1,1 +1,2 @@
 (jsx_element) @literal
+(field_definition value: [(arrow_function) (function_expression)]) @definition

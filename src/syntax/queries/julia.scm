@@ -8,3 +8,5 @@
 
 [(line_comment) (block_comment)] @comment
 [(using_statement) (import_statement)] @import
+
+[(function_definition) (macro_definition) (struct_definition) (abstract_definition)] @definition

@@ -14,3 +14,5 @@
 
 [(line_comment) (block_comment)] @comment
 (import) @import
+
+[(class_declaration) (object_declaration) (companion_object) (function_declaration) (secondary_constructor)] @definition

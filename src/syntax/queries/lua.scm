@@ -6,3 +6,7 @@
 (string) @literal
 
 (comment) @comment
+
+(function_declaration) @definition
+(assignment_statement (expression_list value: (function_definition))) @definition
+(field value: (function_definition)) @definition

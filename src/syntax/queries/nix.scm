@@ -9,3 +9,5 @@
 [(indented_string_expression) (string_expression)] @literal
 
 (comment) @comment
+
+(binding expression: (function_expression)) @definition

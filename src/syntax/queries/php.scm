@@ -10,3 +10,5 @@
 
 (comment) @comment
 (namespace_use_declaration) @import
+
+[(class_declaration) (interface_declaration) (trait_declaration) (enum_declaration) (function_definition) (method_declaration)] @definition

@@ -4,3 +4,5 @@
 [(hash_literal_expression) (array_expression)] @literal
 
 (comment) @comment
+
+[(function_statement) (class_statement) (enum_statement) (class_method_definition)] @definition

@@ -1,2 +1,4 @@
 (comment) @comment
 (import) @import
+
+[(message) (enum) (service) (rpc)] @definition

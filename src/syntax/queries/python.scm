@@ -11,3 +11,5 @@
 
 (comment) @comment
 [(import_statement) (import_from_statement) (future_import_statement)] @import
+
+[(class_definition) (function_definition)] @definition

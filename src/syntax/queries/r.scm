@@ -7,3 +7,5 @@
 (comment) @comment
 ((call function: (identifier) @_name) @import
   (#any-of? @_name "library" "require" "source" "suppressPackageStartupMessages"))
+
+(binary_operator rhs: (function_definition)) @definition

@@ -11,3 +11,5 @@
 (comment) @doc
 ((call method: (identifier) @_name) @import
   (#any-of? @_name "require" "require_relative" "autoload"))
+
+[(class) (module) (method) (singleton_method)] @definition

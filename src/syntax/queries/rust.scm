@@ -13,3 +13,6 @@
 (line_comment) @comment
 (block_comment) @comment
 [(use_declaration) (extern_crate_declaration)] @import
+
+[(function_item) (function_signature_item) (macro_definition)] @definition
+[(struct_item) (enum_item) (union_item) (trait_item) (impl_item)] @definition

@@ -8,3 +8,5 @@
 
 [(comment) (block_comment)] @comment
 (import_declaration) @import
+
+[(class_definition) (object_definition) (trait_definition) (enum_definition) (function_definition) (function_declaration)] @definition

@@ -10,3 +10,5 @@
 
 [(comment) (js_comment)] @comment
 [(import_statement) (use_statement) (forward_statement)] @import
+
+[(mixin_statement) (function_statement)] @definition

@@ -4,3 +4,5 @@
 [(statement (cte)) (statement (select)) (statement (insert)) (statement (update)) (statement (delete))] @literal.rest
 
 [(comment) (marginalia)] @comment
+
+[(create_function) (create_table)] @definition

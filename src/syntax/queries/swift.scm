@@ -11,3 +11,5 @@
 
 [(comment) (multiline_comment)] @comment
 (import_declaration) @import
+
+[(class_declaration) (protocol_declaration) (function_declaration) (protocol_function_declaration) (init_declaration) (deinit_declaration)] @definition

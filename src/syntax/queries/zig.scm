@@ -8,3 +8,6 @@
 (multiline_string) @literal
 
 (comment) @comment
+
+[(function_declaration) (test_declaration)] @definition
+(variable_declaration [(struct_declaration) (enum_declaration) (union_declaration)]) @definition

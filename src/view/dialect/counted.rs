@@ -6,8 +6,8 @@ use crate::protocol::Refusal;
 use crate::protocol::read::{ContentBlock, CutReason, Next, ResourceKind};
 use crate::view::excerpt::{UNCOUNTED_END, from_end};
 use crate::view::selector::Piece;
-use crate::view::window::{Limits, Row};
-use crate::view::{Budget, Style, Target};
+use crate::view::window::{Count, Limits, Row};
+use crate::view::{Budget, Guess, Style, Target};
 
 use super::{Body, Dialect, Request, View, Written, rows as engine};
 
@@ -18,11 +18,15 @@ pub const DEFAULT_LIMIT: u64 = 2000;
 /// Bytes of an image or of a document that the seeds pass on.
 pub const MAX_BINARY_BYTES: u64 = 5 * 1024 * 1024;
 
+/// Percent of control characters among the first bytes of a file above which the seeds call it binary.
+pub const MAX_CONTROLS: usize = 30;
+
 /// `path` from the line `first` on (1-indexed), at most `limit` lines of it. Without a first line
 /// the selector in the path says which lines, if there is one.
 pub fn request(path: String, first: Option<u64>, limit: Option<u64>) -> Request {
     let limits = limits(limit.unwrap_or(DEFAULT_LIMIT), MAX_LINE_LENGTH);
     Request {
+        guess: Guess::Nothing,
         lines: first.map(Piece::From),
         most: limit,
         ..Request::new(Target::Spelled(path), limits)
@@ -40,6 +44,7 @@ pub fn limits(open_lines: u64, columns: usize) -> Limits {
         columns,
         leading: 0,
         trailing: 0,
+        count: Count::Line,
     }
 }
 
@@ -131,14 +136,20 @@ pub fn remarks(view: &View, path: &str) -> Vec<String> {
     said
 }
 
-/// An image with what is said of it; what the engine has to say besides is a line each. `None` where
-/// there is none, or where it is not shown.
+/// An image with what is said of it; what it was made of, where it is not the file as it is, and what
+/// the engine has to say besides are a line each. `None` where there is none, or where it is not
+/// shown.
 pub fn image(view: &View, path: &str, said: String) -> Option<Vec<ContentBlock>> {
-    if view.document.kind != ResourceKind::Image || view.attachments.is_empty() {
+    let [image] = view.attachments[..] else {
+        return None;
+    };
+    if view.document.kind != ResourceKind::Image {
         return None;
     }
     let mut out = understood(view) + &said + "\n";
-    between(('[', ']'), remarks(view, path), &mut out);
+    let mut sentences: Vec<String> = image.made_of.iter().cloned().collect();
+    sentences.extend(remarks(view, path));
+    between(('[', ']'), sentences, &mut out);
     out.pop();
     let mut content = text(out);
     content.extend(view.blocks());
@@ -173,15 +184,6 @@ pub fn worded(text: String, path: &str) -> Refusal {
             instead: "Ask the user to make it smaller.".to_owned(),
         }),
         text,
-    }
-}
-
-/// ` Did you mean a or b?`; nothing where nothing is near.
-pub fn did_you_mean(suggestions: &[String]) -> String {
-    match suggestions {
-        [] => String::new(),
-        [one] => format!(" Did you mean {one}?"),
-        [head @ .., last] => format!(" Did you mean {} or {last}?", head.join(", ")),
     }
 }
 

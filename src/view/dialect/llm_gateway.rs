@@ -10,6 +10,7 @@ use crate::protocol::read::ResourceKind;
 use crate::protocol::tools::{Edits, Tool};
 use crate::protocol::typed::{self, PathText, Whole};
 use crate::protocol::{Refusal, Settings};
+use crate::view::window::{Count, Limits};
 
 use super::{Asked, Dialect, Request, Said, View, Written, counted};
 
@@ -21,7 +22,7 @@ pub struct LlmGateway;
 struct Parameters {
     /// Absolute path to the file to read
     file_path: PathText,
-    /// 0-based line number to start reading from (default 0)
+    /// 0-based line number to start reading from
     offset: Option<Whole<0>>,
     /// Maximum number of lines to read (default 2000)
     limit: Option<Whole<1>>,
@@ -45,10 +46,17 @@ impl Dialect for LlmGateway {
             path: Some(path.clone()),
             message: RELATIVE.to_owned(),
         });
+        let request = counted::request(path, first, parameters.limit.map(Whole::count));
         Ok(Request {
+            limits: Limits {
+                count: WRITTEN,
+                ..request.limits
+            },
             whole_file: Some(counted::MAX_BINARY_BYTES),
+            image_bytes: Some(counted::MAX_BINARY_BYTES as usize),
+            counts_lines: true,
             refusal: relative,
-            ..counted::request(path, first, parameters.limit.map(Whole::count))
+            ..request
         })
     }
 
@@ -95,12 +103,7 @@ impl Dialect for LlmGateway {
     fn refuse(&self, refusal: &Refusal, asked: &Asked) -> Said {
         let path = asked.path;
         Said::Result(match refusal {
-            Refusal::NotFound { suggestions, .. } => {
-                let near: Vec<String> = suggestions.iter().map(|s| (asked.absolute)(s)).collect();
-                let near = counted::did_you_mean(&near);
-                let stop = if near.is_empty() { "" } else { "." };
-                format!("File not found: {path}{stop}{near}")
-            }
+            Refusal::NotFound { .. } => format!("File not found: {path}"),
             Refusal::Binary { .. } => format!("Cannot read binary file: {path}"),
             Refusal::TooLarge { .. } if counted::is_image_name(path) => {
                 format!("Image file exceeds 5MB limit: {path}")
@@ -125,6 +128,15 @@ impl Dialect for LlmGateway {
         Edits::ByText
     }
 }
+
+const CUT: &str = " [truncated]";
+
+/// Its limit is one of the output, numbers included.
+const WRITTEN: Count = Count::Written {
+    digits: 4,
+    around: " | ".len(),
+    cut: CUT.len(),
+};
 
 const RELATIVE: &str = "Relative paths are not supported";
 
@@ -166,7 +178,7 @@ fn file(view: &View) -> String {
         let _ = write!(out, " total=\"{total}\"");
     }
     out.push_str(">\n");
-    out.push_str(&counted::rows(view, " [truncated]", |out, number, text| {
+    out.push_str(&counted::rows(view, CUT, |out, number, text| {
         let _ = write!(out, "{number:>4} | {text}");
     }));
     out.push_str("</file>");

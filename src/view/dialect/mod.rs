@@ -26,12 +26,14 @@ use super::conflicts::Sheet;
 use super::folded::Elided;
 use super::selector::Piece;
 use super::window::{Limits, Window};
-use super::{Attachment, Bars, Document, Listing, Target};
+use super::{Attachment, Bars, Document, Guess, Listing, Target};
 
 /// What a dialect makes of its parameters.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Request {
     pub target: Target,
+    /// What else the name may stand for.
+    pub guess: Guess,
     /// Lines that are asked for beside the path: in the place of those that its selector names.
     pub lines: Option<Piece>,
     pub limits: Limits,
@@ -43,21 +45,19 @@ pub struct Request {
     pub bars: Bars,
     /// Set where a text of more lines than so many, asked for as a whole, is shown to there, with
     /// its definitions.
-    pub truncate: Option<Truncate>,
-    /// Set where documents are given as the files that they are, of at most so many bytes.
+    pub truncate: Option<u64>,
+    /// Set where documents are given as the files that they are, of at most so many bytes, whatever
+    /// lines the parameters name.
     pub whole_file: Option<u64>,
+    /// Set where images are given as they are, of at most so many bytes, unless the settings allow
+    /// less.
+    pub image_bytes: Option<usize>,
+    /// Whether all lines of a file too large to hold are counted, because their number is printed.
+    pub counts_lines: bool,
     /// What is to be said of the parameters, one sentence each, without brackets.
     pub remarks: Vec<String>,
     /// What the dialect refuses by itself, whatever is there.
     pub refusal: Option<Refusal>,
-}
-
-/// A long text that is shown from its start only.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Truncate {
-    pub lines: u64,
-    /// The rules by which its definitions are found: those of summaries, so that both are warm.
-    pub definitions: Summarize,
 }
 
 impl Request {
@@ -65,6 +65,7 @@ impl Request {
     pub fn new(target: Target, limits: Limits) -> Request {
         Request {
             target,
+            guess: Guess::default(),
             lines: None,
             limits,
             most: None,
@@ -73,8 +74,19 @@ impl Request {
             bars: Bars::default(),
             truncate: None,
             whole_file: None,
+            image_bytes: None,
+            counts_lines: false,
             remarks: Vec::new(),
             refusal: None,
+        }
+    }
+
+    /// Of parameters that cannot be meant, for which nothing is looked for. `path` is the one they
+    /// name, if they name one.
+    pub fn refused(path: &str, refusal: Refusal) -> Request {
+        Request {
+            refusal: Some(refusal),
+            ..Request::new(Target::Spelled(path.to_owned()), Limits::ONE_LINE)
         }
     }
 }
@@ -92,7 +104,7 @@ pub struct View<'a> {
     /// The same, absolute.
     pub path: &'a str,
     pub document: &'a Document,
-    /// Whether nothing but a path was given, so that a document is wanted as the file that it is.
+    /// Whether the path names no part of it, so that a document is wanted as the file that it is.
     pub asks_for_whole_file: bool,
     /// Those of its attachments that belong to what is shown.
     pub attachments: Vec<&'a Attachment>,
@@ -187,7 +199,7 @@ pub trait Dialect: Sync + Send + std::fmt::Debug {
     /// Writes down what is shown. Refuses what its tool refuses only once it has seen it.
     fn write(&self, view: &View) -> Result<Written, Refusal>;
 
-    /// Its words for a refusal; it never sees one of the parameters, which is always thrown.
+    /// Its words for a refusal, of its parameters too.
     fn refuse(&self, _refusal: &Refusal, _asked: &Asked) -> Said {
         Said::AsIs
     }

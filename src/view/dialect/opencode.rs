@@ -10,7 +10,7 @@ use crate::protocol::params::Fields;
 use crate::protocol::tools::{Edits, Tool};
 use crate::protocol::typed::{self, PathText, Whole};
 use crate::protocol::{Refusal, Settings};
-use crate::view::{Bars, Listing, Style};
+use crate::view::{Bars, Guess, Listing, Style};
 
 use super::{Asked, Body, Dialect, Request, Said, View, Written, counted};
 
@@ -58,8 +58,11 @@ impl Dialect for Opencode {
             bars: Bars {
                 extensions: BINARY,
                 directories: false,
+                controls: Some(counted::MAX_CONTROLS),
             },
+            guess: Guess::NearNames,
             whole_file: Some(counted::MAX_BINARY_BYTES),
+            image_bytes: Some(counted::MAX_BINARY_BYTES as usize),
             ..counted::request(parameters.file_path.0, offset, limit)
         })
     }
@@ -116,6 +119,10 @@ impl Dialect for Opencode {
                 Said::Thrown(text)
             }
             Refusal::Binary { .. } => Said::Thrown(format!("Cannot read binary file: {path}")),
+            // The seed's words end without a full stop.
+            Refusal::BadParams { message, .. } if message.ends_with("must be >= 1.") => {
+                Said::Thrown(message.trim_end_matches('.').to_owned())
+            }
             _ => Said::AsIs,
         }
     }

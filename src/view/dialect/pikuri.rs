@@ -56,7 +56,10 @@ impl Dialect for Pikuri {
             bars: Bars {
                 extensions: &[],
                 directories: true,
+                controls: Some(counted::MAX_CONTROLS),
             },
+            image_bytes: Some(counted::MAX_BINARY_BYTES as usize),
+            counts_lines: true,
             refusal: out_of_range,
             ..counted::request(path.0, count(offset), count(limit))
         })
@@ -81,8 +84,10 @@ impl Dialect for Pikuri {
             let text = too_large(view.name, &format!(", {size}"));
             return Err(counted::worded(text, view.name));
         }
-        let bytes = view.document.details.total_bytes.unwrap_or(0);
-        let mime_type = view.attachments.first().map_or("", |image| image.mime_type);
+        let (bytes, mime_type) = match view.attachments.first() {
+            Some(image) => (image.data.len(), image.mime_type),
+            None => (0, ""),
+        };
         let said = format!("Read image: {} ({bytes} bytes, {mime_type})", view.name);
         if let Some(content) = counted::image(view, view.name, said) {
             return Ok(Written {
@@ -105,11 +110,7 @@ impl Dialect for Pikuri {
     fn refuse(&self, refusal: &Refusal, asked: &Asked) -> Said {
         let path = asked.path;
         Said::Result(match refusal {
-            Refusal::NotFound { suggestions, .. } => {
-                let near = counted::did_you_mean(suggestions);
-                let stop = if near.is_empty() { "" } else { "." };
-                format!("Error: file not found: {path}{stop}{near}")
-            }
+            Refusal::NotFound { .. } => format!("Error: file not found: {path}"),
             Refusal::Directory { .. } => {
                 format!("Error: {path} is a directory; use the glob tool to list files.")
             }
@@ -140,13 +141,13 @@ const READ: &str = r"Read a file from the workspace and return its contents with
 Usage:
 - Output is line-numbered in `cat -n` style; the number and the tab are not part of the file.
 - Use `offset` and `limit` to page through large files; when the response ends in `Use offset=N to continue`, call again with that offset.
-- Lines longer than 2000 chars are truncated with a marker; use `grep` for content inside such files.
+- Lines longer than 2000 chars are truncated with a marker — use `grep` for content inside such files.
 - PDFs are text-extracted page-by-page with `--- Page N ---` markers in the output. Cite pages back to the user from those markers. PDFs cannot be modified with `edit`.
-- PNG / JPEG / GIF / WebP files are attached as images you can see directly, alongside a short text note with the path and size. Images cannot be modified with `edit`.
+- PNG / JPEG / GIF / WebP files are attached as images you can see directly, alongside a short text note with the path and size. Requires a vision-capable model; on a text-only model the provider will reject the call. Images cannot be modified with `edit`.
 - What is inside a file is read by its path as well: `a.zip:dir/x.txt`, `db.sqlite:table?where=…`, `report.docx:p3`. Other binary files are refused.
-- Directories are refused; use the `glob` tool to list files.
+- Directories are refused — use the `glob` tool to list files.
 - If unsure of the path, use `glob` first to look up filenames.
-- Avoid tiny repeated slices; if you need more context, read a larger window.";
+- Avoid tiny repeated slices — if you need more context, read a larger window.";
 
 fn too_large(path: &str, size: &str) -> String {
     format!(

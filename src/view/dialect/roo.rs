@@ -5,19 +5,19 @@ use std::fmt::Write;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use crate::outline::Definition;
 use crate::protocol::params::Fields;
 use crate::protocol::read::Next;
 use crate::protocol::refusal::Rule;
-use crate::protocol::settings::Summarize;
 use crate::protocol::tools::{Edits, Tool};
 use crate::protocol::typed::{self, PathText, Whole};
 use crate::protocol::{Refusal, Settings};
 use crate::view::excerpt::from_end;
 use crate::view::selector::Piece;
 use crate::view::size::file_size;
-use crate::view::{Budget, Target};
+use crate::view::{Budget, Guess, Target};
 
-use super::{Asked, Dialect, Request, Said, Truncate, View, Written, counted};
+use super::{Asked, Dialect, Request, Said, View, Written, counted};
 
 #[derive(Debug)]
 pub struct Roo;
@@ -25,9 +25,9 @@ pub struct Roo;
 #[derive(Debug, JsonSchema, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Parameters {
-    /// The path of the file to read, relative to the current working directory
+    /// The path of the file to read relative to the current working directory
     path: PathText,
-    /// The starting line number to read from (1-based)
+    /// The starting line number to read from (1-based indexing)
     start_line: Option<Whole<1>>,
     /// The ending line number to read to (1-based, inclusive)
     end_line: Option<Whole<1>>,
@@ -36,7 +36,7 @@ struct Parameters {
 /// More lines than any document has whose lines nobody counted.
 const MORE_THAN_ANY: u64 = 100_000_000;
 
-/// Definitions that follow the notice.
+/// Definitions of lines that are not shown that follow the notice.
 const MAX_DEFINITIONS: usize = 200;
 
 impl Dialect for Roo {
@@ -64,14 +64,9 @@ impl Dialect for Roo {
         let limits = counted::limits(Budget::DEFAULT.lines, settings.read.max_columns);
         Ok(Request {
             lines,
-            truncate: Some(Truncate {
-                lines: settings.read.roo.max_read_file_line.max(1) as u64,
-                // As for a summary, so that either finds what the other made.
-                definitions: Summarize {
-                    enabled: true,
-                    ..settings.read.summarize
-                },
-            }),
+            truncate: Some(settings.read.roo.max_read_file_line.max(1) as u64),
+            guess: Guess::Nothing,
+            counts_lines: true,
             refusal,
             ..Request::new(Target::Spelled(path), limits)
         })
@@ -94,21 +89,8 @@ impl Dialect for Roo {
     fn refuse(&self, refusal: &Refusal, asked: &Asked) -> Said {
         let path = asked.path;
         Said::Result(match refusal {
-            Refusal::NotFound { suggestions, .. } => {
-                let near = counted::did_you_mean(suggestions);
-                format!("Error: File not found at path '{path}'.{near}")
-            }
-            Refusal::Denied { rule, .. } => {
-                let whose = match rule {
-                    Rule::Setting { .. } => "access.deny",
-                    Rule::IgnoreFile { file, .. } | Rule::UnreadableIgnoreFile { file } => {
-                        file.rsplit('/').next().unwrap_or(file)
-                    }
-                };
-                format!(
-                    "Error: Access denied to file '{path}' due to {whose} rules. It is denied by {rule}."
-                )
-            }
+            Refusal::NotFound { .. } => format!("Error: File not found at path '{path}'."),
+            Refusal::Denied { rule, .. } => denied(path, rule),
             refusal => format!("Error: {refusal}"),
         })
     }
@@ -123,6 +105,20 @@ impl Dialect for Roo {
 
     fn edits(&self) -> Edits {
         Edits::ByText
+    }
+}
+
+/// In the seed's words alone where it is the seed's own rule; others are named.
+fn denied(path: &str, rule: &Rule) -> String {
+    let file_name = |file: &'_ str| file.rsplit('/').next().unwrap_or(file).to_owned();
+    let whose = match rule {
+        Rule::Setting { .. } => "access.deny".to_owned(),
+        Rule::IgnoreFile { file, .. } | Rule::UnreadableIgnoreFile { file } => file_name(file),
+    };
+    let said = format!("Error: Access denied to file '{path}' due to {whose} rules.");
+    match rule {
+        Rule::IgnoreFile { .. } if whose == ".rooignore" => said,
+        rule => format!("{said} It is denied by {rule}."),
     }
 }
 
@@ -166,17 +162,15 @@ fn lines(view: &View) -> String {
             (None, Some(bytes)) => format!("of the lines of {}", file_size(bytes)),
             (None, None) => "lines".to_owned(),
         };
+        let limit = match counted::is_cut_by_bytes(view) {
+            true => format!(" ({} limit)", counted::kilobytes(view.byte_limit, "KB")),
+            false => String::new(),
+        };
         let _ = writeln!(
             ending,
-            "[Showing only {shown} {of}. Use start_line and end_line to read specific ranges.]"
+            "[Showing only {shown} {of}{limit}. Use start_line and end_line to read specific ranges.]"
         );
-        for definition in view.definitions.iter().take(MAX_DEFINITIONS) {
-            let (span, signature) = (definition.span, &definition.signature);
-            let _ = writeln!(ending, "{}-{} | {signature}", span.start, span.end);
-        }
-        if let Some(more) = view.definitions.len().checked_sub(MAX_DEFINITIONS + 1) {
-            let _ = writeln!(ending, "[{} more definitions]", more + 1);
-        }
+        list_definitions(view, last, &mut ending);
     }
     if !ending.is_empty() {
         out.push('\n');
@@ -184,6 +178,30 @@ fn lines(view: &View) -> String {
     }
     out.pop();
     out
+}
+
+/// What the text defines that goes on beyond the last line that is shown, as far as there is room,
+/// then what was shown of it.
+fn list_definitions(view: &View, last: u64, out: &mut String) {
+    let definitions = view.definitions.iter();
+    let (left, seen): (Vec<_>, Vec<_>) = definitions.partition(|it| it.span.end > last);
+    let (first, rest) = left.split_at(left.len().min(MAX_DEFINITIONS));
+    let mut rows: Vec<String> = first.iter().map(|it| definition_row(it)).collect();
+    match rest.len() {
+        0 => {}
+        1 => rows.push("[1 more definition]".to_owned()),
+        more => rows.push(format!("[{more} more definitions]")),
+    }
+    rows.extend(seen.into_iter().map(definition_row));
+    for row in rows {
+        out.push_str(&row);
+        out.push('\n');
+    }
+}
+
+fn definition_row(definition: &Definition) -> String {
+    let (span, signature) = (definition.span, &definition.signature);
+    format!("{}-{} | {signature}", span.start, span.end)
 }
 
 /// With all lines that are left: its parameters name the last one, and a read of some lines is cut

@@ -14,7 +14,7 @@ use crate::view::conflicts::{Part, Sheet};
 use crate::view::excerpt::{UNCOUNTED_END, from_end};
 use crate::view::selector::Selector;
 use crate::view::size::file_size;
-use crate::view::window::{Block, Limits, Window, count_lines};
+use crate::view::window::{Block, Count, Limits, Window, count_lines};
 use crate::view::{Budget, Parts, Style, Target, name};
 
 use super::{Body, Dialect, Request, View, Written};
@@ -82,6 +82,7 @@ impl Dialect for Rows {
             columns: settings.read.max_columns,
             leading: settings.read.context_lines.leading as u64,
             trailing: settings.read.context_lines.trailing as u64,
+            count: Count::Line,
         };
         Ok(Request {
             summarize: self.numbers.then_some(settings.read.summarize),

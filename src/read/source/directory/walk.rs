@@ -3,7 +3,7 @@
 use crate::protocol::Refusal;
 use crate::task::{Detour, Work};
 use crate::view::listing::{Contents, Entry, Inside, Kind, Rest};
-use crate::workspace::{self, Directory, EntryKind, Handle, ListError, Scope};
+use crate::workspace::{self, Directory, EntryKind, FileType, Handle, ListError, Scope};
 
 /// Entries that are read of one directory.
 const MAX_ENTRIES: usize = 200_000;
@@ -46,6 +46,14 @@ pub fn contents(
         let inside = match entry.kind {
             EntryKind::Directory { ignored: true } => Some(Inside::Ignored),
             EntryKind::Directory { ignored: false } if !deep => None,
+            EntryKind::Link(Some(_)) if !deep => {
+                work.check()?;
+                let link = handle.real().as_path().join(&entry.name);
+                let leads_to = scope.open(&link).ok();
+                let is_directory =
+                    leads_to.is_some_and(|found| found.file_type() == FileType::Directory);
+                is_directory.then_some(Inside::NotOpened)
+            }
             EntryKind::Directory { ignored: false } => {
                 match inside(&directory, &entry, &mut left, work) {
                     Ok(inside) => Some(inside),
@@ -127,7 +135,7 @@ fn inside(
     }))
 }
 
-/// `inside` is that of a directory.
+/// `inside` is that of a directory, and set of a link that leads to one.
 fn written(entry: workspace::Entry, inside: Option<Inside>) -> Entry {
     Entry {
         name: entry.name.to_string_lossy().into_owned(),
@@ -135,6 +143,7 @@ fn written(entry: workspace::Entry, inside: Option<Inside>) -> Entry {
         kind: match entry.kind {
             EntryKind::Directory { .. } => Kind::Directory(inside.unwrap_or(Inside::NotOpened)),
             EntryKind::File(size) => Kind::File(size),
+            EntryKind::Link(_) if inside.is_some() => Kind::LinkToDirectory,
             EntryKind::Link(to) => Kind::Link(to.map(|to| to.to_string_lossy().into_owned())),
             EntryKind::Special(what) => Kind::Special(what),
         },

@@ -3,7 +3,7 @@
 use std::io::{self, Read};
 use std::sync::Arc;
 
-use crate::convert::{Answer, Format, Input, Job, PageState, Part, Stop, Why};
+use crate::convert::{Answer, Format, Input, Job, PageState, Pages, Part, Stop, Why};
 use crate::protocol::Refusal;
 use crate::protocol::read::Cache;
 use crate::task::{Detour, Lane};
@@ -265,7 +265,7 @@ impl<'a> Errand<'a> {
                 Err(stop) => return self.stopped(stop).map(Made::Note),
             }
         }
-        Ok(self.grown(growing, &pages.fields, cap))
+        Ok(self.grown(growing, &pages, cap))
     }
 
     /// What to say where a request ends before it has what it needs.
@@ -283,8 +283,9 @@ impl<'a> Errand<'a> {
         })
     }
 
-    fn grown(&self, mut growing: Growing, fields: &str, cap: usize) -> Made {
+    fn grown(&self, mut growing: Growing, found: &Pages, cap: usize) -> Made {
         let (pages, total) = (growing.pages(), growing.made.total);
+        let fields = &found.fields;
         growing.made.is_all = pages == total;
         if growing.made.is_all && !fields.is_empty() {
             growing.push_fields(fields);
@@ -306,6 +307,9 @@ impl<'a> Errand<'a> {
             self.name
         );
         Made::Note(match failed {
+            0 if found.has_xfa => {
+                cannot_read(self.name, "an XFA form, which is on none of its pages")
+            }
             0 if made.blank == total => format!("[{none}: blank, or lines alone]"),
             0 if made.blank + made.drawn == total => {
                 format!("[{none}: drawings, or letters that are only drawn]")

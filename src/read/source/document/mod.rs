@@ -258,7 +258,7 @@ impl Wanted<'_> {
         let (Some(limit), Format::Pdf) = (means.whole_file, format) else {
             return Ok(None);
         };
-        if self.selector != Selector::default() || subject.size() > limit {
+        if subject.size() > limit {
             return Ok(None);
         }
         if means.lane == Lane::Short {
