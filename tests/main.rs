@@ -1,6 +1,8 @@
 //! Protocol tests over a real process, one module per method or kind; nothing here looks inside the daemon.
 
 mod access;
+#[cfg(unix)]
+mod access_documents;
 mod archives;
 mod chance;
 mod client;
@@ -37,6 +39,7 @@ mod images_large;
 mod intake;
 #[cfg(unix)]
 mod lifecycle;
+mod many_documents;
 mod memory;
 mod notebook_edits;
 mod notebook_laws;

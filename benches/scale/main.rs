@@ -1,5 +1,6 @@
-//! One table of what is large: a log, a folder, a tree, a storm of writes, many reads; it never measures in process.
+//! One table of what is large: a log, a folder, a tree, a storm of writes, many open documents, many reads; it never measures in process.
 
+mod documents;
 #[path = "../support/mod.rs"]
 mod support;
 mod trees;
@@ -41,6 +42,7 @@ fn main() -> Answer<()> {
     listing(&trees.root("listed"), &sizes)?;
     lookups(&trees.root("sought"), &sizes)?;
     storm(&trees.root("stormy"))?;
+    documents::documents(&trees.root("read"))?;
     many_reads(&trees.root("read"), &sizes)
 }
 

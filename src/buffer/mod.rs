@@ -2,8 +2,10 @@
 
 mod change_log;
 mod huge;
+mod leads;
 mod load;
 mod overlay;
+mod overlays;
 mod warm;
 mod watch;
 
@@ -26,7 +28,8 @@ use watch::{Evictions, Watch};
 pub use change_log::{ChangeLog, Place};
 pub use huge::{Asked, Excerpted, Head};
 pub use load::Words;
-pub use overlay::{Change, DocumentKey, Overlay, Overlays};
+pub use overlay::{Change, DocumentKey, Overlay};
+pub use overlays::Overlays;
 pub use warm::{Warm, is_settled};
 pub use watch::{Event, OnChange, Opener, WatchStatus};
 

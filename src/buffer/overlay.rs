@@ -1,7 +1,6 @@
-//! Overlays: the documents that the editor has open, as it holds them; the map of them is replaced on each notification and never changed.
+//! One document that the editor has open, as it holds it at one version; it is never changed, only followed by another.
 
-use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::Instant;
 
@@ -14,7 +13,7 @@ use crate::hashline::tag::{Fingerprint, fingerprint};
 use crate::text::{
     LineSplice, Position, PositionEncoding, Splice, Text, differs_beyond_normalisation, splice,
 };
-use crate::workspace::{RealPath, decode_file_uri};
+use crate::workspace::decode_file_uri;
 
 use super::Buffer;
 use super::change_log::{ChangeLog, Place};
@@ -22,9 +21,9 @@ use super::change_log::{ChangeLog, Place};
 /// What a document's URI names, decoded: two URIs that differ only in escapes are one document.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum DocumentKey {
-    /// A `file:` URI, as a path without `.` and `..`.
+    /// A `file:` URI, as a path without `.`.
     File(PathBuf),
-    /// Any other scheme.
+    /// Any other URI. One that has the scheme `file:` all the same names no file of this machine.
     Other(String),
 }
 
@@ -34,6 +33,17 @@ impl DocumentKey {
         match decode_file_uri(uri) {
             Ok(Some(path)) => DocumentKey::File(path.components().collect()),
             Ok(None) | Err(_) => DocumentKey::Other(percent_decoded(uri)),
+        }
+    }
+
+    /// Whether the scheme says that it is a file, wherever.
+    pub fn is_of_files(&self) -> bool {
+        match self {
+            DocumentKey::File(_) => true,
+            DocumentKey::Other(uri) => {
+                let scheme = uri.split_once(':').map(|(scheme, _)| scheme);
+                scheme.is_some_and(|scheme| scheme.eq_ignore_ascii_case("file"))
+            }
         }
     }
 }
@@ -82,8 +92,6 @@ pub struct Overlay {
     fingerprint: OnceLock<Fingerprint>,
     /// The last comparison with the disk: with which buffer, and whether it was dirty.
     compared: Mutex<Option<(Weak<Buffer>, bool)>>,
-    /// The real path of a file's URI, once it was looked up.
-    leads: Mutex<Option<PathBuf>>,
 }
 
 impl Overlay {
@@ -139,99 +147,10 @@ impl Overlay {
         dirty
     }
 
-    /// Whether the name that the editor has leads to this file by way of a link.
-    fn leads_to(&self, real: &RealPath) -> bool {
-        let DocumentKey::File(path) = &self.key else {
-            return false;
-        };
-        let mut leads = self.leads.lock();
-        if leads.is_none() {
-            *leads = std::fs::canonicalize(path).ok();
-        }
-        leads.as_deref() == Some(real.as_path())
-    }
-
-    /// This document with another state or text.
-    fn with(&self, version: i32, rope: Rope, place: Place) -> Overlay {
+    /// A document that was just opened.
+    pub(super) fn opened(uri: String, version: i32, language_id: String, text: &str) -> Overlay {
         Overlay {
-            uri: self.uri.clone(),
-            key: self.key.clone(),
-            version,
-            language_id: self.language_id.clone(),
-            encoding: self.encoding,
-            place,
-            since: Instant::now(),
-            rope,
-            dirty: None,
-            text: OnceLock::new(),
-            fingerprint: OnceLock::new(),
-            compared: Mutex::new(None),
-            leads: Mutex::new(self.leads.lock().clone()),
-        }
-    }
-}
-
-/// One change of a `didChange`: of a range, or of everything.
-#[derive(Debug, Clone)]
-pub struct Change {
-    pub splice: Option<Splice>,
-    pub text: String,
-}
-
-/// All open documents. A clone is the state of one moment.
-#[derive(Debug, Clone, Default)]
-pub struct Overlays {
-    open: Arc<HashMap<DocumentKey, Arc<Overlay>>>,
-    /// When this state was taken to go by; `None` for one that cannot change.
-    pub taken_at: Option<Instant>,
-}
-
-impl Overlays {
-    /// Whether nothing was opened, changed or closed between the two moments.
-    pub fn is_same(&self, other: &Overlays) -> bool {
-        Arc::ptr_eq(&self.open, &other.open)
-    }
-
-    pub fn get(&self, key: &DocumentKey) -> Option<&Arc<Overlay>> {
-        self.open.get(key)
-    }
-
-    /// The open document of a file, under whichever of its names the editor has it.
-    pub fn of_file(&self, real: &RealPath) -> Option<&Arc<Overlay>> {
-        if self.open.is_empty() {
-            return None;
-        }
-        let by_name = self.at_path(real.as_path());
-        by_name.or_else(|| self.open.values().find(|overlay| overlay.leads_to(real)))
-    }
-
-    /// The open document at an absolute path, as it is spelled.
-    pub fn at_path(&self, path: &Path) -> Option<&Arc<Overlay>> {
-        match self.open.is_empty() {
-            true => None,
-            false => self
-                .open
-                .get(&DocumentKey::File(path.components().collect())),
-        }
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.open.is_empty()
-    }
-
-    pub fn len(&self) -> usize {
-        self.open.len()
-    }
-
-    pub fn iter(&self) -> impl Iterator<Item = &Arc<Overlay>> {
-        self.open.values()
-    }
-
-    /// A document was opened, or opened again.
-    pub fn open(&mut self, uri: String, version: i32, language_id: String, text: &str) {
-        let key = DocumentKey::of(&uri);
-        let overlay = Overlay {
-            key: key.clone(),
+            key: DocumentKey::of(&uri),
             uri,
             version,
             language_id,
@@ -243,25 +162,18 @@ impl Overlays {
             text: OnceLock::new(),
             fingerprint: OnceLock::new(),
             compared: Mutex::new(None),
-            leads: Mutex::new(None),
-        };
-        Arc::make_mut(&mut self.open).insert(key, Arc::new(overlay));
+        }
     }
 
-    /// A document was changed, by several changes one after the other. Whether it was open.
-    pub fn change(
-        &mut self,
-        uri: &str,
+    /// This document after several changes, one after the other.
+    pub(super) fn changed(
+        &self,
         version: i32,
         changes: &[Change],
         positions: PositionEncoding,
-    ) -> bool {
-        let key = DocumentKey::of(uri);
-        let Some(before) = self.open.get(&key) else {
-            return false;
-        };
-        let mut rope = before.rope.clone();
-        let mut place = before.place.clone();
+    ) -> Overlay {
+        let mut rope = self.rope.clone();
+        let mut place = self.place.clone();
         for change in changes {
             place = match &change.splice {
                 Some(range) => {
@@ -279,45 +191,40 @@ impl Overlays {
                 }
             };
         }
-        let after = before.with(version, rope, place);
-        Arc::make_mut(&mut self.open).insert(key, Arc::new(after));
-        true
+        self.with(version, rope, place)
     }
 
-    /// The client's word on a version. A word on another version than the one at hand is late
-    /// and counts for nothing; an encoding holds for the document.
-    pub fn set_state(
-        &mut self,
-        uri: &str,
-        version: Option<i32>,
-        dirty: Option<bool>,
-        encoding: Option<&'static Encoding>,
-    ) {
-        self.update(uri, |overlay| {
-            if version.is_none_or(|version| version == overlay.version) {
-                overlay.dirty = dirty.or(overlay.dirty);
-            }
-            overlay.encoding = encoding.or(overlay.encoding);
-        });
+    /// This document with the client's word on it, for this version: `dirty` where it said so, and
+    /// `encoding` where it named one.
+    pub(super) fn said(&self, dirty: Option<bool>, encoding: Option<&'static Encoding>) -> Overlay {
+        let mut after = self.with(self.version, self.rope.clone(), self.place.clone());
+        after.dirty = dirty;
+        after.encoding = encoding.or(self.encoding);
+        after
     }
 
-    /// A document was saved: whether it is dirty now must be seen or said anew.
-    pub fn saved(&mut self, uri: &str) {
-        self.update(uri, |overlay| overlay.dirty = None);
-    }
-
-    fn update(&mut self, uri: &str, change: impl FnOnce(&mut Overlay)) {
-        let key = DocumentKey::of(uri);
-        if let Some(before) = self.open.get(&key) {
-            let mut after = before.with(before.version, before.rope.clone(), before.place.clone());
-            after.dirty = before.dirty;
-            change(&mut after);
-            Arc::make_mut(&mut self.open).insert(key, Arc::new(after));
+    /// This document with another state or text.
+    fn with(&self, version: i32, rope: Rope, place: Place) -> Overlay {
+        Overlay {
+            uri: self.uri.clone(),
+            key: self.key.clone(),
+            version,
+            language_id: self.language_id.clone(),
+            encoding: self.encoding,
+            place,
+            since: Instant::now(),
+            rope,
+            dirty: None,
+            text: OnceLock::new(),
+            fingerprint: OnceLock::new(),
+            compared: Mutex::new(None),
         }
     }
+}
 
-    /// A document was closed.
-    pub fn close(&mut self, uri: &str) {
-        Arc::make_mut(&mut self.open).remove(&DocumentKey::of(uri));
-    }
+/// One change of a `didChange`: of a range, or of everything.
+#[derive(Debug, Clone)]
+pub struct Change {
+    pub splice: Option<Splice>,
+    pub text: String,
 }

@@ -28,15 +28,12 @@ fn look(planned: &Planned, real: &RealPath, means: Means) -> Result<Current, Det
             (loaded?.buffer, handle.opened_at())
         }
     };
+    let open = means.overlays.of_file(real, means.scope);
     Ok(Current {
         text: buffer.text.clone(),
         fingerprint: buffer.fingerprint(),
         place: None,
-        as_of: AsOf::of_disk(
-            looked_at,
-            means.overlays.of_file(real).map(|overlay| &**overlay),
-            means.overlays,
-        ),
+        as_of: AsOf::of_disk(looked_at, open.map(|overlay| &**overlay), means.overlays),
     })
 }
 

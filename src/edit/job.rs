@@ -238,7 +238,7 @@ impl Job<'_> {
         match seen {
             None => record_disk(planned, session, self.means),
             Some(seen) => {
-                let latest = self.means.overlays.get(&seen.overlay.key);
+                let latest = self.means.overlays.unjudged(&seen.overlay.key);
                 record_seen(planned, session, self.means, &seen.overlay, latest)
             }
         }

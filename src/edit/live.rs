@@ -268,7 +268,8 @@ impl Home {
     fn of_file(handle: Handle, spelled: &str, means: Means) -> Result<Home, Detour> {
         refuse_uneditable(&handle, spelled, means.scope)?;
         let lane = (Lane::Long, means.work);
-        match held(&handle, spelled, None, means.overlays, means.buffers, lane)? {
+        let overlays = (means.overlays, means.scope);
+        match held(&handle, spelled, None, overlays, means.buffers, lane)? {
             Held::Editor { overlay, disk } => {
                 // A dirty document's file tells what the editor cannot hold; it may be gone.
                 let words = Words {

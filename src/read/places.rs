@@ -25,12 +25,12 @@ impl Located {
     pub fn place(&self, scope: &Scope) -> Place {
         match &self.spot {
             Spot::OnDisk(found) => Place::OnDisk(found.handle.real().clone()),
-            Spot::InEditor(overlay, _) => match DocumentKey::of(&overlay.uri) {
-                DocumentKey::File(path) => match scope.destination(&path.to_string_lossy()) {
-                    Ok(real) => Place::OnDisk(real),
-                    Err(_) => Place::InEditor(DocumentKey::File(path)),
+            Spot::InEditor(overlay, _) => match &overlay.key {
+                DocumentKey::File(path) => match scope.look_at(path) {
+                    Ok(at) => Place::OnDisk(at.real().clone()),
+                    Err(_) => Place::InEditor(overlay.key.clone()),
                 },
-                key @ DocumentKey::Other(_) => Place::InEditor(key),
+                key @ DocumentKey::Other(_) => Place::InEditor(key.clone()),
             },
         }
     }
@@ -59,12 +59,18 @@ pub fn places_to_read(
     if let Some(place) = out_of_files(written, overlays) {
         add(place);
     }
-    let decoded = match target {
-        Target::Literal(..) => None,
+    let decoded = decode_file_uri(written).ok().flatten();
+    if let (Target::Literal(..), Some(address)) = (target, &decoded) {
+        // Where nothing literally has that name, it is the address of a file.
+        if let Ok(at) = scope.look_at(address) {
+            add(Place::OnDisk(at.real().clone()));
+        }
+    }
+    let path = match target {
+        Target::Literal(..) => Some(written),
         // What is not UTF-8 has no other reading than the one that is found below.
-        Target::Spelled(spelled) => decode_file_uri(spelled).ok().flatten(),
+        Target::Spelled(_) => decoded.as_deref().map_or(Some(written), Path::to_str),
     };
-    let path = decoded.as_deref().map_or(Some(written), Path::to_str);
     if let Some(path) = path {
         let splits = match target {
             Target::Literal(..) => Vec::new(),
@@ -126,8 +132,6 @@ pub fn place_to_edit(
 
 /// The open document that is no file and has this URI.
 fn out_of_files(path: &str, overlays: &Overlays) -> Option<Place> {
-    match DocumentKey::of(path) {
-        DocumentKey::File(_) => None,
-        key @ DocumentKey::Other(_) => overlays.get(&key).is_some().then_some(Place::InEditor(key)),
-    }
+    let overlay = overlays.of_no_file(&DocumentKey::of(path))?;
+    Some(Place::InEditor(overlay.key.clone()))
 }

@@ -18,7 +18,7 @@ use crate::view::dialect::{Body, View};
 use crate::view::excerpt::Lines;
 use crate::view::window::{Limits, Spent, Window};
 use crate::view::{Attachment, Budget, Document, LineSet, Listing, Selector, Style};
-use crate::workspace::{FileType, Found, Scope, Via};
+use crate::workspace::{At, FileType, Found, Scope, Via};
 
 use super::ask::Ask;
 use super::definitions::{Code, Definitions};
@@ -326,13 +326,14 @@ impl Reader {
 
     /// A document is gone, in each of its forms: tells everyone who was shown lines of it.
     pub fn vanished(&self, site: &Site, actor: &Actor) -> Vec<Notice> {
-        let forms = [Form::Text, Form::Notebook].into_iter();
-        let gone = forms.map(|form| session::Document {
-            site: site.clone(),
-            form,
-        });
-        gone.flat_map(|gone| self.sessions.vanished(&gone, actor))
+        forms_of(site.clone())
+            .flat_map(|gone| self.sessions.vanished(&gone, actor))
             .collect()
+    }
+
+    /// Whether anything of what is there was ever shown, in any form.
+    fn is_known(&self, site: Site) -> bool {
+        forms_of(site).any(|document| self.sessions.is_known(&document))
     }
 
     /// Looks at a document again because it may have changed, for the sake of the sessions that
@@ -348,9 +349,13 @@ impl Reader {
     ) -> Result<Vec<Notice>, Detour> {
         // Of a file too large to hold there is nothing to tell: one line of it is enough.
         let (selector, limits) = (Selector::line(1), Limits::ONE_LINE);
-        let opened = match (key, overlays.get(key)) {
-            (DocumentKey::File(path), overlay) => match (scope.open(path), overlay) {
-                (Ok(handle), _) => {
+        let opened = match key {
+            DocumentKey::File(path) => match scope.look_at(path)? {
+                // Of most documents nothing was ever shown: those are not loaded.
+                At::Here(handle) if !self.is_known(Site::File(handle.real().clone())) => {
+                    return Ok(Vec::new());
+                }
+                At::Here(handle) => {
                     let means = Means {
                         display: "",
                         scope,
@@ -373,13 +378,15 @@ impl Reader {
                         FileType::Directory | FileType::Other(_) => return Ok(Vec::new()),
                     }
                 }
-                (Err(Refusal::NotFound { .. }), Some(overlay)) => source::editor::unsaved(overlay),
-                (Err(refusal), _) => return Err(refusal.into()),
+                At::Nothing(real) => match overlays.of_file(&real, scope) {
+                    Some(overlay) => source::editor::unsaved(overlay),
+                    None => return Ok(Vec::new()),
+                },
             },
-            (DocumentKey::Other(_), Some(overlay)) => source::editor::unsaved(overlay),
-            (DocumentKey::Other(uri), None) => {
-                return Ok(self.vanished(&Site::Editor(uri.clone()), actor));
-            }
+            DocumentKey::Other(uri) => match overlays.of_no_file(key) {
+                Some(overlay) => source::editor::unsaved(overlay),
+                None => return Ok(self.vanished(&Site::Editor(uri.clone()), actor)),
+            },
         };
         let (Some(snapshot), Some(text)) = (&opened.snapshot, opened.document.text.whole()) else {
             return Ok(Vec::new());
@@ -422,6 +429,14 @@ fn code<'a>(opened: &'a Opened, located: &'a Located) -> Option<Code<'a>> {
         },
         text: opened.document.text.whole()?,
         content: snapshot.fingerprint.content,
+    })
+}
+
+fn forms_of(site: Site) -> impl Iterator<Item = session::Document> {
+    let forms = [Form::Text, Form::Notebook].into_iter();
+    forms.map(move |form| session::Document {
+        site: site.clone(),
+        form,
     })
 }
 

@@ -1,6 +1,6 @@
 //! From a path string to an opened file and a selector; a literal path that exists is never read as a selector.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::buffer::{DocumentKey, Overlay, Overlays};
@@ -8,7 +8,7 @@ use crate::protocol::Refusal;
 use crate::task::{Detour, Lane, Work};
 use crate::view::selector::SelectorError;
 use crate::view::{Guess, Selector, Target};
-use crate::workspace::{FileType, Found, Scope, Via, decode_file_uri};
+use crate::workspace::{At, FileType, Found, Look, RealPath, Scope, Via, decode_file_uri};
 
 use super::source;
 
@@ -73,15 +73,13 @@ pub fn locate(
                 None => search.spelled(spelled),
                 Some(Ok(path)) => search.spelled(&path),
                 // Not UTF-8: there is no string in which a selector could be looked for.
-                Some(Err(path)) => {
-                    let handle = scope.open(Path::new(&path))?;
-                    let found = Found {
-                        display: scope.display(handle.real()),
-                        handle,
-                        via: Via::Exact,
-                    };
-                    Ok(located(Spot::OnDisk(found), Selector::default()))
-                }
+                Some(Err(path)) => match search.at(Path::new(&path))? {
+                    Some(spot) => Ok(located(spot, Selector::default())),
+                    None => Err(Detour::Refused(Refusal::NotFound {
+                        path: spelled.clone(),
+                        suggestions: Vec::new(),
+                    })),
+                },
             }
         }
     }
@@ -96,30 +94,57 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// What has exactly this name: on disk, else, where its place is allowed, in the editor.
+    /// What has exactly this name: on disk, else by its address, else, where its place is allowed,
+    /// in the editor.
     fn exactly(&self, path: &str) -> Result<Option<Spot>, Refusal> {
-        if let Some(found) = self.scope.find_exact(path)? {
+        let literal = self.scope.look(path);
+        if let Ok(Look::Here(found)) = literal {
             return Ok(Some(Spot::OnDisk(found)));
         }
-        Ok(self.in_editor(path))
+        // An address is judged as that file, and not by what it would be called as a name.
+        if let Some(address) = decode_file_uri(path)? {
+            return self.at(&address);
+        }
+        match literal? {
+            Look::Here(found) => Ok(Some(Spot::OnDisk(found))),
+            Look::Nothing(_) if self.overlays.is_empty() => Ok(None),
+            Look::Nothing(places) => match self.overlays.of_no_file(&DocumentKey::of(path)) {
+                Some(overlay) => {
+                    let display = overlay.uri.clone();
+                    Ok(Some(Spot::InEditor(overlay.clone(), display)))
+                }
+                None => self.never_saved(&places, path),
+            },
+        }
     }
 
-    /// An open document that is not on disk: `untitled:Untitled-1`, or a file never saved.
-    fn in_editor(&self, path: &str) -> Option<Spot> {
-        if self.overlays.is_empty() {
-            return None;
-        }
-        if let Some(overlay) = self.overlays.get(&DocumentKey::of(path)) {
-            return Some(Spot::InEditor(overlay.clone(), overlay.uri.clone()));
-        }
-        let mut roots = self.scope.roots().iter();
-        roots.find_map(|root| {
-            // An absolute path stays as it is when it is joined.
-            let path = root.spelled().join(path);
-            let overlay = self.overlays.at_path(&path)?;
-            let display = self.scope.display_of(&path);
-            Some(Spot::InEditor(overlay.clone(), display))
+    /// What has an absolute path as its address: that file, else the document that will be.
+    fn at(&self, address: &Path) -> Result<Option<Spot>, Refusal> {
+        Ok(match self.scope.look_at(address)? {
+            At::Here(handle) => Some(Spot::OnDisk(Found {
+                display: self.scope.display_as(address, handle.real()),
+                handle,
+                via: Via::Exact,
+            })),
+            At::Nothing(real) => self.in_editor(&real, address),
         })
+    }
+
+    /// The open document of a file that is at none of these places, all of which are allowed.
+    fn never_saved(&self, places: &[PathBuf], asked: &str) -> Result<Option<Spot>, Refusal> {
+        for place in places.iter().filter(|at| self.overlays.may_be_at(at)) {
+            let real = self.scope.would_be(place, asked)?;
+            if let Some(spot) = self.in_editor(&real, place) {
+                return Ok(Some(spot));
+            }
+        }
+        Ok(None)
+    }
+
+    fn in_editor(&self, real: &RealPath, asked_at: &Path) -> Option<Spot> {
+        let overlay = self.overlays.of_file(real, self.scope)?;
+        let display = self.scope.display_as(asked_at, real);
+        Some(Spot::InEditor(overlay.clone(), display))
     }
 
     /// Literal, then split at a selector, then a mistyped selector, then further afield.

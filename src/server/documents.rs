@@ -164,7 +164,8 @@ pub fn look_again(state: &Arc<State>, key: DocumentKey, actor: Actor) {
 pub fn found_changed(state: &Arc<State>, runtime: &Handle, path: &RealPath, is_gone: bool) {
     let _context = runtime.enter();
     let key = DocumentKey::File(path.as_path().to_path_buf());
-    let open = state.engine.moment().overlays.get(&key).is_some();
+    let Moment { world, overlays } = state.engine.moment();
+    let open = overlays.of_file(path, &world.scope).is_some();
     if !is_gone || open {
         return look_again(state, key, Actor::Disk);
     }

@@ -105,7 +105,7 @@ impl State {
         if !offered {
             return Err("the editor does not save on request; ask the user to save it".to_owned());
         }
-        let overlay = self.engine.moment().overlays.get(key).cloned();
+        let overlay = self.engine.moment().overlays.unjudged(key).cloned();
         let Some(overlay) = overlay else {
             self.unsaved_by_us.lock().remove(key);
             return Err("it is not open any more".to_owned());
@@ -139,7 +139,7 @@ impl State {
             return false;
         };
         let moment = self.engine.moment();
-        let Some(overlay) = moment.overlays.get(key).cloned() else {
+        let Some(overlay) = moment.overlays.unjudged(key).cloned() else {
             return false;
         };
         let buffers = self.engine.reader.buffers.clone();

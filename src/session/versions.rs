@@ -546,7 +546,8 @@ mod tests {
         let mut overlays = Overlays::default();
         overlays.open("file:///w/a.txt".into(), 1, String::new(), "old");
         overlays.taken_at = Some(start);
-        let clean = overlays.iter().next().expect("it is open");
+        let key = crate::buffer::DocumentKey::of("file:///w/a.txt");
+        let clean = overlays.unjudged(&key).expect("it is open");
         let looked = AsOf::of_disk(clean.since + Duration::from_secs(9), Some(clean), &overlays);
         let typed = AsOf::of_editor(clean.since + Duration::from_secs(5));
         assert!(typed.is_after(&looked) && !looked.is_after(&typed));

@@ -516,6 +516,15 @@ pub(super) fn home() -> Option<PathBuf> {
     home.is_absolute().then_some(home)
 }
 
+/// Where an absolute path leads, links followed, and whether it is there; else it is where it
+/// would be. Nothing is judged.
+pub fn where_it_leads(path: &Path) -> Option<(PathBuf, bool)> {
+    match std::fs::canonicalize(path) {
+        Ok(real) => Some((real, true)),
+        Err(_) => deepest_existing(path).map(|real| (real, false)),
+    }
+}
+
 /// The real path of the deepest directory of `path` that exists, and the rest as it is.
 fn deepest_existing(path: &Path) -> Option<PathBuf> {
     for ancestor in path.ancestors().skip(1) {

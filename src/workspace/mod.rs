@@ -24,10 +24,11 @@ mod variants;
 #[cfg(test)]
 mod tests;
 
+pub use access::where_it_leads;
 pub use entries::{Directory, Entries, Entry, EntryKind, ListError};
 pub use folder::Folder;
 pub use handle::{FileType, Handle, RealPath, Stamp};
-pub use resolve::{Found, Scope, Via};
+pub use resolve::{At, Found, Look, Scope, Via};
 pub use roots::{Root, Roots};
 pub use spelling::decode_file_uri;
 pub use state::state_directory;

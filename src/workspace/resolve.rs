@@ -43,6 +43,32 @@ pub struct Found {
     pub via: Via,
 }
 
+/// What there is under a path string's exact name.
+#[derive(Debug)]
+pub enum Look {
+    Here(Found),
+    /// Nothing: the absolute paths at which there could be something, in order. All are allowed.
+    Nothing(Vec<PathBuf>),
+}
+
+/// What there is at an absolute path that was judged.
+#[derive(Debug)]
+pub enum At {
+    Here(Handle),
+    /// Nothing, and it is allowed: where it would be.
+    Nothing(RealPath),
+}
+
+impl At {
+    /// Where it is, or would be.
+    pub fn real(&self) -> &RealPath {
+        match self {
+            At::Here(handle) => handle.real(),
+            At::Nothing(real) => real,
+        }
+    }
+}
+
 /// What a client may reach, and how its path strings are understood. Immutable but for caches;
 /// replaced as a whole when roots or settings change.
 #[derive(Debug)]
@@ -120,17 +146,48 @@ impl Scope {
 
     /// Like [`Scope::probe`], with the header path.
     pub fn find_exact(&self, path: &str) -> Result<Option<Found>, Refusal> {
+        Ok(match self.look(path)? {
+            Look::Here(found) => Some(found),
+            Look::Nothing(_) => None,
+        })
+    }
+
+    /// Like [`Scope::find_exact`]; where there is nothing, also tells where that was looked for.
+    pub fn look(&self, path: &str) -> Result<Look, Refusal> {
         validate(path)?;
         match self.exact(path)? {
-            Exact::Here { handle, at } => Ok(Some(self.found(path, handle, &at, Via::Exact))),
-            Exact::Nothing { error: None, .. } => Ok(None),
-            // A name too long for the file system is none: it may be a query, or a selector.
+            Exact::Here { handle, at } => Ok(Look::Here(self.found(path, handle, &at, Via::Exact))),
             Exact::Nothing {
                 error: Some(error), ..
-            } if error.kind() == io::ErrorKind::InvalidFilename => Ok(None),
-            Exact::Nothing {
-                error: Some(error), ..
-            } => Err(Refusal::io(path, &error)),
+            } if !is_no_name(&error) => Err(Refusal::io(path, &error)),
+            Exact::Nothing { candidates, .. } => Ok(Look::Nothing(
+                candidates.iter().map(Candidate::path).collect(),
+            )),
+        }
+    }
+
+    /// Judges what is at an absolute path, which need not be UTF-8, or would be if it were made.
+    ///
+    /// Refuses as [`Scope::probe`] does.
+    pub fn look_at(&self, path: &Path) -> Result<At, Refusal> {
+        let asked = path.to_string_lossy();
+        match self.open_absolute(path, &asked)? {
+            Opened::Here(handle) => Ok(At::Here(handle)),
+            Opened::Nothing(error) if is_absence(&error) || is_no_name(&error) => {
+                Ok(At::Nothing(self.would_be(path, &asked)?))
+            }
+            Opened::Nothing(error) => Err(Refusal::io(asked, &error)),
+        }
+    }
+
+    /// Where something would be at an absolute path at which there is nothing. A link that was put
+    /// on the way after that was judged leads nowhere else than may be read.
+    pub fn would_be(&self, path: &Path, asked: &str) -> Result<RealPath, Refusal> {
+        let path = self.access.without_climbs(path, asked)?;
+        let real = self.access.would_be(&path, asked)?;
+        match self.access.permits(real.as_path(), Kind::Unknown) {
+            true => Ok(real),
+            false => Err(not_found(asked, Vec::new())),
         }
     }
 
@@ -223,16 +280,20 @@ impl Scope {
     /// where [`Scope::probe`] has `None`.
     pub fn open(&self, path: &Path) -> Result<Handle, Refusal> {
         let asked = path.to_string_lossy();
-        if !path.is_absolute() {
-            return Err(Refusal::bad_params(
-                "path",
-                format!("'{asked}' is not absolute."),
-            ));
-        }
-        match self.access.open(path, &asked)? {
+        match self.open_absolute(path, &asked)? {
             Opened::Here(handle) => Ok(handle),
             Opened::Nothing(error) if is_absence(&error) => Err(not_found(&asked, Vec::new())),
             Opened::Nothing(error) => Err(Refusal::io(asked, &error)),
+        }
+    }
+
+    fn open_absolute(&self, path: &Path, asked: &str) -> Result<Opened, Refusal> {
+        match path.is_absolute() {
+            true => self.access.open(path, asked),
+            false => Err(Refusal::bad_params(
+                "path",
+                format!("'{asked}' is not absolute."),
+            )),
         }
     }
 
@@ -277,6 +338,15 @@ impl Scope {
         real.to_string_lossy().into_owned()
     }
 
+    /// How headers call what an absolute path led to: in that spelling, where it is within a root.
+    pub fn display_as(&self, path: &Path, real: &RealPath) -> String {
+        let kept = match climbs(path) {
+            true => None,
+            false => self.display_at(&normalise(path)),
+        };
+        kept.unwrap_or_else(|| self.display(real))
+    }
+
     /// How headers call an absolute path at which there is no file (yet).
     pub fn display_of(&self, path: &Path) -> String {
         let written = self.display_at(&super::spelling::normalise(path));
@@ -319,11 +389,10 @@ impl Scope {
     }
 
     fn found(&self, asked: &str, handle: Handle, at: &Path, via: Via) -> Found {
-        let kept = match climbs(Path::new(asked)) {
-            true => None,
-            false => self.display_at(&normalise(at)),
+        let display = match climbs(Path::new(asked)) {
+            true => self.display(handle.real()),
+            false => self.display_as(at, handle.real()),
         };
-        let display = kept.unwrap_or_else(|| self.display(handle.real()));
         Found {
             handle,
             display,
@@ -458,6 +527,11 @@ fn is_absence(error: &io::Error) -> bool {
         error.kind(),
         io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
     )
+}
+
+/// A name too long for the file system is none: it may be a query, or a selector.
+fn is_no_name(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::InvalidFilename
 }
 
 fn not_found(path: &str, mut suggestions: Vec<String>) -> Refusal {

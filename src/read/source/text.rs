@@ -11,7 +11,7 @@ use crate::session::{self, Actor, AsOf, Form, Site};
 use crate::task::{Detour, Lane, Work};
 use crate::text::label;
 use crate::view::{Document, Extras, Style};
-use crate::workspace::Handle;
+use crate::workspace::{Handle, Scope};
 
 use super::{Means, Opened, Snapshot, editor, file_uri, huge};
 
@@ -41,11 +41,11 @@ pub fn held(
     handle: &Handle,
     spelled: &str,
     declared: Option<&'static Encoding>,
-    overlays: &Overlays,
+    (overlays, scope): (&Overlays, &Scope),
     buffers: &Store,
     (lane, work): (Lane, &Work),
 ) -> Result<Held, Detour> {
-    let overlay = overlays.of_file(handle.real()).cloned();
+    let overlay = overlays.of_file(handle.real(), scope).cloned();
     let said = overlay
         .as_ref()
         .and_then(|overlay| overlay.client_says_dirty());
@@ -95,7 +95,7 @@ pub fn open(
         handle,
         spelled,
         declared,
-        means.overlays,
+        (means.overlays, means.scope),
         means.buffers,
         lane,
     )? {
