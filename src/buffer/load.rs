@@ -1,11 +1,8 @@
-//! Getting a file's text: warm where the file proves unchanged, else from its bytes; a file that changes while it is read is never shown torn.
+//! Getting a file's text: warm where the file proves unchanged, else from its bytes; what was read while it changed is never taken for a text that the file had.
 
-use std::fs::File;
-use std::io::{ErrorKind, Read};
 use std::sync::Arc;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::time::Duration;
 
 use encoding_rs::Encoding;
 use xxhash_rust::xxh3::xxh3_128;
@@ -17,8 +14,10 @@ use crate::task::{Detour, Lane, Work};
 use crate::text::{Decoded, NotText, Text, decode};
 use crate::workspace::{Handle, RealPath, Stamp};
 
+use super::proof::{Proof, hash_of, is_of_this_moment, is_settled};
+use super::steady::{STEADY_ATTEMPTS, SteadyRead, read_all, read_steady, too_large};
 use super::watch::{Evicted, Seen};
-use super::{Buffer, Counts, Loaded, MAX_BUFFER_BYTES, Store, now_ns};
+use super::{Buffer, Counts, Loaded, Looked, MAX_BUFFER_BYTES, Store, now_ns};
 
 /// What is said about a file's encoding by those who may know.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -54,18 +53,10 @@ struct Errand<'a> {
 /// Loads and parses over this many bytes belong in the long lane.
 const SHORT_LANE_BYTES: u64 = 1024 * 1024;
 
-/// Attempts to read a file that does not change meanwhile.
-const STEADY_ATTEMPTS: usize = 5;
-
-/// A change so recent that the next one may still bear the same time stamp on kernels whose file
-/// times tick every 1-10 ms.
-const TICK_NS: i128 = 20_000_000;
-
-/// Bytes between two looks at the cancel token.
-const READ_CHUNK: usize = 1024 * 1024;
-
 impl Store {
     /// The text of an opened file. `spelled` is the path as the caller wrote it, for refusals.
+    ///
+    /// Errors with `busy` where the file is written all the while it is read.
     pub fn load(
         &self,
         handle: &Handle,
@@ -74,6 +65,21 @@ impl Store {
         lane: Lane,
         work: &Work,
     ) -> Result<Loaded, Detour> {
+        match self.load_or_torn(handle, spelled, words, lane, work)? {
+            Looked::Sound(loaded) => Ok(loaded),
+            Looked::Torn(_) => Err(busy(spelled).into()),
+        }
+    }
+
+    /// As [`Store::load`], with what was read of a file that is written all the while.
+    pub fn load_or_torn(
+        &self,
+        handle: &Handle,
+        spelled: &str,
+        words: Words,
+        lane: Lane,
+        work: &Work,
+    ) -> Result<Looked, Detour> {
         self.renew(&Errand {
             handle,
             spelled,
@@ -109,8 +115,7 @@ impl Store {
             }
             buffer = self.load(handle, spelled, words, Lane::Long, work)?.buffer;
         }
-        let message = format!("'{spelled}' is being changed all the time.");
-        Err(Refusal::Busy { message }.into())
+        Err(busy(spelled).into())
     }
 
     /// Takes in what we have just written over `old`, in its encoding: the next look need only see
@@ -175,23 +180,23 @@ impl Store {
         renewed.map(drop)
     }
 
-    fn renew(&self, errand: &Errand) -> Result<Loaded, Detour> {
+    fn renew(&self, errand: &Errand) -> Result<Looked, Detour> {
         let Errand {
             handle, spelled, ..
         } = errand;
-        let stamp = handle.stamp();
+        let refuse = |error: std::io::Error| Detour::Refused(Refusal::io(*spelled, &error));
+        let stamp = handle.current_stamp().map_err(refuse)?;
         let warm = self.buffers.get(handle.real());
         let warm = warm.filter(|buffer| buffer.declared == errand.words);
         if let Some(buffer) = &warm
             && buffer.stamp == stamp
-            && buffer.stamp_is_proof()
-            && !errand.seen.doubtful
+            && buffer.is_proven(handle, errand.seen.doubtful)
         {
             errand.counts.hits.fetch_add(1, Ordering::Relaxed);
-            if !errand.seen.known {
+            if !errand.seen.known || errand.seen.doubtful {
                 self.watch.keep(handle.real(), errand.seen);
             }
-            return Ok(hit(buffer.clone()));
+            return Ok(Looked::Sound(hit(buffer.clone())));
         }
         if stamp.size > MAX_BUFFER_BYTES {
             return Err(too_large(spelled, stamp.size).into());
@@ -200,13 +205,18 @@ impl Store {
             return Err(Detour::TakesLong);
         }
         let known = warm.as_ref().map(|buffer| buffer.bytes_hash);
-        let (read, hash) = read_steady(handle, spelled, known, errand.work)?;
-        if let Some(buffer) = warm
-            && buffer.bytes_hash == hash
-        {
-            return Ok(self.confirm(errand, buffer, read));
+        let read = read_steady(handle, spelled, known, errand.work)?;
+        if read.is_torn {
+            // What is warm may be what the file will hold again: it stays, under its old stamp.
+            errand.counts.misses.fetch_add(1, Ordering::Relaxed);
+            return Ok(Looked::Torn(buffer_of(errand, &read)?));
         }
-        self.take_in(errand, read, hash)
+        if let Some(buffer) = warm
+            && buffer.bytes_hash == read.hash
+        {
+            return Ok(Looked::Sound(self.confirm(errand, buffer, read)));
+        }
+        self.take_in(errand, read).map(Looked::Sound)
     }
 
     /// These words with the one that a caller said before; a new one is remembered.
@@ -254,20 +264,15 @@ impl Store {
         }
     }
 
-    fn take_in(
-        &self,
-        errand: &Errand,
-        read: SteadyRead,
-        bytes_hash: u128,
-    ) -> Result<Loaded, Detour> {
+    fn take_in(&self, errand: &Errand, read: SteadyRead) -> Result<Loaded, Detour> {
         let real = errand.handle.real();
         errand.counts.misses.fetch_add(1, Ordering::Relaxed);
         let former = self.buffers.remove(real).map(|(_, former)| former);
         if former.is_some() {
             errand.counts.stale_avoided.fetch_add(1, Ordering::Relaxed);
         }
-        let buffer = buffer_of(errand, &read, bytes_hash);
-        let changed = former.is_some_and(|former| former.bytes_hash != bytes_hash);
+        let buffer = buffer_of(errand, &read);
+        let changed = former.is_some_and(|former| former.bytes_hash != read.hash);
         if changed {
             let news = (!errand.asked).then(|| buffer.as_ref().ok().cloned());
             self.watch.found_changed(real, errand.seen, news);
@@ -306,7 +311,7 @@ fn decoded(bytes: &[u8], words: &Words) -> Result<Decoded, NotText> {
 }
 
 /// Decodes what was read; refuses what is no text.
-fn buffer_of(errand: &Errand, read: &SteadyRead, bytes_hash: u128) -> Result<Arc<Buffer>, Refusal> {
+fn buffer_of(errand: &Errand, read: &SteadyRead) -> Result<Arc<Buffer>, Refusal> {
     let total_bytes = read.bytes.len() as u64;
     let decoded = decoded(&read.bytes, &errand.words)
         .map_err(|NotText::Binary { what }| Refusal::not_text(errand.spelled, what))?;
@@ -320,7 +325,7 @@ fn buffer_of(errand: &Errand, read: &SteadyRead, bytes_hash: u128) -> Result<Arc
         fingerprint: OnceLock::new(),
         declared: errand.words,
         stamp: read.stamp,
-        bytes_hash,
+        bytes_hash: read.hash,
         looked_at: AtomicI64::new(read.at),
     }))
 }
@@ -333,81 +338,33 @@ fn hit(buffer: Arc<Buffer>) -> Loaded {
     }
 }
 
-fn too_large(spelled: &str, size: u64) -> Refusal {
-    Refusal::TooLarge {
-        path: spelled.to_owned(),
-        what: format!("{size} bytes, and text files are held up to 32 MiB"),
-        instead: "Use a tool that streams, such as sed -n, for a part of it.".to_owned(),
+fn busy(spelled: &str) -> Refusal {
+    Refusal::Busy {
+        message: format!("'{spelled}' is being changed all the time."),
     }
 }
 
-/// Bytes that the file held at one moment between the request and now.
-struct SteadyRead {
-    bytes: Vec<u8>,
-    stamp: Stamp,
-    /// Before the first byte was read, in nanoseconds since the epoch.
-    at: i64,
-}
-
-/// Reads until the file's stamp is the same before and after. Where the last change is so fresh
-/// that another could hide in the same tick of the clock, the bytes must also come out twice alike,
-/// or be those that were `known`. Also gives their hash.
-fn read_steady(
-    handle: &Handle,
-    spelled: &str,
-    known: Option<u128>,
-    work: &Work,
-) -> Result<(SteadyRead, u128), Detour> {
-    let refuse = |error: std::io::Error| Detour::Refused(Refusal::io(spelled, &error));
-    let mut previous: Option<Vec<u8>> = None;
-    let mut attempt = 0;
-    loop {
-        attempt += 1;
-        let at = now_ns();
-        let before = handle.restamp().map_err(refuse)?;
-        let mut file = handle.open_read().map_err(refuse)?;
-        let bytes = read_all(&mut file, before.size, spelled, work)?;
-        let after = handle.restamp().map_err(refuse)?;
-        let fresh = i128::from(at) - after.mtime_ns.max(after.ctime_ns) < TICK_NS;
-        let hash = xxh3_128(&bytes);
-        let is_known = known == Some(hash);
-        let steady = before == after && (!fresh || is_known || previous.as_ref() == Some(&bytes));
-        if steady || attempt == STEADY_ATTEMPTS {
-            let read = SteadyRead {
-                bytes,
-                stamp: after,
-                at,
-            };
-            return Ok((read, hash));
+impl Buffer {
+    /// Whether the file, which has the stamp of this buffer, still holds its bytes. `is_doubtful`
+    /// where something was heard of it since it was read.
+    fn is_proven(&self, handle: &Handle, is_doubtful: bool) -> bool {
+        // In /proc and /sys the size says nothing.
+        if self.stamp.size != self.total_bytes {
+            return false;
         }
-        if before != after {
-            std::thread::sleep(Duration::from_millis(1));
-        }
-        previous = Some(bytes);
-    }
-}
-
-/// Reads to the end whatever size the file claims (/proc says 0), up to the cap.
-fn read_all(file: &mut File, size: u64, spelled: &str, work: &Work) -> Result<Vec<u8>, Detour> {
-    // One byte more than the file claims: then its end is seen without making room for more.
-    let mut bytes = vec![0; size.min(MAX_BUFFER_BYTES) as usize + 1];
-    let mut count = 0;
-    loop {
-        work.check()?;
-        if count == bytes.len() {
-            bytes.resize(count + READ_CHUNK, 0);
-        }
-        let room = bytes.len().min(count + READ_CHUNK);
-        match file.read(&mut bytes[count..room]) {
-            Ok(0) => break,
-            Ok(more) => count += more,
-            Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            Err(error) => return Err(Refusal::io(spelled, &error).into()),
-        }
-        if count as u64 > MAX_BUFFER_BYTES {
-            return Err(too_large(spelled, count as u64).into());
+        let looked_at = self.looked_at.load(Ordering::Relaxed);
+        match Proof::of(handle, self.total_bytes) {
+            Proof::Bytes => self.is_in(handle),
+            Proof::Stamp => is_settled(&self.stamp, looked_at) && !is_doubtful,
+            Proof::Moment => is_of_this_moment(looked_at) && !is_doubtful,
         }
     }
-    bytes.truncate(count);
-    Ok(bytes)
+
+    /// Whether the file holds these bytes, and had this stamp after they were read. What cannot be
+    /// read is for the next step to refuse.
+    fn is_in(&self, handle: &Handle) -> bool {
+        let hash = hash_of(handle, self.total_bytes);
+        hash.is_ok_and(|hash| hash == Some(self.bytes_hash))
+            && handle.restamp().is_ok_and(|after| after == self.stamp)
+    }
 }

@@ -1,4 +1,6 @@
-//! Warm text: what files held when they were last looked at; no buffer is ever served without a `stat` in this very request.
+//! Warm text: what files held when they were last looked at; no buffer is ever served without a look at its file in this very request.
+//!
+//! What such a look must show is in `proof`, what is read of a file that changes meanwhile in `steady`.
 
 mod change_log;
 mod huge;
@@ -6,6 +8,8 @@ mod leads;
 mod load;
 mod overlay;
 mod overlays;
+mod proof;
+mod steady;
 mod warm;
 mod watch;
 
@@ -30,7 +34,8 @@ pub use huge::{Asked, Excerpted, Head};
 pub use load::Words;
 pub use overlay::{Change, DocumentKey, Overlay};
 pub use overlays::Overlays;
-pub use warm::{Warm, is_settled};
+pub use proof::{COMPARED_BYTES, COMPARED_BYTES_ELSEWHERE, Proof};
+pub use warm::{FileState, Warm};
 pub use watch::{Event, OnChange, Opener, WatchStatus};
 
 /// Files over this many bytes are never held as a buffer.
@@ -70,18 +75,6 @@ impl Buffer {
         *self.fingerprint.get_or_init(|| fingerprint(&self.text))
     }
 
-    /// Whether an unchanged stamp proves unchanged bytes: both times lie far enough before the
-    /// moment of the look, and the size is that of the bytes (in /proc and /sys it is not).
-    fn stamp_is_proof(&self) -> bool {
-        let looked_at = i128::from(self.looked_at.load(Ordering::Relaxed));
-        let changed_at = self.stamp.mtime_ns.max(self.stamp.ctime_ns);
-        looked_at - changed_at > TIMESTAMP_DOUBT_NS && self.size_is_honest()
-    }
-
-    fn size_is_honest(&self) -> bool {
-        self.stamp.size == self.total_bytes
-    }
-
     /// Bytes in memory, about.
     fn weight(&self) -> u64 {
         (self.text.len_bytes() as u64) * 9 / 8 + 1024
@@ -95,6 +88,15 @@ pub struct Loaded {
     pub cache: Cache,
     /// The bytes that it was decoded from, where the file had to be read.
     pub bytes: Option<Vec<u8>>,
+}
+
+/// What came of a look at a file.
+#[derive(Debug)]
+pub enum Looked {
+    /// A text that the file held at one moment of the request.
+    Sound(Loaded),
+    /// The file was written all the while: it may never have held this text. It is kept nowhere.
+    Torn(Arc<Buffer>),
 }
 
 /// The warm buffers, bounded by bytes. Shared by all sessions.

@@ -287,6 +287,10 @@ impl Home {
                 Ok(Home::Editor { overlay, disk })
             }
             Held::Huge { .. } => Err(too_large(spelled).into()),
+            Held::Torn { .. } => {
+                let message = format!("'{spelled}' is being changed all the time.");
+                Err(Refusal::Busy { message }.into())
+            }
             Held::Disk { overlay, loaded } => {
                 let words = Words {
                     declared: None,

@@ -11,6 +11,8 @@ use std::time::Instant;
 
 use rustix::fs::{Mode, OFlags};
 
+use super::device;
+
 /// An absolute path without symlinks, as it was when a [`Handle`] was judged. Only access makes one.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct RealPath(Arc<Path>);
@@ -122,9 +124,27 @@ impl Handle {
         self.metadata.nlink()
     }
 
-    /// The stamp as it is now, of the same inode whatever became of its name.
+    /// The stamp as it is now, of the same inode whatever became of its name. On a file system that
+    /// is not local its server is asked, whatever the kernel remembers of the file.
     pub fn restamp(&self) -> io::Result<Stamp> {
-        Ok(Stamp::of(&self.file.metadata()?))
+        match self.is_local() {
+            true => Ok(Stamp::of(&self.file.metadata()?)),
+            false => platform::restamp(&self.file),
+        }
+    }
+
+    /// The stamp as this request knows it: on a local file system the one it was opened with.
+    pub fn current_stamp(&self) -> io::Result<Stamp> {
+        match self.is_local() {
+            true => Ok(self.stamp()),
+            false => self.restamp(),
+        }
+    }
+
+    /// Whether the file system is local: nobody changes the file but through this kernel, which
+    /// sets its times.
+    pub fn is_local(&self) -> bool {
+        device::is_local(&self.file, self.metadata.dev(), self.opened_at)
     }
 
     /// Whether the real path still names this very inode.
@@ -312,10 +332,29 @@ pub(super) mod platform {
     use std::os::fd::AsRawFd;
     use std::os::unix::ffi::OsStrExt;
 
-    use rustix::fs::{Access, AtFlags, CWD};
+    use rustix::fs::{Access, AtFlags, CWD, StatxFlags, StatxTimestamp, makedev, statx};
 
     pub(super) fn open(path: &Path) -> rustix::io::Result<OwnedFd> {
         rustix::fs::open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())
+    }
+
+    /// Has the kernel ask the server, and with a new size forget what it holds of the file.
+    pub(super) fn restamp(file: &File) -> io::Result<Stamp> {
+        let flags = AtFlags::EMPTY_PATH | AtFlags::STATX_FORCE_SYNC;
+        let now = match statx(file, c"", flags, StatxFlags::BASIC_STATS) {
+            // Sandboxes refuse what they do not know.
+            Err(rustix::io::Errno::NOSYS) => return Ok(Stamp::of(&file.metadata()?)),
+            now => now?,
+        };
+        let nanoseconds =
+            |at: StatxTimestamp| i128::from(at.tv_sec) * 1_000_000_000 + i128::from(at.tv_nsec);
+        Ok(Stamp {
+            dev: makedev(now.stx_dev_major, now.stx_dev_minor),
+            ino: now.stx_ino,
+            size: now.stx_size,
+            mtime_ns: nanoseconds(now.stx_mtime),
+            ctime_ns: nanoseconds(now.stx_ctime),
+        })
     }
 
     pub(in super::super) fn real_path(file: &File) -> io::Result<PathBuf> {
@@ -364,6 +403,10 @@ pub(super) mod platform {
     const QUIET: OFlags = OFlags::NONBLOCK
         .union(OFlags::CLOEXEC)
         .union(OFlags::NOCTTY);
+
+    pub(super) fn restamp(file: &File) -> io::Result<Stamp> {
+        Ok(Stamp::of(&file.metadata()?))
+    }
 
     pub(super) fn open(path: &Path) -> rustix::io::Result<OwnedFd> {
         if let Ok(metadata) = std::fs::metadata(path)

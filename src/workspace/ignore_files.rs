@@ -36,7 +36,7 @@ pub(super) struct DirRules {
 #[derive(Debug)]
 struct RuleFile {
     seen: Seen,
-    /// Old enough when it was read that its stamp can be believed.
+    /// On a local file system, and old enough when it was read that its stamp can be believed.
     settled: bool,
     rules: Rules,
 }
@@ -155,7 +155,8 @@ fn load_file(path: &Path, open: &dyn Fn(&Path) -> io::Result<Handle>, bytes: &mu
         Ok(seen) => seen,
         Err(_) => return unreadable(Seen::Nothing),
     };
-    let Ok(text) = open(path).and_then(|handle| text_of(&handle)) else {
+    let opened = open(path).and_then(|handle| Ok((text_of(&handle)?, handle.is_local())));
+    let Ok((text, is_local)) = opened else {
         return unreadable(seen);
     };
     *bytes += text.len() as u64;
@@ -166,7 +167,7 @@ fn load_file(path: &Path, open: &dyn Fn(&Path) -> io::Result<Handle>, bytes: &mu
     };
     RuleFile {
         seen,
-        settled: is_settled(seen),
+        settled: is_local && is_settled(seen),
         rules,
     }
 }

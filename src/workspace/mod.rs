@@ -7,6 +7,7 @@
 //! path, and is judged by that.
 
 mod access;
+mod device;
 mod entries;
 mod folder;
 mod handle;

@@ -106,20 +106,20 @@ impl Kind for Image {
         let Some(format) = Format::of(&head) else {
             return Ok(None);
         };
+        let state = asked.subject.state(asked.spelled)?;
         let crop = crop(asked, format)?;
         let (handle, of) = asked.subject.warm_key();
         let settings = &asked.means.scope.settings().images;
         let most = limits(settings, asked.means.image_bytes);
         let key = format!("{of}\0{crop:?} {most:?} {}", settings.inline);
-        let (made, cache) = match asked.means.warm.get::<Made>(handle, "image", &key) {
+        let (made, cache) = match asked.means.warm.get::<Made>(&state, "image", &key) {
             Some(made) => (made, Cache::Hit),
             None => {
                 let made = Arc::new(make(asked, format, crop, settings.inline.then_some(most))?);
                 let bytes = made.shown.as_ref().map_or(0, |shown| shown.data.len());
-                asked
-                    .means
-                    .warm
-                    .keep(handle, "image", &key, made.clone(), bytes as u64 + 256);
+                let (of, bytes) = ((&state, handle), bytes as u64 + 256);
+                let warm = asked.means.warm;
+                warm.keep(of, "image", &key, made.clone(), bytes);
                 (made, Cache::Miss)
             }
         };

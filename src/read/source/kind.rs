@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use encoding_rs::Encoding;
 
+use crate::buffer::FileState;
 use crate::protocol::Refusal;
 use crate::protocol::read::ResourceKind;
 use crate::task::{Detour, Work};
@@ -81,6 +82,8 @@ pub enum Subject<'a> {
     Member {
         /// The file it is in.
         outer: &'a Handle,
+        /// The state of that file it was taken out of.
+        state: &'a FileState,
         /// Its name in there.
         name: &'a str,
         bytes: &'a Arc<[u8]>,
@@ -96,6 +99,17 @@ impl<'a> Subject<'a> {
                 name.unwrap_or_default().to_string_lossy().into_owned()
             }
             Subject::Member { name, .. } => name.rsplit('/').next().unwrap_or(name).to_owned(),
+        }
+    }
+
+    /// The state of the file that anything is made of from now on; the bytes of a small one are read.
+    pub fn state(&self, spelled: &str) -> Result<FileState, Refusal> {
+        match self {
+            Subject::File(handle) => handle
+                .current_stamp()
+                .and_then(|stamp| FileState::of(handle, stamp))
+                .map_err(|error| Refusal::io(spelled, &error)),
+            Subject::Member { state, .. } => Ok(FileState::clone(state)),
         }
     }
 

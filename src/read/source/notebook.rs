@@ -6,6 +6,7 @@ use std::sync::Arc;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD as BASE64;
 
+use crate::buffer::FileState;
 use crate::hashline::fingerprint;
 use crate::hashline::tag::Fingerprint;
 use crate::notebook::{self, NotRead, Notebook, Rendered, Shown};
@@ -117,6 +118,9 @@ impl Kind for Jupyter {
             Err(Detour::Refused(Refusal::Binary { .. })) => return Ok(None),
             Err(detour) => return Err(detour),
         };
+        let is_torn = matches!(asked.subject, Subject::File(_))
+            && plain.document.text.whole().is_some()
+            && plain.snapshot.is_none();
         let opened = match (plain.document.text.whole().cloned(), with_outputs) {
             (Some(json), false) => of_text(asked, plain, &json),
             (Some(json), true) => {
@@ -129,6 +133,11 @@ impl Kind for Jupyter {
         match opened {
             Ok(opened) => Ok(Some(opened)),
             Err(Failed::NotRead(NotRead::NoNotebook)) => Ok(None),
+            // Halves of two states of a file are no JSON, and there is nothing to be mended.
+            Err(Failed::Detour(Detour::Refused(Refusal::Damaged { path, .. }))) if is_torn => {
+                let message = format!("'{path}' is being changed all the time.");
+                Err(Refusal::Busy { message }.into())
+            }
             Err(Failed::NotRead(NotRead::Stopped(stopped))) => Err(stopped.into()),
             Err(Failed::NotRead(NotRead::Damaged(_))) => Err(Detour::Refused(Refusal::Internal)),
             Err(Failed::Detour(detour)) => Err(detour),
@@ -201,20 +210,20 @@ fn of_text(asked: &Asked, plain: Opened, json: &Text) -> Result<Opened, Failed> 
     let (handle, of) = asked.subject.warm_key();
     // The text may be the editor's: it is named by what it says.
     let content = plain.snapshot.as_ref().map(|it| it.fingerprint.content);
-    let key = content.map(|content| format!("{of}\0{content:032x}"));
+    let state = content.map(|content| FileState::of_text(handle, content));
     let warm = asked.means.warm;
-    let kept = key
+    let kept = state
         .as_ref()
-        .and_then(|key| warm.get::<Kept>(handle, "notebook", key));
+        .and_then(|state| warm.get::<Kept>(state, "notebook", of));
     if let Some(kept) = kept {
         return Ok(as_notebook(plain, &kept, Cache::Hit));
     }
     too_long(asked, json.len_bytes())?;
     let json: String = json.chunks().collect();
     let kept = Arc::new(read(asked, &json)?);
-    if let Some(key) = &key {
+    if let Some(state) = &state {
         let bytes = kept.text.len_bytes() as u64 * 9 / 8 + 256;
-        warm.keep(handle, "notebook", key, kept.clone(), bytes);
+        warm.keep((state, handle), "notebook", of, kept.clone(), bytes);
     }
     Ok(as_notebook(plain, &kept, Cache::Miss))
 }
@@ -274,13 +283,15 @@ fn as_notebook(plain: Opened, kept: &Kept, cache: Cache) -> Opened {
     let snapshot = snapshot.filter(|_| kept.is_known);
     let mut notices = document.notices;
     notices.extend(kept.notices.iter().cloned());
+    let mut footers = document.extras.footers;
+    footers.extend(kept.notices.iter().cloned());
     Opened::read_only(Document {
         kind: ResourceKind::Notebook,
         text: kept.text.clone().into(),
         cache,
         details: details(document.details, &kept.text),
         extras: Extras {
-            footers: kept.notices.clone(),
+            footers,
             ..Extras::default()
         },
         notices,
@@ -317,7 +328,8 @@ impl Opened {
 fn large(asked: &Asked, plain: Opened, with_outputs: bool) -> Result<Opened, Failed> {
     let (handle, of) = asked.subject.warm_key();
     let warm = asked.means.warm;
-    if !with_outputs && let Some(kept) = warm.get::<Kept>(handle, "notebook", of) {
+    let state = asked.subject.state(asked.spelled)?;
+    if !with_outputs && let Some(kept) = warm.get::<Kept>(&state, "notebook", of) {
         return Ok(as_notebook(plain, &kept, Cache::Hit));
     }
     if asked.means.lane == Lane::Short {
@@ -353,7 +365,7 @@ fn large(asked: &Asked, plain: Opened, with_outputs: bool) -> Result<Opened, Fai
     }
     let bytes = kept.text.len_bytes() as u64 * 9 / 8 + 256;
     let kept = Arc::new(kept);
-    warm.keep(handle, "notebook", of, kept.clone(), bytes);
+    warm.keep((&state, handle), "notebook", of, kept.clone(), bytes);
     Ok(as_notebook(plain, &kept, Cache::Miss))
 }
 
@@ -369,6 +381,8 @@ fn outputs(asked: &Asked, plain: Opened, json: &str) -> Result<Opened, Failed> {
     let document = plain.document;
     let mut notices = document.notices;
     notices.extend(own.iter().cloned());
+    let mut footers = document.extras.footers;
+    footers.append(&mut own);
     Ok(Opened::read_only(Document {
         kind: ResourceKind::Notebook,
         style: Style::Lines,
@@ -379,7 +393,7 @@ fn outputs(asked: &Asked, plain: Opened, json: &str) -> Result<Opened, Failed> {
         notices,
         extras: Extras {
             attachments,
-            footers: own,
+            footers,
             ..Extras::default()
         },
     }))

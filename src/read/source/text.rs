@@ -1,12 +1,12 @@
-//! Text files; an undecodable byte is never dropped, it is shown as U+FFFD and said.
+//! Text files; an undecodable byte is never dropped, it is shown as U+FFFD and said, and so is what may be torn.
 
 use std::sync::Arc;
 
 use encoding_rs::Encoding;
 
-use crate::buffer::{Buffer, Loaded, MAX_BUFFER_BYTES, Overlay, Overlays, Store, Words};
+use crate::buffer::{Buffer, Loaded, Looked, MAX_BUFFER_BYTES, Overlay, Overlays, Store, Words};
 use crate::protocol::Refusal;
-use crate::protocol::read::{MoreDetails, Origin, ResourceKind};
+use crate::protocol::read::{Cache, MoreDetails, Origin, ResourceKind};
 use crate::session::{self, Actor, AsOf, Form, Site};
 use crate::task::{Detour, Lane, Work};
 use crate::text::label;
@@ -28,6 +28,11 @@ pub enum Held {
     Disk {
         overlay: Option<Arc<Overlay>>,
         loaded: Loaded,
+    },
+    /// What was read of a file that is written all the while: it may never have held this text.
+    Torn {
+        overlay: Option<Arc<Overlay>>,
+        buffer: Arc<Buffer>,
     },
     /// Too large to be held as one text.
     Huge {
@@ -63,11 +68,22 @@ pub fn held(
             disk: None,
         }),
         overlay if is_huge => Ok(Held::Huge { overlay, words }),
-        overlay => match (overlay, buffers.load(handle, spelled, words, lane, work)) {
-            (Some(overlay), Ok(disk)) if overlay.is_dirty(&disk.buffer) => Ok(Held::Editor {
+        overlay => match (
+            overlay,
+            buffers.load_or_torn(handle, spelled, words, lane, work),
+        ) {
+            (Some(overlay), Ok(Looked::Sound(disk))) if overlay.is_dirty(&disk.buffer) => {
+                Ok(Held::Editor {
+                    overlay,
+                    disk: Some(disk.buffer),
+                })
+            }
+            // No two looks at it would tell the same.
+            (Some(overlay), Ok(Looked::Torn(_))) if said.is_none() => Ok(Held::Editor {
                 overlay,
-                disk: Some(disk.buffer),
+                disk: None,
             }),
+            (overlay, Ok(Looked::Torn(buffer))) => Ok(Held::Torn { overlay, buffer }),
             // There is no text on disk that the editor's could be a clean copy of.
             (Some(overlay), Err(Detour::Refused(Refusal::Binary { .. }))) if said.is_none() => {
                 Ok(Held::Editor {
@@ -75,10 +91,8 @@ pub fn held(
                     disk: None,
                 })
             }
-            (overlay, loaded) => Ok(Held::Disk {
-                overlay,
-                loaded: loaded?,
-            }),
+            (overlay, Ok(Looked::Sound(loaded))) => Ok(Held::Disk { overlay, loaded }),
+            (_, Err(detour)) => Err(detour),
         },
     }
 }
@@ -105,6 +119,7 @@ pub fn open(
         Held::Disk { overlay, loaded } => {
             Ok(of_disk(handle, overlay.as_ref(), loaded, means.overlays))
         }
+        Held::Torn { overlay, buffer } => Ok(torn(handle, overlay.as_ref(), &buffer)),
         Held::Huge { overlay, words } => {
             huge::open(handle, spelled, words, overlay.as_ref(), means)
         }
@@ -120,36 +135,8 @@ fn of_disk(
     let clean = overlay.map(|overlay| &**overlay);
     let as_of = AsOf::of_disk(handle.opened_at(), clean, overlays);
     let Loaded { buffer, cache, .. } = loaded;
-    let path = handle.real().as_path().display().to_string();
-    let uri = match overlay {
-        Some(overlay) => overlay.uri.clone(),
-        None => file_uri(handle.real().as_path()),
-    };
-    let document = Document {
-        kind: ResourceKind::File,
-        style: Style::Lines,
-        source: path.clone(),
-        text: buffer.text.clone().into(),
-        cache,
-        notices: lossy_notice(&buffer).into_iter().collect(),
-        details: MoreDetails {
-            uri: Some(uri),
-            resolved_path: Some(path),
-            origin: Some(Origin::Disk),
-            document_version: overlay.map(|overlay| overlay.version),
-            dirty: overlay.map(|_| false),
-            encoding: Some(label(buffer.encoding)),
-            encoding_confidence: Some(buffer.confidence.as_str()),
-            line_ending: Some(buffer.text.line_ending().as_str()),
-            bom: Some(buffer.bom),
-            total_lines: Some(buffer.text.len_lines() as u64),
-            total_bytes: Some(buffer.total_bytes),
-            ..MoreDetails::default()
-        },
-        extras: Extras::default(),
-    };
     Opened {
-        document,
+        document: document(handle, overlay, &buffer, cache),
         snapshot: Some(Snapshot {
             document: session::Document {
                 site: Site::File(handle.real().clone()),
@@ -165,6 +152,52 @@ fn of_disk(
         }),
         selector: None,
         name: None,
+    }
+}
+
+const TORN: &str = "The file was being written all the while it was read: these lines may never have stood in it together, and cannot be edited. Read it again";
+
+/// What may never have been in the file is not recorded as a text of it.
+fn torn(handle: &Handle, overlay: Option<&Arc<Overlay>>, buffer: &Buffer) -> Opened {
+    let mut document = document(handle, overlay, buffer, Cache::Miss);
+    document.notices.push(TORN.to_owned());
+    document.extras.footers.push(TORN.to_owned());
+    Opened::read_only(document)
+}
+
+fn document(
+    handle: &Handle,
+    overlay: Option<&Arc<Overlay>>,
+    buffer: &Buffer,
+    cache: Cache,
+) -> Document {
+    let path = handle.real().as_path().display().to_string();
+    let uri = match overlay {
+        Some(overlay) => overlay.uri.clone(),
+        None => file_uri(handle.real().as_path()),
+    };
+    Document {
+        kind: ResourceKind::File,
+        style: Style::Lines,
+        source: path.clone(),
+        text: buffer.text.clone().into(),
+        cache,
+        notices: lossy_notice(buffer).into_iter().collect(),
+        details: MoreDetails {
+            uri: Some(uri),
+            resolved_path: Some(path),
+            origin: Some(Origin::Disk),
+            document_version: overlay.map(|overlay| overlay.version),
+            dirty: overlay.map(|_| false),
+            encoding: Some(label(buffer.encoding)),
+            encoding_confidence: Some(buffer.confidence.as_str()),
+            line_ending: Some(buffer.text.line_ending().as_str()),
+            bom: Some(buffer.bom),
+            total_lines: Some(buffer.text.len_lines() as u64),
+            total_bytes: Some(buffer.total_bytes),
+            ..MoreDetails::default()
+        },
+        extras: Extras::default(),
     }
 }
 

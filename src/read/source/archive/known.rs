@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use parking_lot::{Mutex, MutexGuard};
 
+use crate::buffer::FileState;
 use crate::protocol::Refusal;
 use crate::task::{Detour, Lane, Work};
 use crate::text::{NotText, decode};
@@ -60,12 +61,11 @@ pub fn turn(lane: Lane, work: &Work) -> Result<Option<Turn>, Detour> {
 /// whether it was warm.
 pub fn know(
     asked: &Asked,
-    handle: &Handle,
+    (state, handle): (&FileState, &Handle),
     disk: &Disk,
-    may_be_warm: bool,
 ) -> Result<Option<(Arc<Known>, bool)>, Detour> {
     let warm = asked.means.warm;
-    if let Some(known) = warm.get::<Known>(handle, MAKER, "").filter(|_| may_be_warm) {
+    if let Some(known) = warm.get::<Known>(state, MAKER, "") {
         return Ok(Some((known, true)));
     }
     let refuse = |error: io::Error| Refusal::io(asked.spelled, &error);
@@ -79,10 +79,8 @@ pub fn know(
         };
     };
     let known = Arc::new(known);
-    if may_be_warm {
-        let weight = known.index.weight();
-        warm.keep(handle, MAKER, "", Arc::clone(&known), weight);
-    }
+    let weight = known.index.weight();
+    warm.keep((state, handle), MAKER, "", Arc::clone(&known), weight);
     Ok(Some((known, false)))
 }
 

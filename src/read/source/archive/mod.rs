@@ -13,6 +13,7 @@ mod zip;
 use std::cell::Cell;
 use std::sync::Arc;
 
+use crate::buffer::FileState;
 use crate::protocol::Refusal;
 use crate::protocol::read::{Cache, MoreDetails, ResourceKind};
 use crate::task::Detour;
@@ -105,7 +106,9 @@ impl Kind for Archive {
     fn open(&self, asked: &Asked) -> Result<Option<Opened>, Detour> {
         let handle = match asked.subject {
             Subject::File(handle) => handle,
-            Subject::Member { outer, name, bytes } => return Ok(nested(outer, name, bytes)),
+            Subject::Member {
+                outer, name, bytes, ..
+            } => return Ok(nested(outer, name, bytes)),
         };
         // Of a document it is for the kind of documents to say what a selector means.
         let inner = asked
@@ -120,9 +123,8 @@ impl Kind for Archive {
         for _ in 0..STEADY_ATTEMPTS {
             let before = handle.restamp().map_err(refuse)?;
             let disk = Disk::new(handle, before.size);
-            // What is kept is of the file as it was when this request came to it.
-            let may_be_warm = before == handle.stamp();
-            let opened = open_steady(asked, handle, &disk, may_be_warm);
+            let state = FileState::of(handle, before).map_err(refuse)?;
+            let opened = open_steady(asked, (&state, handle), &disk);
             if matches!(opened, Err(Detour::TakesLong))
                 || handle.restamp().map_err(refuse)? == before
             {
@@ -137,21 +139,20 @@ impl Kind for Archive {
 /// Opens an archive that does not change meanwhile.
 fn open_steady(
     asked: &Asked,
-    handle: &Handle,
+    (state, handle): (&FileState, &Handle),
     disk: &Disk,
-    may_be_warm: bool,
 ) -> Result<Option<Opened>, Detour> {
     let turn = turn(asked.means.lane, asked.means.work)?;
-    let Some((known, warm)) = known::know(asked, handle, disk, may_be_warm)? else {
+    let Some((known, warm)) = known::know(asked, (state, handle), disk)? else {
         return Ok(None);
     };
     let shelf = Shelf {
         asked,
+        state,
         handle,
         disk,
         known: &known,
         warm,
-        may_be_warm,
         turn: Cell::new(turn),
     };
     let link = |entry: &index::Entry| member::link_text(disk, &known, entry, asked);
@@ -187,12 +188,13 @@ fn open_steady(
 /// An archive that is being read.
 struct Shelf<'a> {
     asked: &'a Asked<'a>,
+    /// As it was found in this request.
+    state: &'a FileState,
     handle: &'a Handle,
     disk: &'a Disk<'a>,
     known: &'a Known,
     /// Whether what is known was kept from before.
     warm: bool,
-    may_be_warm: bool,
     /// Given up before another kind goes to work, which may take long and holds no archive.
     turn: Cell<Option<Turn>>,
 }
@@ -367,6 +369,7 @@ impl Shelf<'_> {
         let asked = Asked {
             subject: Subject::Member {
                 outer: self.handle,
+                state: self.state,
                 name: path,
                 bytes,
             },
@@ -417,18 +420,14 @@ impl Shelf<'_> {
         as_bytes: bool,
     ) -> Result<(Arc<Held>, bool), Detour> {
         let warm = self.asked.means.warm;
-        if let Some(held) = warm
-            .get::<Held>(self.handle, MAKER, part)
-            .filter(|_| self.may_be_warm)
-        {
+        if let Some(held) = warm.get::<Held>(self.state, MAKER, part) {
             return Ok((held, true));
         }
         let held = Arc::new(member::take_out(
             self.asked, self.disk, self.known, entry, as_bytes,
         )?);
-        if self.may_be_warm {
-            warm.keep(self.handle, MAKER, part, Arc::clone(&held), held.weight());
-        }
+        let of = (self.state, self.handle);
+        warm.keep(of, MAKER, part, Arc::clone(&held), held.weight());
         Ok((held, false))
     }
 }

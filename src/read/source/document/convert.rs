@@ -3,6 +3,7 @@
 use std::io::{self, Read};
 use std::sync::Arc;
 
+use crate::buffer::FileState;
 use crate::convert::{Answer, Format, Input, Job, PageState, Pages, Part, Stop, Why};
 use crate::protocol::Refusal;
 use crate::protocol::read::Cache;
@@ -36,7 +37,8 @@ pub fn made(
     let means = asked.means;
     let (handle, part) = asked.subject.warm_key();
     let need = Need::of(selector, &means.limits);
-    let warm = means.warm.get::<Made>(handle, MAKER, part);
+    let state = asked.subject.state(asked.spelled)?;
+    let warm = means.warm.get::<Made>(&state, MAKER, part);
     let begun = match warm.as_deref() {
         Some(Made::Text(made)) if !need.is_met_by(made) => Some(made),
         _ => None,
@@ -54,9 +56,8 @@ pub fn made(
     };
     let made = Arc::new(made);
     if errand.keep {
-        means
-            .warm
-            .keep(handle, MAKER, part, made.clone(), made.bytes());
+        let of = (&state, handle);
+        means.warm.keep(of, MAKER, part, made.clone(), made.bytes());
     }
     match errand.unfinished {
         Some(refusal) => Err(refusal.into()),
@@ -64,17 +65,17 @@ pub fn made(
     }
 }
 
-/// The Markdown table of a CSV text; kept warm where it is that of a file, read in that encoding.
+/// The Markdown table of a CSV text; kept warm where it is that of a file.
 pub fn table(
     asked: &Asked,
     name: &str,
     text: &Text,
-    on_disk: Option<(&Handle, &str)>,
+    of: Option<(&FileState, &Handle)>,
 ) -> Result<(Arc<Made>, Cache), Detour> {
     let Means {
         warm, lane, work, ..
     } = asked.means;
-    let kept = on_disk.and_then(|(handle, encoding)| warm.get(handle, TABLE_MAKER, encoding));
+    let kept = of.and_then(|(state, _)| warm.get(state, TABLE_MAKER, ""));
     if let Some(made) = kept {
         return Ok((made, Cache::Hit));
     }
@@ -90,8 +91,8 @@ pub fn table(
     let mut errand = Errand::new(asked, name);
     let answer = asked.means.converters.open(Format::Csv, &input, work);
     let made = Arc::new(errand.note_or(answer.map(|(_, answer)| answer))?);
-    if let (Some((handle, encoding)), true) = (on_disk, errand.keep) {
-        warm.keep(handle, TABLE_MAKER, encoding, made.clone(), made.bytes());
+    if let (Some(of), true) = (of, errand.keep) {
+        warm.keep(of, TABLE_MAKER, "", made.clone(), made.bytes());
     }
     Ok((made, Cache::Miss))
 }

@@ -4,9 +4,10 @@ mod convert;
 mod made;
 mod sniff;
 
+use crate::buffer::FileState;
 use crate::convert::Format;
 use crate::protocol::Refusal;
-use crate::protocol::read::{Cache, MoreDetails, Origin, ResourceKind};
+use crate::protocol::read::{Cache, MoreDetails, ResourceKind};
 use crate::task::{Detour, Lane};
 use crate::text::Text;
 use crate::view::selector::Piece;
@@ -372,19 +373,20 @@ fn table(asked: &Asked, selector: Selector) -> Result<Opened, Detour> {
     what.refuse_what_has_no_meaning()?;
     let Values {
         text,
-        on_disk,
+        of,
         mut notices,
+        mut footers,
     } = values(asked)?;
-    let on_disk = on_disk
-        .as_ref()
-        .map(|(handle, label)| (*handle, label.as_str()));
-    let (made, cache) = convert::table(asked, &name, &text, on_disk)?;
+    let of = of.as_ref().map(|(state, handle)| (state, *handle));
+    let (made, cache) = convert::table(asked, &name, &text, of)?;
     match &*made {
         Made::Note(note) => Ok(what.note(note.clone(), cache)),
         Made::Text(made) => {
             let mut opened = what.text(made, cache)?;
             notices.append(&mut opened.document.notices);
             opened.document.notices = notices;
+            footers.append(&mut opened.document.extras.footers);
+            opened.document.extras.footers = footers;
             Ok(opened)
         }
     }
@@ -393,10 +395,10 @@ fn table(asked: &Asked, selector: Selector) -> Result<Opened, Detour> {
 /// A text of separated values.
 struct Values<'a> {
     text: Text,
-    /// The file and the encoding it is read in. What an editor has not saved has no stamp by which
-    /// it could be known again.
-    on_disk: Option<(&'a Handle, String)>,
+    /// The file, told by this text; of a text that may never have been there nothing is kept.
+    of: Option<(FileState, &'a Handle)>,
     notices: Vec<String>,
+    footers: Vec<String>,
 }
 
 fn values<'a>(asked: &Asked<'a>) -> Result<Values<'a>, Detour> {
@@ -409,8 +411,9 @@ fn values<'a>(asked: &Asked<'a>) -> Result<Values<'a>, Detour> {
             })?;
             return Ok(Values {
                 text: decoded.text,
-                on_disk: None,
+                of: None,
                 notices: Vec::new(),
+                footers: Vec::new(),
             });
         }
     };
@@ -419,12 +422,17 @@ fn values<'a>(asked: &Asked<'a>) -> Result<Values<'a>, Detour> {
         selector: &plain,
         ..asked.means
     };
-    let Document {
-        text,
-        details,
-        notices,
+    let Opened {
+        document:
+            Document {
+                text,
+                notices,
+                extras,
+                ..
+            },
+        snapshot,
         ..
-    } = text::open(handle, asked.spelled, asked.encoding, means)?.document;
+    } = text::open(handle, asked.spelled, asked.encoding, means)?;
     let Some(text) = text.whole().cloned() else {
         return Err(Refusal::TooLarge {
             path: asked.spelled.to_owned(),
@@ -433,11 +441,11 @@ fn values<'a>(asked: &Asked<'a>) -> Result<Values<'a>, Detour> {
         }
         .into());
     };
-    let is_on_disk = details.origin == Some(Origin::Disk);
-    let encoding = details.encoding.filter(|_| is_on_disk);
+    let content = snapshot.map(|snapshot| snapshot.fingerprint.content);
     Ok(Values {
         text,
-        on_disk: encoding.map(|encoding| (handle, encoding)),
+        of: content.map(|content| (FileState::of_text(handle, content), handle)),
         notices,
+        footers: extras.footers,
     })
 }

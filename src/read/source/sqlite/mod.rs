@@ -17,6 +17,7 @@ mod watched;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use crate::buffer::FileState;
 use crate::protocol::Refusal;
 use crate::protocol::read::{Cache, MoreDetails, ResourceKind};
 use crate::task::{Detour, Lane, Work};
@@ -91,7 +92,8 @@ impl Kind for Sqlite {
             return Ok(None);
         };
         let part = part_of(asked);
-        let kept = asked.means.warm.get::<Kept>(handle, MAKER, &part);
+        let state = asked.subject.state(asked.spelled)?;
+        let kept = asked.means.warm.get::<Kept>(&state, MAKER, &part);
         if let Some(kept) = kept
             && kept.sides == Sides::look(handle, asked.means.scope)?
         {
@@ -120,9 +122,9 @@ impl Kind for Sqlite {
             answer,
             sides,
         });
-        if sides.are_settled() {
+        if sides.are_settled(handle) {
             let warm = asked.means.warm;
-            warm.keep(handle, MAKER, &part, kept.clone(), bytes);
+            warm.keep((&state, handle), MAKER, &part, kept.clone(), bytes);
         }
         Ok(Some(opened(handle, asked, &kept, Cache::Miss)))
     }
@@ -250,7 +252,7 @@ fn attempt(
     manner: Manner,
 ) -> Result<Attempt, Refusal> {
     let refuse = |fault| fault::refusal(fault, asked.spelled, asked.means.work);
-    let state = state(handle, asked, manner)?;
+    let (state, file) = state(handle, asked, manner)?;
     let warm = pool::take(&state).filter(|link| link.salvaged == manner.salvage);
     let link = match warm {
         Some(link) => link,
@@ -309,17 +311,17 @@ fn attempt(
     let answer = outcome.map_err(refuse)?;
     let sides = state.sides;
     if link.connection.is_autocommit() {
-        pool::keep(state, handle, link);
+        pool::keep(state, (&file, handle), link);
     }
     Ok(Attempt::Done(Box::new((answer, sides))))
 }
 
 /// What there is, and by what means it is read.
-fn state(handle: &Handle, asked: &Asked, manner: Manner) -> Result<State, Refusal> {
+fn state(handle: &Handle, asked: &Asked, manner: Manner) -> Result<(State, FileState), Refusal> {
+    let refuse = |error: std::io::Error| Refusal::io(asked.spelled, &error);
     let sides = Sides::look(handle, asked.means.scope)?;
-    let stamp = handle
-        .restamp()
-        .map_err(|error| Refusal::io(asked.spelled, &error))?;
+    let stamp = handle.restamp().map_err(refuse)?;
+    let file = FileState::of(handle, stamp).map_err(refuse)?;
     if !handle.still_there() {
         let message = format!("'{}' was just replaced.", asked.spelled);
         return Err(Refusal::Busy { message });
@@ -329,12 +331,14 @@ fn state(handle: &Handle, asked: &Asked, manner: Manner) -> Result<State, Refusa
         Way::Shared if manner.without_index => Way::Alone,
         way => way,
     };
-    Ok(State {
+    let state = State {
         real: handle.real().clone(),
         stamp,
+        hash: file.hash(),
         sides,
         way,
-    })
+    };
+    Ok((state, file))
 }
 
 fn is_unchanged(handle: &Handle, asked: &Asked, state: &State) -> Result<bool, Refusal> {

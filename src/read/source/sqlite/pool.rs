@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 
-use crate::buffer::is_settled;
+use crate::buffer::FileState;
 use crate::workspace::{Handle, RealPath, Stamp};
 
 use super::connection::{Link, Way};
@@ -21,6 +21,8 @@ const IDLE: Duration = Duration::from_secs(60);
 pub struct State {
     pub real: RealPath,
     pub stamp: Stamp,
+    /// Of its bytes, where it is small enough to be compared.
+    pub hash: Option<u128>,
     pub sides: Sides,
     pub way: Way,
 }
@@ -54,13 +56,14 @@ pub fn take(state: &State) -> Option<Link> {
 }
 
 /// Keeps a connection whose file is still in this state; any other to the same file is closed.
-/// `handle` was opened in this very request.
+/// `file` is what `handle` was before it was asked. Elsewhere than on a local file system nothing
+/// tells whether that is so still when it is used again, and none is kept.
 ///
 /// One with a log that other programs have open is not kept: while it is open, its lock would keep
 /// them from taking their log away when they end.
-pub fn keep(state: State, handle: &Handle, link: Link) {
-    let settled = is_settled(handle) && state.sides.are_settled();
-    let may_stay = settled && state.stamp == handle.stamp() && state.way != Way::Shared;
+pub fn keep(state: State, (file, handle): (&FileState, &Handle), link: Link) {
+    let settled = file.still_holds(handle) && state.sides.are_settled(handle);
+    let may_stay = settled && handle.is_local() && state.way != Way::Shared;
     let mut closed = Vec::new();
     let now = Instant::now();
     let mut links = LINKS.lock();

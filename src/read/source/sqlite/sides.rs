@@ -36,12 +36,14 @@ impl Sides {
         })
     }
 
-    /// Whether every later change of these files bears another stamp.
-    pub fn are_settled(&self) -> bool {
+    /// Whether every later change of these files bears another stamp. They are on the file system
+    /// of the database, which `handle` is.
+    pub fn are_settled(&self, handle: &Handle) -> bool {
         let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
         let now = since.map_or(0, |since| since.as_nanos() as i128);
         let settled = |stamp: Stamp| now - stamp.mtime_ns > DOUBT_NS;
-        self.log.is_none_or(settled) && self.journal.is_none_or(settled)
+        let is_told = |side: Option<Stamp>| side.is_none_or(|it| handle.is_local() && settled(it));
+        is_told(self.log) && is_told(self.journal)
     }
 }
 
