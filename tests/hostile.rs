@@ -76,6 +76,11 @@ fn texts() -> Vec<(&'static str, String)> {
         ("elements", "<custom-element>\n".repeat(4000)),
         ("comments", "/*\n".repeat(300) + "{- (* <!-- #|"),
         ("quotes", "\"\"\"'''`".repeat(200) + &"\n".repeat(200)),
+        ("nested comments", "(*".repeat(40_000) + &"\n".repeat(120)),
+        (
+            "template strings",
+            "{@const a=".to_owned() + &"`${".repeat(40_000) + &"\n".repeat(120),
+        ),
         (
             "the end comes early",
             "a\n".repeat(200) + "class A { val a\n@b(c",
@@ -108,4 +113,66 @@ fn no_file_ends_the_daemon() {
     let sound = "fn a() {\n    one();\n    two();\n    three();\n}\n\n".repeat(100);
     tree.write("sound.rs", sound);
     assert!(daemon.read_text("sound.rs").contains("1-5:fn a() { … }"));
+}
+
+/// What a scanner recurses on, in files of its language, however that is known: name, first lines,
+/// what opens a level, last lines.
+const RECURSED_ON: &[(&str, &str, &str, &str)] = &[
+    ("a.ml", "let a = 1\n", "(*", ""),
+    ("a.mli", "val a : int\n", "(* \"*)\" ", ""),
+    ("a.txt", "let a = 1\n", "(*", "(* vim: set ft=ocaml : *)\n"),
+    ("noext", "#!/usr/bin/env ocaml\n", "(*\n", ""),
+    ("a.svelte", "<p>a</p>\n", "{@const a=`${`${", ""),
+    ("b.svelte", "<p>\n{\n", "`${", "\n</p>\n"),
+];
+
+#[test]
+fn no_way_to_a_parser_ends_the_daemon() {
+    let deep = |(_, begin, opener, end): &(&str, &str, &str, &str)| {
+        format!("{begin}{}\n{}{end}", opener.repeat(40_000), "\n".repeat(120))
+    };
+    let mut tree = Tree::new();
+    for row in RECURSED_ON {
+        let (name, begin, _, end) = row;
+        tree = tree.file(&format!("deep/{name}"), deep(row));
+        let shallow = format!("{begin}{}{end}", "\n".repeat(120));
+        tree = tree.file(&format!("shallow/{name}"), shallow);
+    }
+    let daemon = Daemon::start(tree.path());
+    let pid = daemon.pid();
+    let tag = |path: &str| {
+        let read = daemon.read(format!("{path}:1-3")).expect("a read");
+        let tag = read["details"]["hashline"]["tag"].as_str();
+        tag.expect("a tag").to_owned()
+    };
+    for row in RECURSED_ON {
+        let (name, _, opener, _) = row;
+        let path = format!("deep/{name}");
+        let read = daemon.read(&path).expect("a summary, or the text");
+        assert!(read["details"]["summary"].is_null(), "{path}: {read}");
+        daemon.read(format!("{path}:full")).expect("a text");
+        let first = json!({ "path": path, "dialect": "roo", "end_line": 1 });
+        daemon.read_with(first).expect("a line and definitions");
+        // The grammar says nothing of where blocks are in it, and lines can still be changed.
+        let block = format!("¶{path}#{}\nreplace block 1:\n+x\n", tag(&path));
+        daemon
+            .call("agent/edit", json!({ "patch": block }))
+            .expect_err("no block");
+        let line = format!("¶{path}#{}\ninsert after 1:\n+\n", tag(&path));
+        daemon
+            .call("agent/edit", json!({ "patch": line }))
+            .expect("an edit");
+        // A text that was sound before, and so has a tree to be parsed from.
+        let path = format!("shallow/{name}");
+        daemon.read(&path).expect("a read");
+        let rows = opener.repeat(40_000).replace('\n', "\n+");
+        let deepened = format!("¶{path}#{}\ninsert after 1:\n+{rows}\n", tag(&path));
+        daemon
+            .call("agent/edit", json!({ "patch": deepened }))
+            .expect("an edit");
+        let made = json!({ "path": format!("new/{name}"), "text": deep(row) });
+        daemon.call("agent/write", made).expect("a new file");
+    }
+    daemon.call("agent/status", json!({})).expect("a status");
+    assert_eq!(daemon.pid(), pid);
 }

@@ -405,6 +405,40 @@ fn half_a_million_brackets_end_no_process() {
     });
 }
 
+/// What OCaml's and Svelte's scanners recurse on, around the depth from which on they are not asked.
+#[test]
+fn no_recursion_of_a_scanner_ends_the_process() {
+    if std::env::var_os(INNER).is_none() {
+        return in_another_process("outline::hostile::no_recursion_of_a_scanner_ends_the_process");
+    }
+    on_a_small_stack(|run| {
+        let time = Duration::from_secs(if is_long() { 10 } else { 1 });
+        let texts = [
+            ("", "(*", "*)"),
+            ("", "(* \"*)\" ", "*)"),
+            ("(* \"", "(* '\"' ", "*)"),
+            ("let a = {|", "(* {|*)|} '", "*)"),
+            ("{", "`${", "}`"),
+            ("{@const a=", "`${", "}`"),
+            ("{#snippet a(", "`${`}", "}`"),
+            ("<p a={", "{`${'`'", "}`}"),
+        ];
+        for levels in [9_999, 10_000, 40_000] {
+            for (begin, opener, closer) in texts {
+                let open = format!("{begin}{}", opener.repeat(levels));
+                let closed = format!("{open}{}", closer.repeat(levels));
+                for language in languages() {
+                    let recurses = ["ocaml", "ocaml-interface", "svelte"];
+                    if is_long() || recurses.contains(&language.name()) {
+                        run(language, opener, &open, time);
+                        run(language, opener, &closed, time);
+                    }
+                }
+            }
+        }
+    });
+}
+
 #[test]
 fn no_damage_ends_the_process() {
     if std::env::var_os(INNER).is_none() {

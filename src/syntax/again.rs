@@ -55,7 +55,8 @@ impl Sound {
     /// `Stopped` when `work` is cancelled or out of time.
     pub fn parse_again(&self, text: &Text, work: &Work) -> Result<Option<Sound>, Stopped> {
         let source = Source::new(text);
-        if source.len_lines() == 0 || source.has_nul() || self.language.has_scripts() {
+        let cannot = self.language.cannot_parse(&source) || self.language.has_scripts();
+        if source.len_lines() == 0 || cannot {
             return Ok(None);
         }
         let mut old = self.tree.clone();

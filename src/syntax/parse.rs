@@ -37,8 +37,8 @@ const MAX_RESCUES: usize = 20;
 /// line that begins in column 0; and so it is where an error directly below the root has swallowed such
 /// lines.
 ///
-/// A text with a NUL has no pieces: to the scanners of most grammars that is the end of the text, and
-/// what they do behind it nobody has thought about.
+/// A text that the language's scanner cannot be trusted with has no pieces: one with a NUL, and one that
+/// nests too deeply for it.
 ///
 /// # Errors
 ///
@@ -46,7 +46,7 @@ const MAX_RESCUES: usize = 20;
 pub fn parse(text: &Text, language: &'static Language, work: &Work) -> Result<Parsed, Stopped> {
     let source = Source::new(text);
     let mut pieces: Vec<Piece> = Vec::new();
-    if source.has_nul() {
+    if language.cannot_parse(&source) {
         return Ok(Parsed { source, pieces });
     }
     let mut from = 0;

@@ -1,7 +1,7 @@
 // A fresh VS Code in a folder of its own, and a browser on it; nothing of it is left behind, and the user's own settings are never read.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
@@ -21,8 +21,8 @@ const SETTINGS = {
   "security.workspace.trust.enabled": false,
 };
 const BROWSER = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage"];
-/** How long anything may take before it counts as hung. */
-export const HANG = 120_000;
+/** How long anything may take before it counts as hung, on a machine that is busy with other things. */
+export const HANG = 180_000;
 
 export class Code {
   /** @param {{ tools: string, settings?: object, env?: object, extensions?: string[], searched?: string }} options `searched` is the PATH */
@@ -75,11 +75,13 @@ export class Code {
       this.server.stdout.on("data", heard);
       this.server.stderr.on("data", heard);
       this.server.once("exit", (code) => reject(new Error(`VS Code ended with ${code}: ${this.log}`)));
+      setTimeout(() => reject(new Error(`VS Code does not start: ${this.log}`)), HANG).unref();
     });
     const { chromium } = createRequire(path.join(this.tools, "drive/"))("playwright-core");
     const executablePath = createRequire(import.meta.url)("node:child_process").execSync("command -v chromium || command -v chromium-browser", { encoding: "utf8" }).trim();
-    this.browser = await chromium.launch({ executablePath, args: BROWSER });
+    this.browser = await chromium.launch({ executablePath, args: BROWSER, timeout: HANG });
     this.context = await this.browser.newContext({ viewport: { width: 1280, height: 800 }, permissions: ["clipboard-read", "clipboard-write"] });
+    this.context.setDefaultTimeout(HANG);
     this.page = await this.context.newPage();
   }
 
@@ -94,17 +96,24 @@ export class Code {
     return `vscode-remote://127.0.0.1:${this.port}${encodeURI(file)}`;
   }
 
-  /** Runs a test module in the extension host of a window; resolves to its exit code. */
-  async hostTests(query, extension, module) {
+  /** Runs a test module in the extension host of a window; resolves to its exit code, or to why there is none. It hangs when no test is added to `report`. */
+  async hostTests(query, extension, module, report) {
     const ended = new Promise((resolve) => this.page.exposeFunction("codeAutomationExit", (code) => resolve(code)));
     await this.page.exposeFunction("codeAutomationLog", () => undefined);
     const payload = [["extensionDevelopmentPath", this.remote(extension)], ["extensionTestsPath", this.remote(module)]];
     await this.page.goto(this.address(query, payload), { waitUntil: "domcontentloaded" });
     const gone = once(this.server, "exit").then(([code]) => `VS Code ended with ${code}: ${this.log}`);
     let timer;
-    const hung = new Promise((resolve) => (timer = setTimeout(resolve, HANG, "the tests hung")));
+    const hung = new Promise((resolve) => {
+      let before = -1;
+      timer = setInterval(() => {
+        const { size } = statSync(report);
+        if (size === before) resolve("the tests hung");
+        before = size;
+      }, HANG);
+    });
     const code = await Promise.race([ended, gone, hung]);
-    clearTimeout(timer);
+    clearInterval(timer);
     return code;
   }
 

@@ -50,7 +50,7 @@ async function host(suite, { settings, extensions, prepare, extension = here, in
   try {
     await install?.(code);
     await code.start(true);
-    const exit = await code.hostTests(query, extension, path.join(here, "dist", "tests.js"));
+    const exit = await code.hostTests(query, extension, path.join(here, "dist", "tests.js"), report);
     const tests = readFileSync(report, "utf8").split("\n").filter(Boolean).map((row) => JSON.parse(row));
     for (const { name, error } of tests) line(!error, `${suite}: ${name}`, error?.split("\n").filter((row) => !row.includes("extensionHostProcess.js")).join("\n"));
     const all = tests.some(({ error }) => error) || exit === 0;

@@ -32,9 +32,13 @@ export const commands: Tests = [
     "Fold to Summary folds what the daemon folds, of unsaved text",
     async () => {
       const editor = await show(file("folded.rs", source()));
-      await type(editor, 0, 0, "// unsaved\n\n");
-      const { summary } = (await (await pilcrow()).read(editor.document.uri.fsPath)).details;
-      const spans = summary?.elidedSpans ?? [];
+      const { read } = await pilcrow();
+      // On a busy machine an outline may run out of its time; that of another text is tried anew.
+      const summary = await until("a summary", async () => {
+        await type(editor, 0, 0, "// unsaved\n\n");
+        return (await read(editor.document.uri.fsPath)).details.summary;
+      });
+      const spans = summary.elidedSpans;
       assert.ok(spans.length >= 10, JSON.stringify(summary));
       editor.selection = new vscode.Selection(0, 0, 0, 0);
       const first = (spans[0]?.start ?? 1) - 1;
@@ -42,12 +46,9 @@ export const commands: Tests = [
       const isVisible = (line: number) => editor.visibleRanges.some((range) => range.start.line <= line && line <= range.end.line);
       await until("the reveal", () => isVisible(first) && isVisible(first + 5));
       await vscode.commands.executeCommand("pilcrow.foldToSummary");
-      await until("folded bodies", () => editor.visibleRanges.length > 3 && isVisible(first));
-      for (const { start, end } of spans.slice(0, 5)) {
-        assert.ok(isVisible(start - 1), `line ${start} is seen in ${JSON.stringify(editor.visibleRanges)}`);
-        assert.ok(!isVisible(end - 2), `line ${end - 1} is folded`);
-      }
-      assert.deepEqual(editor.selections, [new vscode.Selection(0, 0, 0, 0)]);
+      // What is seen and selected is heard of step by step.
+      await until("folded bodies, of which the first lines are seen", () => spans.slice(0, 5).every(({ start, end }) => isVisible(start - 1) && !isVisible(end - 2)));
+      await until("the selection as it was", () => editor.selections.length === 1 && editor.selection.isEqual(new vscode.Selection(0, 0, 0, 0)));
     },
   ],
   [

@@ -19,6 +19,17 @@ export function tagIn(text: string): string {
   return tag;
 }
 
+/** What of VS Code's own Git extension tells it to look again. */
+interface Git {
+  getAPI(version: 1): { getRepository(uri: vscode.Uri): { status(): Promise<void> } | null };
+}
+
+async function repositoryOf(file: string) {
+  const extension = vscode.extensions.getExtension<Git>("vscode.git");
+  assert.ok(extension, "VS Code has its Git extension");
+  return (await extension.activate()).getAPI(1).getRepository(vscode.Uri.file(file)) ?? undefined;
+}
+
 const PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
 export const toolTests: Tests = [
@@ -149,8 +160,12 @@ export const toolTests: Tests = [
       file(".gitignore", "ignored.txt\n");
       git("add", "tracked.txt", ".gitignore");
       git("commit", "-qm", "one");
-      await vscode.commands.executeCommand("git.refresh");
-      await until("Git to know it", async () => (await allInVersionControl([tracked])) && !(await allInVersionControl([untracked])));
+      // VS Code finds the repository and looks through it when it has the time: it is asked to look until it has seen what was done.
+      const repository = await until("Git to open the folder", () => repositoryOf(tracked));
+      await until("Git to know it", async () => {
+        await repository.status();
+        return (await allInVersionControl([tracked])) && !(await allInVersionControl([untracked]));
+      });
       assert.equal(await allInVersionControl([ignored]), false);
       assert.equal(await allInVersionControl(["/etc/passwd"]), false);
       assert.equal(await allInVersionControl([tracked, ignored]), false);
