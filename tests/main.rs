@@ -59,3 +59,4 @@ mod tools;
 mod tree;
 #[cfg(unix)]
 mod watches;
+mod workers;
