@@ -4,11 +4,10 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 use serde_json::json;
 
 use crate::buffer::Overlays;
-use crate::convert::child;
 use crate::edit::{EditRequest, Patch};
 use crate::protocol::read::ContentBlock;
 use crate::protocol::{EditRefusal, Refusal, Settings};
@@ -17,6 +16,7 @@ use crate::server::{self, Engine};
 use crate::task::{CancelToken, Detour, Lane, Work};
 use crate::view::dialect;
 use crate::view::in_header;
+use crate::worker::{Without, child};
 
 /// Pilcrow reads and edits files for coding agents.
 ///
@@ -64,15 +64,23 @@ pub enum Command {
     Tools(ToolsOptions),
     /// Print what the engine reports of itself, as JSON
     Status(StatusOptions),
-    /// Convert documents for a parent process, over frames on stdin and stdout
+    /// Work for a parent process, over frames on a socket that is stdin
     #[command(hide = true)]
-    Convert(ConvertOptions),
+    Worker(WorkerOptions),
 }
 
-/// What a converter's parent wants of it.
+/// What a worker is for.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub enum WorkerKind {
+    /// Documents to Markdown, large pictures to small ones
+    Convert,
+}
+
+/// What a worker's parent wants of it.
 #[derive(Debug, Args)]
-pub struct ConvertOptions {
-    /// Bytes of a document
+pub struct WorkerOptions {
+    pub kind: WorkerKind,
+    /// Bytes of what comes with a request
     #[arg(long)]
     pub input_bytes: u64,
     /// Bytes of address space
@@ -81,19 +89,29 @@ pub struct ConvertOptions {
     /// End after so long without a job
     #[arg(long)]
     pub idle_ms: u64,
-    /// Do what documents for tests ask for
+    /// Do what requests of tests ask for
     #[arg(long)]
     pub misbehave: bool,
+    /// As on a kernel without Landlock
+    #[arg(long)]
+    pub without_landlock: bool,
+    /// As on a kernel without seccomp
+    #[arg(long)]
+    pub without_seccomp: bool,
 }
 
-impl ConvertOptions {
-    /// As the converter takes them.
+impl WorkerOptions {
+    /// As the worker takes them.
     pub fn for_child(&self) -> child::Options {
         child::Options {
             input_bytes: self.input_bytes,
             memory_bytes: self.memory_bytes,
             idle: std::time::Duration::from_millis(self.idle_ms),
             misbehave: self.misbehave,
+            without: Without {
+                landlock: self.without_landlock,
+                seccomp: self.without_seccomp,
+            },
         }
     }
 }

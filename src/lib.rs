@@ -13,10 +13,13 @@ pub mod task;
 /// Encodings, line ends, the rope behind our own type. Never does I/O.
 pub mod text;
 
+/// Confined child processes for parsers of other people's files.
+pub mod worker;
+
 /// Languages as data, grammars, parsing with a deadline. Never decides what is shown.
 pub mod syntax;
 
-/// Documents to Markdown in child processes. Never parses one in the process that serves.
+/// Documents to Markdown in workers. Never parses one in the process that serves.
 pub mod convert;
 
 /// Tags, patches, line maps, splices. Never identifies a text by its tag.

@@ -38,7 +38,7 @@ fn text(daemon: &Daemon, path: &str) -> String {
 }
 
 fn status(daemon: &Daemon) -> Value {
-    daemon.call("agent/status", json!({})).expect("status")["converters"].take()
+    daemon.call("agent/status", json!({})).expect("status")["workers"]["convert"].take()
 }
 
 /// Waits until it holds; fails when it takes too long for a machine that works.
@@ -213,7 +213,7 @@ fn a_child_without_work_ends_and_is_replaced() {
 }
 
 #[test]
-fn a_child_has_nothing_but_its_pipes() {
+fn a_child_has_nothing_but_its_socket() {
     let tree = Tree::new().file("good.rtf", rtf("well"));
     let daemon = Daemon::start(tree.path());
     daemon.read("good.rtf").expect("a read");
@@ -239,7 +239,7 @@ fn a_child_has_nothing_but_its_pipes() {
         ["1073741824", "1073741824"]
     );
     assert_eq!(fields("Max core file size")[..2], ["0", "0"]);
-    // Its streams, and its own copies of two of them.
+    // The socket, its own copies of it, and nothing in the place of the other streams.
     let files = fs::read_dir(format!("/proc/{child}/fd")).expect("its files");
     let mut names: Vec<String> = files
         .flatten()
@@ -252,8 +252,10 @@ fn a_child_has_nothing_but_its_pipes() {
         .collect();
     names.sort();
     names.dedup();
-    assert_eq!(names.len(), 3, "{names:?}");
+    assert_eq!(names.len(), 2, "{names:?}");
     assert_eq!(names[0], "/dev/null");
+    assert!(names[1].starts_with("socket:"), "{names:?}");
+    assert_eq!(fields("Max open files")[..2], ["16", "16"]);
 }
 
 #[test]

@@ -62,3 +62,4 @@ mod tools;
 mod tree;
 #[cfg(unix)]
 mod watches;
+mod workers;

@@ -12,6 +12,7 @@ const LINES: &[&[&str]] = &[
     &["chance"],
     &["picture", "protocol", "rpc", "text"],
     &["task"],
+    &["worker"],
     &["syntax", "convert"],
     &["hashline", "notebook", "outline"],
     &["view"],

@@ -1,30 +1,26 @@
 //! Documents to Markdown, and large pictures to small ones, in child processes; no byte of a document is ever parsed in the process that serves.
 //!
-//! The parent's half is [`Converters`]: at most two children, each of which is this same program
-//! (its hidden command `convert`). The child's half is [`child`]. Between them go length-prefixed
-//! frames ([`wire`]) over the child's stdin and stdout. The crates that parse have no known
-//! panics, but a document can still make them ask for more memory or stack than there is, or
-//! compute for ever; that ends a child, and nothing else.
+//! The daemon's half is [`Converters`], at most two workers of the kind `convert` (see
+//! [`crate::worker`]); the worker's half is [`serve`]. The crates that parse have no known panics,
+//! but a document can still make them ask for more memory or stack than there is, or compute for
+//! ever; that ends a worker, and nothing else.
 
-pub mod child;
+mod child;
 mod csv;
-mod limits;
+mod job;
+mod messages;
 mod office;
 mod ole;
 mod package;
 mod paint;
 mod pdf;
-mod pool;
 mod ppt;
 mod rows;
 mod sheets;
 mod slides;
-mod wire;
 mod word;
-mod worker;
 
-pub use limits::Limits;
-pub use pool::{Converters, Status};
+pub use child::serve;
+pub use job::{Answer, Converters, Job, Pages};
+pub use messages::{Extension, Format, PageState, Part, Picture, Whole, Why};
 pub use rows::numbered;
-pub use wire::{Extension, Format, PageState, Part, Picture, Whole, Why};
-pub use worker::{Answer, Input, Job, Pages, Stop};

@@ -2,9 +2,9 @@
 
 use anydoc::ConvertError;
 
+use super::messages::{Extension, Format, Part, Whole, Why};
 use super::rows::{cap, clean, wrapped};
 use super::sheets::{Facts, breaks};
-use super::wire::{Extension, Format, Part, Whole, Why};
 use super::{csv, ole, package, ppt, sheets, slides, word};
 
 /// Converts a document to at most `cap_bytes` of Markdown.

@@ -2,7 +2,7 @@
 
 use crate::picture::{self, Written};
 
-use super::wire::{Painted, Picture};
+use super::messages::{Painted, Picture};
 
 /// The picture, and its bytes where it is written anew; the error says in a few words why there is
 /// none.

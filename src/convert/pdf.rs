@@ -9,14 +9,16 @@ use unpdf::{
     PdfParser, RenderOptions, render,
 };
 
-use super::child::{Bench, STOPPED};
+use crate::worker::WorkerLoop;
+
+use super::child::STOPPED;
+use super::messages::{PageState, Request, Response, Why};
 use super::rows::{cap, clean, wrapped};
-use super::wire::{PageState, Request, Response, Why};
 
 /// Opens a PDF and converts the pages that are asked for; returns the request that ends that.
 /// `None` at the end of the input.
 pub(super) fn serve(
-    bench: &mut Bench,
+    requests: &mut WorkerLoop,
     bytes: Vec<u8>,
     cap_bytes: u64,
 ) -> Option<(Request, Vec<u8>)> {
@@ -27,13 +29,13 @@ pub(super) fn serve(
     drop(bytes);
     let parser = match opened.map(|parser| parser.map_err(|error| why(&error))) {
         Ok(Ok(parser)) => parser,
-        Ok(Err(why)) => return refuse(bench, why),
-        Err(_) => return refuse(bench, Why::Unreadable(STOPPED.to_owned())),
+        Ok(Err(why)) => return refuse(requests, why),
+        Err(_) => return refuse(requests, Why::Unreadable(STOPPED.to_owned())),
     };
     let pages = parser.page_count();
     if pages == 0 {
         return refuse(
-            bench,
+            requests,
             Why::Unreadable("damaged: it has no pages".to_owned()),
         );
     }
@@ -43,11 +45,11 @@ pub(super) fn serve(
         is_damaged: lacks == Lacks::Pages || lacks == Lacks::Table && is_cut,
         has_xfa,
     };
-    bench.answer(&found, &fields)?;
-    let mut next = bench.next()?;
+    requests.answer(&found, &fields)?;
+    let mut next = requests.next()?;
     while let (Request::Page(first), _) = next {
         let run = Run {
-            bench: &mut *bench,
+            requests: &mut *requests,
             page: first,
             cap_bytes,
             next: None,
@@ -57,13 +59,13 @@ pub(super) fn serve(
     Some(next)
 }
 
-fn refuse(bench: &mut Bench, why: Why) -> Option<(Request, Vec<u8>)> {
-    bench.answer(&Response::Failed(why), "")?;
+fn refuse(requests: &mut WorkerLoop, why: Why) -> Option<(Request, Vec<u8>)> {
+    requests.answer(&Response::Failed(why), "")?;
     loop {
-        let next = bench.next()?;
+        let next = requests.next()?;
         match next {
             (Request::Open { .. } | Request::Picture(_), _) => return Some(next),
-            (Request::Page(_), _) => bench.answer(&Response::Page(PageState::Failed), "")?,
+            (Request::Page(_), _) => requests.answer(&Response::Page(PageState::Failed), "")?,
         }
     }
 }
@@ -149,7 +151,7 @@ fn why(error: &unpdf::Error) -> Why {
 
 /// Pages in a row.
 struct Run<'b> {
-    bench: &'b mut Bench,
+    requests: &'b mut WorkerLoop,
     /// The page that is being converted.
     page: u32,
     /// Bytes of its Markdown at most.
@@ -162,8 +164,9 @@ impl Run<'_> {
     /// Converts the page `first` and those after it for as long as each next one is asked for.
     fn from(mut self, parser: &PdfParser, first: u32, pages: u32) -> Option<(Request, Vec<u8>)> {
         if first == 0 || first > pages {
-            self.bench.answer(&Response::Page(PageState::Failed), "")?;
-            return self.bench.next();
+            self.requests
+                .answer(&Response::Page(PageState::Failed), "")?;
+            return self.requests.next();
         }
         let stream = stream(PageSelection::Range(first..=pages));
         // `None`: nobody listens any more.
@@ -193,14 +196,15 @@ impl Run<'_> {
             return Some(next);
         }
         // It broke off, by an error or a panic, at a page that somebody waits for.
-        self.bench.answer(&Response::Page(PageState::Failed), "")?;
-        self.bench.next()
+        self.requests
+            .answer(&Response::Page(PageState::Failed), "")?;
+        self.requests.next()
     }
 
     /// Answers with the page, and takes what is asked for next.
     fn tell(&mut self, state: PageState, text: &str) -> Option<()> {
-        self.bench.answer(&Response::Page(state), text)?;
-        let next = self.bench.next()?;
+        self.requests.answer(&Response::Page(state), text)?;
+        let next = self.requests.next()?;
         self.page += 1;
         if next.0 != Request::Page(self.page) {
             self.next = Some(next);

@@ -14,7 +14,7 @@ pub struct Status {
     pub summaries: Summaries,
     pub watches: Watches,
     pub cache: CacheCounts,
-    pub converters: Converters,
+    pub workers: Workers,
     /// Walks of the tree since the start.
     pub scans: u64,
     /// Where the log is written.
@@ -57,14 +57,30 @@ pub struct Watches {
     pub overflows: u64,
 }
 
-/// The processes that convert documents.
+/// The confined processes, by kind.
 #[derive(Debug, Clone, Copy, Default, Serialize)]
-pub struct Converters {
+pub struct Workers {
+    pub convert: WorkersOfKind,
+}
+
+#[derive(Debug, Clone, Copy, Default, Serialize)]
+pub struct WorkersOfKind {
     pub alive: usize,
     /// Documents that were handed to one.
     pub jobs: u64,
     /// Processes that died or were killed at work.
     pub replaced: u64,
+    /// How they are confined; absent before the first one began.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub confinement: Option<Confinement>,
+}
+
+/// What keeps a worker from doing more than computing.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub struct Confinement {
+    /// `full`, `partial` (an older kernel) or `none`.
+    pub landlock: &'static str,
+    pub seccomp: bool,
 }
 
 #[derive(Debug, Clone, Copy, Default, Serialize)]

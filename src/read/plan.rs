@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::buffer::{DocumentKey, Overlays, Store, Warm};
-use crate::convert::{self, Converters};
+use crate::convert::Converters;
 use crate::outline::{Definition, Outline};
 use crate::protocol::Refusal;
 use crate::protocol::read::{
@@ -18,6 +18,7 @@ use crate::view::dialect::{Body, View};
 use crate::view::excerpt::Lines;
 use crate::view::window::{Limits, Spent, Window};
 use crate::view::{Attachment, Budget, Document, LineSet, Listing, Selector, Style};
+use crate::worker;
 use crate::workspace::{At, FileType, Found, Scope, Via};
 
 use super::ask::Ask;
@@ -88,7 +89,7 @@ impl Reader {
             definitions: Definitions::new(eighth / 4, trees.clone()),
             trees,
             warm: Warm::new(eighth),
-            converters: Converters::new(convert::Limits::from_environment()),
+            converters: Converters::new(worker::Limits::from_environment()),
         }
     }
 

@@ -4,7 +4,10 @@ use serde_json::Value;
 use tower_lsp::jsonrpc;
 
 use crate::protocol::PROTOCOL_VERSION;
-use crate::protocol::status::{Buffers, CacheCounts, Converters, Held, Status, Summaries, Watches};
+use crate::protocol::status::{
+    Buffers, CacheCounts, Confinement, Held, Status, Summaries, Watches, Workers, WorkersOfKind,
+};
+use crate::worker::{self, Landlock};
 
 use super::Server;
 use super::handler::answer;
@@ -66,15 +69,29 @@ pub fn of_engine(engine: &Engine) -> Status {
             misses: store.misses,
             stale_avoided: store.stale_avoided,
         },
-        converters: Converters {
-            alive: converters.alive,
-            jobs: converters.jobs,
-            replaced: converters.replaced,
+        workers: Workers {
+            convert: of_kind(converters),
         },
         scans: engine.scans(),
         log: None,
         problems: Vec::new(),
         uptime_ms: 0,
         stuck: 0,
+    }
+}
+
+fn of_kind(status: worker::Status) -> WorkersOfKind {
+    WorkersOfKind {
+        alive: status.alive,
+        jobs: status.jobs,
+        replaced: status.replaced,
+        confinement: status.confinement.map(|walls| Confinement {
+            landlock: match walls.landlock {
+                Landlock::Full => "full",
+                Landlock::Partial => "partial",
+                Landlock::None => "none",
+            },
+            seccomp: walls.seccomp,
+        }),
     }
 }

@@ -37,9 +37,11 @@ fn pages_are_converted_as_far_as_they_are_needed() {
         "157:--- Page 40 ---\n158:\n159:This is page 40 of 60\n\n[Showing lines 157-159 of 239. Use :160- to continue]"
     );
     let status = daemon.call("agent/status", json!({})).expect("status");
+    let mut converters = status["workers"]["convert"].clone();
+    assert!(converters["confinement"].take().is_object());
     assert_eq!(
-        status["converters"],
-        json!({ "alive": 1, "jobs": 3, "replaced": 0 })
+        converters,
+        json!({ "alive": 1, "jobs": 3, "replaced": 0, "confinement": null })
     );
 }
 

@@ -7,8 +7,8 @@ use quick_xml::events::{BytesStart, Event};
 use quick_xml::{Reader, Writer};
 
 use super::Facts;
+use crate::convert::Why;
 use crate::convert::package::{self, Package, attribute, each_tag, part, rewritten};
-use crate::convert::wire::Why;
 
 /// Bytes of the part that holds the sheets; the converter's own bound on the elements of a part is
 /// reached sooner.

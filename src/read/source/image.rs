@@ -3,7 +3,7 @@
 use std::io::Read;
 use std::sync::Arc;
 
-use crate::convert::{self, Input, Stop};
+use crate::convert;
 use crate::picture::{
     self, Facts, Fit, Format, MAX_DECODED, MAX_PIXELS, MAX_WEIGHTED, Part, Written,
 };
@@ -15,6 +15,7 @@ use crate::text::Text;
 use crate::view::selector::{Own, Selector};
 use crate::view::size::file_size;
 use crate::view::{Attachment, Document, Extras, Style, in_header};
+use crate::worker::{Input, Stop};
 
 use super::kind::{Asked, HEAD, Kind, Subject};
 use super::{Means, Opened, file_uri, memory, refuse_own};

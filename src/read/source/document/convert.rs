@@ -4,12 +4,13 @@ use std::io::{self, Read};
 use std::sync::Arc;
 
 use crate::buffer::FileState;
-use crate::convert::{Answer, Format, Input, Job, PageState, Pages, Part, Stop, Why};
+use crate::convert::{Answer, Format, Job, PageState, Pages, Part, Why};
 use crate::protocol::Refusal;
 use crate::protocol::read::Cache;
 use crate::task::{Detour, Lane};
 use crate::text::Text;
 use crate::view::Selector;
+use crate::worker::{Input, Stop};
 use crate::workspace::{Handle, Stamp};
 
 use super::super::Means;

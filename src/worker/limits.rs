@@ -1,27 +1,31 @@
-//! What one conversion may take; nothing here is ever looser than what the house promises.
+//! What one job of a worker may take. Tests can lower the limits, never raise them.
 
 use std::time::Duration;
 
-/// The limits of conversions.
+use super::confine::Without;
+
+/// The limits of jobs and of the processes that do them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
-    /// Bytes of a document.
+    /// Bytes of what a job is about: a document, a picture.
     pub input_bytes: u64,
-    /// Bytes of Markdown that are made of one document.
+    /// Bytes of what is made of it.
     pub output_bytes: u64,
     /// Processor time of one job.
     pub cpu: Duration,
     /// Time of one job by the clock; less than the 30 s of a request, so that there is time left
     /// to say what happened.
     pub wall: Duration,
-    /// How long a request waits for one of the children.
+    /// How long a request waits for one of the workers.
     pub wait: Duration,
-    /// Address space of a child, in bytes.
+    /// Address space of a worker, in bytes.
     pub memory_bytes: u64,
-    /// After so long without a job a child ends.
+    /// After so long without a job a worker ends.
     pub idle: Duration,
-    /// Whether a document can ask a child to misbehave; see [`Limits::from_environment`].
+    /// Whether a document can ask a worker to misbehave; see [`Limits::from_environment`].
     pub misbehave: bool,
+    /// Walls of the confinement that are left out.
+    pub without: Without,
 }
 
 impl Default for Limits {
@@ -35,6 +39,7 @@ impl Default for Limits {
             memory_bytes: 1024 * 1024 * 1024,
             idle: Duration::from_secs(60),
             misbehave: false,
+            without: Without::default(),
         }
     }
 }
@@ -42,8 +47,9 @@ impl Default for Limits {
 impl Limits {
     /// The limits; in builds for tests lowered by `PILCROW_CONVERT`, a list such as
     /// `inputBytes=1000,outputBytes=2000,cpuMs=200,wallMs=900,waitMs=100,idleMs=50,misbehave=1`.
-    /// With `misbehave`, a document that holds `pilcrow:abort`, `pilcrow:spin` or `pilcrow:sleep`
-    /// makes its child do that.
+    /// With `misbehave`, a document that holds `pilcrow:abort`, `pilcrow:spin`, `pilcrow:sleep` or
+    /// `pilcrow:probe` makes its worker do that. `landlock=0` and `seccomp=0` leave out what an
+    /// older kernel lacks.
     pub fn from_environment() -> Limits {
         #[cfg(any(feature = "failpoints", debug_assertions))]
         if let Ok(text) = std::env::var("PILCROW_CONVERT") {
@@ -67,6 +73,8 @@ impl Limits {
                 "waitMs" => self.wait = self.wait.min(time),
                 "idleMs" => self.idle = self.idle.min(time),
                 "misbehave" => self.misbehave = value == 1,
+                "landlock" => self.without.landlock = value == 0,
+                "seccomp" => self.without.seccomp = value == 0,
                 _ => {}
             }
         }

@@ -1,0 +1,121 @@
+//! What a converter is asked for, as the daemon asks it.
+
+use crate::picture::Written;
+use crate::task::Work;
+use crate::worker::{Call, Input, Limits, Status, Stop, Workers};
+
+use super::messages::{Format, PageState, Picture, Request, Response, Whole, Why};
+
+/// Converters at a time.
+const PLACES: usize = 2;
+
+/// The converters of one engine.
+#[derive(Debug)]
+pub struct Converters(Workers);
+
+/// What a converter made of a document.
+#[derive(Debug)]
+pub enum Answer {
+    Whole(Whole, String),
+    Pages(Pages),
+    Failed(Why),
+}
+
+/// A PDF of which no page is converted yet.
+#[derive(Debug)]
+pub struct Pages {
+    pub count: u32,
+    /// Whether it can be read only in part.
+    pub is_damaged: bool,
+    /// Whether it has an XFA form, which is on none of its pages.
+    pub has_xfa: bool,
+    /// What is filled in in its form, as a list.
+    pub fields: String,
+}
+
+/// A document that is open in a converter.
+#[derive(Debug)]
+pub struct Job<'p>(Call<'p>);
+
+impl Converters {
+    pub fn new(limits: Limits) -> Converters {
+        Converters(Workers::new("convert", PLACES, limits))
+    }
+
+    pub fn limits(&self) -> &Limits {
+        self.0.limits()
+    }
+
+    pub fn status(&self) -> Status {
+        self.0.status()
+    }
+
+    /// Hands a document to a converter and waits for what it says of it; see [`Workers::call`].
+    pub fn open(
+        &self,
+        format: Format,
+        input: &Input,
+        work: &Work,
+    ) -> Result<(Job<'_>, Answer), Stop> {
+        let request = Request::Open {
+            format,
+            output_bytes: self.limits().output_bytes,
+        };
+        let (call, response, body) = self.0.call(&request, input, work)?;
+        let mut job = Job(call);
+        let text = job.text(body)?;
+        let answer = match response {
+            Response::Whole(whole) => Answer::Whole(whole, text),
+            Response::Pages {
+                count,
+                is_damaged,
+                has_xfa,
+            } => Answer::Pages(Pages {
+                count,
+                is_damaged,
+                has_xfa,
+                fields: text,
+            }),
+            Response::Failed(why) => Answer::Failed(why),
+            Response::Page(_) | Response::Picture(_) => return Err(job.0.nonsense()),
+        };
+        Ok((job, answer))
+    }
+
+    /// Has a converter decode a picture, and write it anew where that is wanted; the inner error
+    /// says in a few words why it does not decode. Waits as [`Converters::open`] does.
+    pub fn picture(
+        &self,
+        picture: Picture,
+        input: &Input,
+        work: &Work,
+    ) -> Result<Result<Option<Written>, String>, Stop> {
+        let request = Request::Picture(picture);
+        let (mut call, response, data) = self.0.call(&request, input, work)?;
+        match response {
+            Response::Picture(painted) => Ok(Ok(painted.map(|painted| Written {
+                format: painted.format,
+                width: painted.width,
+                height: painted.height,
+                data,
+            }))),
+            Response::Failed(Why::Unreadable(what)) => Ok(Err(what)),
+            _ => Err(call.nonsense()),
+        }
+    }
+}
+
+impl Job<'_> {
+    /// One page of a PDF that is open. After an error the job is over.
+    pub fn page(&mut self, number: u32) -> Result<(PageState, String), Stop> {
+        match self.0.next(&Request::Page(number))? {
+            (Response::Page(state), body) => Ok((state, self.text(body)?)),
+            _ => Err(self.0.nonsense()),
+        }
+    }
+
+    /// A body as the text that it must be.
+    fn text(&mut self, body: Vec<u8>) -> Result<String, Stop> {
+        String::from_utf8(body).map_err(|_| self.0.nonsense())
+    }
+}

@@ -1,0 +1,253 @@
+//! One job of a worker: frames there and back under the job's limits; no wait of the parent is ever for the worker alone.
+
+use std::io::{self, Read, Write};
+use std::os::fd::AsFd;
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::task::{Stopped, Work};
+
+use super::pool::PooledWorker;
+use super::{Confinement, Limits, wire};
+
+/// Why a job came to nothing.
+#[derive(Debug, thiserror::Error)]
+pub enum Stop {
+    /// Nobody waits any more, or the request is out of time.
+    #[error("{0}")]
+    Stopped(#[from] Stopped),
+    /// Every worker was at work for too long.
+    #[error("all converters are at work")]
+    Busy,
+    /// It crashed (out of memory, out of stack, killed by somebody else), or said what makes no
+    /// sense.
+    #[error(
+        "the converter stopped, as it does when a document asks for too much memory or nests too deeply"
+    )]
+    Died,
+    #[error("it took more than {} s of processor time", .0.as_secs_f32())]
+    Cpu(Duration),
+    #[error("it took longer than {} s", .0.as_secs_f32())]
+    Wall(Duration),
+    /// What was to be handed over could not be read.
+    #[error("{0}")]
+    Input(io::Error),
+    /// There is no worker to be had.
+    #[error("the converter cannot be started: {0}")]
+    Start(io::Error),
+}
+
+/// Where the bytes that are handed over come from.
+pub struct Input<'a> {
+    /// How many there are.
+    pub bytes: u64,
+    /// Gives them from the first one on, each time it is called.
+    pub open: &'a dyn Fn() -> io::Result<Box<dyn Read + 'a>>,
+}
+
+/// A worker at one job, and what is left of the job's limits. After an error the job is over.
+#[derive(Debug)]
+pub struct Call<'p> {
+    worker: PooledWorker<'p>,
+    work: Work,
+    begun: Instant,
+    /// What the process had used before.
+    cpu_before: Duration,
+    limits: &'p Limits,
+}
+
+/// Between two looks at the clock, the token and the worker's processor time.
+const LOOK_EVERY: Duration = Duration::from_millis(25);
+
+/// Bytes that are handed over at a time.
+const CHUNK: usize = 256 * 1024;
+
+/// Bytes that one answer may have over the limit for all of them.
+const MAX_ANSWER: u64 = 1024 * 1024;
+
+/// Why an exchange ended before its end.
+enum Break {
+    Stop(Stop),
+    /// The other end is closed.
+    Closed,
+}
+
+impl From<Stop> for Break {
+    fn from(stop: Stop) -> Break {
+        Break::Stop(stop)
+    }
+}
+
+impl<'p> Call<'p> {
+    /// The first request of a job. A worker that has retired in the meantime is replaced once.
+    pub(super) fn begin<A: DeserializeOwned>(
+        worker: PooledWorker<'p>,
+        limits: &'p Limits,
+        request: &impl Serialize,
+        input: &Input,
+        work: &Work,
+    ) -> Result<(Call<'p>, A, Vec<u8>), Stop> {
+        let mut call = Call {
+            cpu_before: worker.process().cpu_time().unwrap_or_default(),
+            worker,
+            work: work.clone(),
+            begun: Instant::now(),
+            limits,
+        };
+        let first = call.exchange(request, Some(input));
+        let (answer, body) = match first {
+            Err(Break::Closed) if call.worker.process_mut().has_retired() => {
+                call.worker.replace()?;
+                call.cpu_before = Duration::ZERO;
+                call.exchange(request, Some(input))
+            }
+            other => other,
+        }
+        .map_err(|broken| call.give_up(broken))?;
+        Ok((call, answer, body))
+    }
+
+    /// One more request of the same job.
+    pub fn next<A: DeserializeOwned>(
+        &mut self,
+        request: &impl Serialize,
+    ) -> Result<(A, Vec<u8>), Stop> {
+        if self.worker.is_condemned() {
+            return Err(Stop::Died);
+        }
+        self.exchange(request, None)
+            .map_err(|broken| self.give_up(broken))
+    }
+
+    /// The worker's answer makes no sense: it is not used again.
+    pub fn nonsense(&mut self) -> Stop {
+        self.give_up(Break::Closed)
+    }
+
+    /// The worker is not to be used again: nobody knows what it is at.
+    fn give_up(&mut self, broken: Break) -> Stop {
+        self.worker.condemn();
+        match broken {
+            Break::Stop(stop) => stop,
+            Break::Closed => Stop::Died,
+        }
+    }
+
+    fn exchange<A: DeserializeOwned>(
+        &mut self,
+        request: &impl Serialize,
+        input: Option<&Input>,
+    ) -> Result<(A, Vec<u8>), Break> {
+        let bytes = input.map_or(0, |input| input.bytes);
+        let head = wire::head(request, bytes).map_err(Stop::Input)?;
+        self.send(&head)?;
+        if let Some(input) = input {
+            self.send_all(input)?;
+        }
+        if self.worker.process().confinement.is_none() {
+            let (confinement, _) = self.receive::<Confinement>(0)?;
+            self.worker.is_confined(confinement);
+        }
+        self.receive(self.limits.output_bytes + MAX_ANSWER)
+    }
+
+    fn receive<A: DeserializeOwned>(&mut self, max_body: u64) -> Result<(A, Vec<u8>), Break> {
+        let mut from = Patient {
+            call: self,
+            stop: None,
+        };
+        let read = wire::read(&mut from, max_body);
+        match (from.stop.take(), read) {
+            (Some(stop), _) => Err(stop.into()),
+            (None, Ok(Some(answer))) => Ok(answer),
+            (None, _) => Err(Break::Closed),
+        }
+    }
+
+    fn send_all(&mut self, input: &Input) -> Result<(), Break> {
+        let mut source = (input.open)().map_err(Stop::Input)?;
+        let mut chunk = vec![0; CHUNK];
+        let mut left = input.bytes;
+        while left > 0 {
+            let want = chunk.len().min(left as usize);
+            let count = match source.read(&mut chunk[..want]) {
+                Ok(0) => {
+                    let short = io::Error::other("it became shorter while it was read");
+                    return Err(Stop::Input(short).into());
+                }
+                Ok(count) => count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => return Err(Stop::Input(error).into()),
+            };
+            self.send(&chunk[..count])?;
+            left -= count as u64;
+        }
+        Ok(())
+    }
+
+    fn send(&mut self, mut bytes: &[u8]) -> Result<(), Break> {
+        while !bytes.is_empty() {
+            match self.worker.process_mut().socket.write(bytes) {
+                Ok(count) => bytes = &bytes[count..],
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    self.check()?;
+                    wait_for(&self.worker.process().socket, PollFlags::OUT);
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(_) => return Err(Break::Closed),
+            }
+        }
+        self.check().map_err(Break::from)
+    }
+
+    /// Whether the job may go on.
+    fn check(&self) -> Result<(), Stop> {
+        self.work.check()?;
+        let elapsed = self.begun.elapsed();
+        if elapsed > self.limits.wall {
+            return Err(Stop::Wall(self.limits.wall));
+        }
+        // Where nobody counts it the clock has to do.
+        let used = self.worker.process().cpu_time();
+        let used = used.map_or(elapsed, |used| used.saturating_sub(self.cpu_before));
+        match used > self.limits.cpu {
+            true => Err(Stop::Cpu(self.limits.cpu)),
+            false => Ok(()),
+        }
+    }
+}
+
+/// Waits a little until the socket can be used.
+fn wait_for(socket: &impl AsFd, what: PollFlags) {
+    let wait = Timespec {
+        tv_sec: 0,
+        tv_nsec: LOOK_EVERY.as_nanos() as i64,
+    };
+    // Whatever it says, the next read or write says it better.
+    let _ = poll(&mut [PollFd::new(socket, what)], Some(&wait));
+}
+
+/// The worker's answers as they come, as long as the job may go on.
+struct Patient<'j, 'p> {
+    call: &'j mut Call<'p>,
+    stop: Option<Stop>,
+}
+
+impl Read for Patient<'_, '_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            match self.call.worker.process_mut().socket.read(buffer) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                other => return other,
+            }
+            if let Err(stop) = self.call.check() {
+                self.stop = Some(stop);
+                return Err(io::ErrorKind::TimedOut.into());
+            }
+            wait_for(&self.call.worker.process().socket, PollFlags::IN);
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! One worker as its parent sees it: the process, its socket, and what it has used so far.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use super::{Confinement, Limits};
+
+/// How long a process may take to end after it has closed its socket.
+const ENDS_WITHIN: Duration = Duration::from_secs(1);
+
+/// A running worker and our end of its socket, which never blocks.
+#[derive(Debug)]
+pub struct Process {
+    child: Child,
+    pub socket: UnixStream,
+    /// What it said of itself first; `None` until that is read.
+    pub confinement: Option<Confinement>,
+}
+
+impl Process {
+    /// Starts one: this very program, even where another one has taken its place on disk.
+    pub fn start(kind: &str, limits: &Limits) -> io::Result<Process> {
+        #[cfg(target_os = "linux")]
+        let program = "/proc/self/exe";
+        #[cfg(not(target_os = "linux"))]
+        let program = std::env::current_exe()?;
+        let (socket, theirs) = UnixStream::pair()?;
+        socket.set_nonblocking(true)?;
+        let mut command = Command::new(program);
+        command
+            .arg0("pilcrow")
+            .args(["worker", kind])
+            .args(["--input-bytes", &limits.input_bytes.to_string()])
+            .args(["--memory-bytes", &limits.memory_bytes.to_string()])
+            .args(["--idle-ms", &limits.idle.as_millis().to_string()]);
+        let flags = [
+            ("--misbehave", limits.misbehave),
+            ("--without-landlock", limits.without.landlock),
+            ("--without-seccomp", limits.without.seccomp),
+        ];
+        command.args(flags.iter().filter(|(_, set)| *set).map(|(flag, _)| flag));
+        let child = command
+            .env_clear()
+            .current_dir("/")
+            .stdin(Stdio::from(OwnedFd::from(theirs)))
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()?;
+        Ok(Process {
+            child,
+            socket,
+            confinement: None,
+        })
+    }
+
+    pub fn is_alive(&mut self) -> bool {
+        matches!(self.child.try_wait(), Ok(None))
+    }
+
+    /// Whether it has ended by itself, for want of anything to do.
+    pub fn has_retired(&mut self) -> bool {
+        // Its socket is closed a moment before the process is gone.
+        let deadline = Instant::now() + ENDS_WITHIN;
+        loop {
+            match self.child.try_wait() {
+                Ok(Some(status)) => return status.code() == Some(0),
+                Ok(None) if Instant::now() < deadline => {
+                    std::thread::sleep(Duration::from_millis(1));
+                }
+                Ok(None) | Err(_) => return false,
+            }
+        }
+    }
+
+    /// Whether what is left of its address space may not do for the next job.
+    pub fn is_bloated(&self, limits: &Limits) -> bool {
+        let statm = std::fs::read_to_string(format!("/proc/{}/statm", self.child.id()));
+        let pages = statm
+            .ok()
+            .and_then(|text| text.split(' ').next()?.parse::<u64>().ok());
+        pages.is_some_and(|pages| {
+            pages * rustix::param::page_size() as u64 > limits.memory_bytes / 2
+        })
+    }
+
+    /// Processor time that it has used so far; `None` where the system does not tell.
+    pub fn cpu_time(&self) -> Option<Duration> {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id())).ok()?;
+        // The name, in parentheses, may hold anything; utime and stime are fields 14 and 15.
+        let (_, fields) = stat.rsplit_once(')')?;
+        let mut fields = fields.split_whitespace().skip(11);
+        let mut ticks = || fields.next()?.parse::<u64>().ok();
+        let ticks = ticks()? + ticks()?;
+        // USER_HZ is 100 wherever Rust and Linux meet.
+        Some(Duration::from_millis(ticks * 10))
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // It may have ended by itself, which is as good; what was killed is gone at once.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
