@@ -48,6 +48,14 @@ fn path_of(number: usize) -> String {
     }
 }
 
+fn notify_all(daemon: &Daemon, method: &str, all: impl Iterator<Item = Value>) {
+    let mut frames = Frames::default();
+    for params in all {
+        frames.add(method, &params);
+    }
+    daemon.send_raw(&frames.0);
+}
+
 fn raw(daemon: &Daemon, path: &str) -> String {
     let read = daemon.read_with(json!({ "path": path, "selector": "raw" }));
     let read = read.unwrap_or_else(|error| panic!("{path}: {error:?}"));
@@ -92,27 +100,19 @@ fn a_great_many_documents_are_opened_changed_read_and_closed() {
         }
         assert_eq!(raw(&daemon, "on-disk.txt"), "disk\n");
     }
-    let mut frames = Frames::default();
-    for number in 0..many {
+    let all = (0..many).map(|number| {
         let document = json!({ "uri": uri_of(&tree, number), "version": 2 });
         let changes = [json!({ "text": format!("changed {number}\n") })];
-        let params = json!({ "textDocument": document, "contentChanges": changes });
-        frames.add("textDocument/didChange", &params);
-    }
-    daemon.send_raw(&frames.0);
+        json!({ "textDocument": document, "contentChanges": changes })
+    });
+    notify_all(&daemon, "textDocument/didChange", all);
     for number in [0, 1, 2, many - 3, many - 2, many - 1] {
         let text = raw(&daemon, &path_of(number));
         assert_eq!(text, format!("changed {number}\n"));
     }
-    let mut frames = Frames::default();
-    for number in 1..many {
-        let document = json!({ "uri": uri_of(&tree, number) });
-        frames.add(
-            "textDocument/didClose",
-            &json!({ "textDocument": document }),
-        );
-    }
-    daemon.send_raw(&frames.0);
+    let others =
+        (1..many).map(|number| json!({ "textDocument": { "uri": uri_of(&tree, number) } }));
+    notify_all(&daemon, "textDocument/didClose", others);
     assert_eq!(raw(&daemon, &path_of(0)), "changed 0\n");
     for number in [1, 2, many - 1] {
         let refused = daemon.read(path_of(number)).expect_err("it was closed");

@@ -348,46 +348,13 @@ impl Reader {
         lane: Lane,
         work: &Work,
     ) -> Result<Vec<Notice>, Detour> {
-        // Of a file too large to hold there is nothing to tell: one line of it is enough.
-        let (selector, limits) = (Selector::line(1), Limits::ONE_LINE);
-        let opened = match key {
-            DocumentKey::File(path) => match scope.look_at(path)? {
-                // Of most documents nothing was ever shown: those are not loaded.
-                At::Here(handle) if !self.is_known(Site::File(handle.real().clone())) => {
-                    return Ok(Vec::new());
-                }
-                At::Here(handle) => {
-                    let means = Means {
-                        display: "",
-                        scope,
-                        overlays,
-                        buffers: &self.buffers,
-                        warm: &self.warm,
-                        converters: &self.converters,
-                        selector: &selector,
-                        limits,
-                        listing: Listing::Tree,
-                        whole_file: None,
-                        image_bytes: None,
-                        counts_lines: false,
-                        lane,
-                        work,
-                    };
-                    let spelled = path.to_string_lossy();
-                    match handle.file_type() {
-                        FileType::Regular => source::text::open(&handle, &spelled, None, means)?,
-                        FileType::Directory | FileType::Other(_) => return Ok(Vec::new()),
-                    }
-                }
-                At::Nothing(real) => match overlays.of_file(&real, scope) {
-                    Some(overlay) => source::editor::unsaved(overlay),
-                    None => return Ok(Vec::new()),
-                },
-            },
-            DocumentKey::Other(uri) => match overlays.of_no_file(key) {
-                Some(overlay) => source::editor::unsaved(overlay),
-                None => return Ok(self.vanished(&Site::Editor(uri.clone()), actor)),
-            },
+        if let DocumentKey::Other(uri) = key
+            && overlays.of_no_file(key).is_none()
+        {
+            return Ok(self.vanished(&Site::Editor(uri.clone()), actor));
+        }
+        let Some(opened) = self.open_known(key, scope, overlays, lane, work)? else {
+            return Ok(Vec::new());
         };
         let (Some(snapshot), Some(text)) = (&opened.snapshot, opened.document.text.whole()) else {
             return Ok(Vec::new());
@@ -410,6 +377,51 @@ impl Reader {
             }
         }
         Ok(notices)
+    }
+
+    /// The text that a document has now, if anything of it was ever shown.
+    fn open_known(
+        &self,
+        key: &DocumentKey,
+        scope: &Scope,
+        overlays: &Overlays,
+        lane: Lane,
+        work: &Work,
+    ) -> Result<Option<Opened>, Detour> {
+        let DocumentKey::File(path) = key else {
+            return Ok(overlays.of_no_file(key).map(source::editor::unsaved));
+        };
+        let handle = match scope.look_at(path)? {
+            At::Here(handle) => handle,
+            At::Nothing(real) => {
+                let overlay = overlays.of_file(&real, scope);
+                return Ok(overlay.map(source::editor::unsaved));
+            }
+        };
+        // Of most documents nothing was ever shown: those are not loaded.
+        let is_text = handle.file_type() == FileType::Regular;
+        if !is_text || !self.is_known(Site::File(handle.real().clone())) {
+            return Ok(None);
+        }
+        let means = Means {
+            display: "",
+            scope,
+            overlays,
+            buffers: &self.buffers,
+            warm: &self.warm,
+            converters: &self.converters,
+            // Of a file too large to hold there is nothing to tell: one line of it is enough.
+            selector: &Selector::line(1),
+            limits: Limits::ONE_LINE,
+            listing: Listing::Tree,
+            whole_file: None,
+                        image_bytes: None,
+                        counts_lines: false,
+            lane,
+            work,
+        };
+        let spelled = path.to_string_lossy();
+        source::text::open(&handle, &spelled, None, means).map(Some)
     }
 }
 

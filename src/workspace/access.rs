@@ -519,27 +519,38 @@ pub(super) fn home() -> Option<PathBuf> {
 /// Where an absolute path leads, links followed, and whether it is there; else it is where it
 /// would be. Nothing is judged.
 pub fn where_it_leads(path: &Path) -> Option<(PathBuf, bool)> {
-    match std::fs::canonicalize(path) {
-        Ok(real) => Some((real, true)),
-        Err(_) => deepest_existing(path).map(|real| (real, false)),
+    let mut path = path.to_path_buf();
+    for _ in 0..MAX_LINKS {
+        if let Ok(real) = std::fs::canonicalize(&path) {
+            return Some((real, true));
+        }
+        let (real, rest) = deepest_directory(&path)?;
+        let mut names = rest.components();
+        let missing = real.join(names.next()?);
+        path = match std::fs::read_link(missing) {
+            // A link that leads nowhere, yet.
+            Ok(target) => real.join(target).join(names.as_path()),
+            Err(_) if climbs(&rest) => normalise(&real.join(&rest)),
+            Err(_) => return Some((real.join(rest), false)),
+        };
     }
+    None
 }
 
 /// The real path of the deepest directory of `path` that exists, and the rest as it is.
 fn deepest_existing(path: &Path) -> Option<PathBuf> {
-    for ancestor in path.ancestors().skip(1) {
-        if let Ok(opened) = Unjudged::open(ancestor) {
-            let rest = path.strip_prefix(ancestor).ok()?;
-            return Some(
-                opened
-                    .real()?
-                    .components()
-                    .chain(rest.components())
-                    .collect(),
-            );
-        }
-    }
-    None
+    let (real, rest) = deepest_directory(path)?;
+    Some(real.components().chain(rest.components()).collect())
+}
+
+fn deepest_directory(path: &Path) -> Option<(PathBuf, PathBuf)> {
+    let mut above = path.ancestors().skip(1);
+    let (ancestor, opened) = above.find_map(|ancestor| {
+        let opened = Unjudged::open(ancestor).ok()?;
+        Some((ancestor, opened))
+    })?;
+    let rest = path.strip_prefix(ancestor).ok()?;
+    Some((opened.real()?.to_path_buf(), rest.to_path_buf()))
 }
 
 fn names_of(path: &Path, from_link: bool) -> impl Iterator<Item = (OsString, bool)> {
