@@ -257,10 +257,10 @@ fn no_read_is_older_than_the_last_write() {
 fn no_read_is_older_than_the_last_write_that_returned_meanwhile() {
     use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
     const LINES: usize = 500;
-    let styles: [(&str, fn(&Tree, &mut Subject)); 3] = [
+    // Half of a store is in the file as much as all of it: there is nothing to be told from it.
+    let styles: [(&str, fn(&Tree, &mut Subject)); 2] = [
         ("renamed", renamed_over),
         ("in-place", in_place_with_mtime_restored),
-        ("mapped", mapped),
     ];
     for (name, style) in styles {
         let tree = Tree::new().file(name, lines_of(0, LINES));
@@ -280,27 +280,22 @@ fn no_read_is_older_than_the_last_write_that_returned_meanwhile() {
                     done.store(subject.version, Ordering::Relaxed);
                 }
             });
-            let begun = Instant::now();
-            let mut reads = 0;
             let looked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-                let until = if name == "mapped" {
-                    DOUBT
-                } else {
-                    Duration::ZERO
-                };
-                while reads < at_most(200, 10_000) || begun.elapsed() < until {
+                for _ in 0..at_most(200, 20_000) {
                     let before = done.load(Ordering::Relaxed);
                     let answer = daemon.read_with(json!({ "path": name, "selector": "raw" }));
                     let answer = answer.expect("a read");
+                    if answer["details"]["hashline"].is_null() {
+                        // What it says is for `torn` to test.
+                        assert_eq!(name, "in-place", "what is renamed is whole");
+                        continue;
+                    }
                     let text = answer["content"][0]["text"].as_str().expect("a text");
-                    let versions = text.lines().map(|line| line.parse().expect("a number"));
-                    let versions: Vec<u64> = versions.collect();
-                    assert!(versions.iter().all(|it| *it >= before), "{name}: {before}");
-                    // Nobody can tell that stores came in between; of all else it is told.
-                    let is_one = versions.windows(2).all(|two| two[0] == two[1]);
-                    let has_tag = !answer["details"]["hashline"].is_null();
-                    assert!(is_one || !has_tag || name == "mapped", "{name}: a mixture");
-                    reads += 1;
+                    let first = text.lines().next().unwrap_or_default();
+                    let version: u64 = first.parse().expect("a number");
+                    assert!(version >= before, "{name}: {version} after {before}");
+                    let whole = lines_of(version, LINES);
+                    assert_eq!(text.as_bytes(), whole, "{name}: a mixture has a tag");
                 }
             }));
             stop.store(true, Ordering::Relaxed);
