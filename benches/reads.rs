@@ -14,6 +14,7 @@ fn main() -> Answer<()> {
     Ok(())
 }
 
+/// Its files are gone as soon as it is dropped: each bench holds its own to its end.
 fn workspace() -> Workspace {
     Workspace::new().expect("a workspace")
 }
@@ -23,13 +24,38 @@ mod warm_read_over_pipes {
 
     #[divan::bench]
     fn read(bencher: Bencher) {
-        let mut pair = Pair::new(&workspace(), 1).expect("a daemon and an echo");
+        let workspace = workspace();
+        let mut pair = Pair::new(&workspace, 1).expect("a daemon and an echo");
         bencher.bench_local(|| pair.read().expect("an answer"));
     }
 
     #[divan::bench]
     fn echo(bencher: Bencher) {
-        let mut pair = Pair::new(&workspace(), 1).expect("a daemon and an echo");
+        let workspace = workspace();
+        let mut pair = Pair::new(&workspace, 1).expect("a daemon and an echo");
+        bencher.bench_local(|| pair.echo().expect("an answer"));
+    }
+}
+
+mod warm_read_of_200_kb_over_pipes {
+    use super::*;
+
+    fn pair(workspace: &Workspace) -> Pair {
+        let large = ["src/large.rs".to_owned()];
+        Pair::of(workspace, &large).expect("a daemon and an echo")
+    }
+
+    #[divan::bench]
+    fn read(bencher: Bencher) {
+        let workspace = workspace();
+        let mut pair = pair(&workspace);
+        bencher.bench_local(|| pair.read().expect("an answer"));
+    }
+
+    #[divan::bench]
+    fn echo(bencher: Bencher) {
+        let workspace = workspace();
+        let mut pair = pair(&workspace);
         bencher.bench_local(|| pair.echo().expect("an answer"));
     }
 }
@@ -39,13 +65,15 @@ mod sixteen_readers_over_pipes {
 
     #[divan::bench]
     fn reads(bencher: Bencher) {
-        let mut pair = Pair::new(&workspace(), READERS).expect("a daemon and an echo");
+        let workspace = workspace();
+        let mut pair = Pair::new(&workspace, READERS).expect("a daemon and an echo");
         bencher.bench_local(|| pair.read().expect("answers"));
     }
 
     #[divan::bench]
     fn echoes(bencher: Bencher) {
-        let mut pair = Pair::new(&workspace(), READERS).expect("a daemon and an echo");
+        let workspace = workspace();
+        let mut pair = Pair::new(&workspace, READERS).expect("a daemon and an echo");
         bencher.bench_local(|| pair.echo().expect("answers"));
     }
 }

@@ -35,7 +35,7 @@ pub mod view;
 /// Roots, path resolution and access. Nothing else opens a path of the user's.
 pub mod workspace;
 
-/// Warm text, validated by a `stat` in every request. Never served on a watcher's word.
+/// Warm text, validated by a look at its file in every request. Never served on a watcher's word.
 pub mod buffer;
 
 /// Versions and what was shown to whom. Never gives one tag to two texts.

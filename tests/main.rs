@@ -32,6 +32,8 @@ mod editor_writes;
 mod encodings;
 mod frames;
 mod fresh;
+#[cfg(target_os = "linux")]
+mod fuse;
 mod hostile;
 mod huge;
 mod images;
@@ -59,7 +61,11 @@ mod settings;
 mod summaries;
 mod tidy;
 mod tools;
+#[cfg(target_os = "linux")]
+mod torn;
 mod tree;
+#[cfg(target_os = "linux")]
+mod truth;
 #[cfg(unix)]
 mod watches;
 mod workers;

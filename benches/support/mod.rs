@@ -246,17 +246,23 @@ pub struct Pair {
 }
 
 impl Pair {
-    /// `count` requests in a round.
+    /// `count` requests in a round, each for a small file of its own.
     pub fn new(workspace: &Workspace, count: usize) -> Answer<Pair> {
+        let paths: Vec<String> = (0..count).map(small).collect();
+        Pair::of(workspace, &paths)
+    }
+
+    /// One request in a round for each path.
+    pub fn of(workspace: &Workspace, paths: &[String]) -> Answer<Pair> {
         let mut pair = Pair {
             daemon: Peer::daemon(workspace.path())?,
             echo: Peer::echo(workspace.path())?,
             reads: Vec::new(),
             echoes: Vec::new(),
-            count,
+            count: paths.len(),
         };
-        for number in 0..count {
-            let read = numbered_request(number, "agent/read", json!({ "path": small(number) }));
+        for (number, path) in paths.iter().enumerate() {
+            let read = numbered_request(number, "agent/read", json!({ "path": path }));
             pair.daemon.exchange(&read)?;
             let answer = pair.daemon.result(&read)?;
             if answer["details"]["cache"] != "hit" {

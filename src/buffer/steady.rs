@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{ErrorKind, Read};
 use std::time::Duration;
 
+use rustix::fs::SeekFrom;
 use xxhash_rust::xxh3::xxh3_128;
 
 use crate::protocol::Refusal;
@@ -75,9 +76,12 @@ pub fn read_steady(
     let mut attempt = 0;
     loop {
         attempt += 1;
+        let mut file = handle.open_read().map_err(refuse)?;
+        if is_local {
+            wait_for_writer(&file).map_err(refuse)?;
+        }
         let at = now_ns();
         let before = handle.restamp().map_err(refuse)?;
-        let mut file = handle.open_read().map_err(refuse)?;
         let bytes = read_all(&mut file, before.size, spelled, work)?;
         let after = handle.restamp().map_err(refuse)?;
         // Elsewhere the times are of another clock. To read a large file twice may take long there.
@@ -121,6 +125,18 @@ impl Attempt {
             is_torn: false,
         }
     }
+}
+
+/// Waits until a write that is under way is done. It sets the times when it begins: whoever only
+/// looks at those takes half of it for all, as often as the writer is put to sleep in its middle.
+/// To be told where the data begins, one waits for the file's lock on ext4, Btrfs, F2FS and tmpfs,
+/// which a writer has to the end of its call; on XFS every read does so.
+fn wait_for_writer(file: &File) -> std::io::Result<()> {
+    // It fails for a file without data, and where it means nothing.
+    if rustix::fs::seek(file, SeekFrom::Data(0)).is_ok() {
+        rustix::fs::seek(file, SeekFrom::Start(0))?;
+    }
+    Ok(())
 }
 
 /// Reads to the end whatever size the file claims (/proc says 0), up to the cap.

@@ -292,7 +292,7 @@ fn write_notices(notices: &[String], text: &mut String) {
 fn write_footers(view: &View, text: &mut String) {
     let window = view.window;
     if window.blocks.is_empty() && window.stop.is_none() {
-        return;
+        return write_own_footers(view, text);
     }
     for skipped in window.skipped_notices() {
         let _ = writeln!(text, "[{skipped}]");
@@ -319,11 +319,16 @@ fn write_footers(view: &View, text: &mut String) {
     if let Some(elided) = view.elided.and_then(|elided| elided.footer(view.name)) {
         let _ = writeln!(text, "[{elided}]");
     }
-    for footer in &view.document.extras.footers {
-        let _ = writeln!(text, "[{footer}]");
-    }
+    write_own_footers(view, text);
     if let Some(showing) = showing(window, view) {
         let _ = writeln!(text, "[{showing}]");
+    }
+}
+
+/// Those of the document itself.
+fn write_own_footers(view: &View, text: &mut String) {
+    for footer in &view.document.extras.footers {
+        let _ = writeln!(text, "[{footer}]");
     }
 }
 
