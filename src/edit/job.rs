@@ -281,6 +281,12 @@ impl Job<'_> {
     fn take_in(&self, written: &[Written], files: &[usize], parts: &mut [Part]) {
         for (written, at) in written.iter().zip(files) {
             let planned = &mut parts[*at].0;
+            if written.open_elsewhere {
+                // What is there now is read again.
+                let warning = open_elsewhere(&planned.live.name);
+                planned.warnings.push(warning);
+                continue;
+            }
             planned.written = Some(written.stamp);
             if let (Home::Disk { buffer, .. }, Some(bytes)) = (&planned.live.home, &planned.bytes) {
                 let fingerprint = planned.recast.is_none().then(|| planned.fingerprint());
@@ -386,6 +392,15 @@ fn no_change(planned: &Planned) -> Warning {
         message: format!(
             "'{}' already reads so; it was not written.",
             planned.live.name
+        ),
+    }
+}
+
+fn open_elsewhere(name: &str) -> Warning {
+    Warning {
+        code: "openElsewhere",
+        message: format!(
+            "Another program has '{name}' open for writing, so it was written in place. What that program adds to its end stays; what it writes elsewhere may go over this edit."
         ),
     }
 }

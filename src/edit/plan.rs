@@ -418,11 +418,5 @@ fn moved_on(live: &Live, tag: Tag, went: &str) -> Warning {
 
 /// Where the texts of `replace_text` are.
 fn found(live: &Live, texts: &[TextHunk]) -> Result<Vec<TextMatch>, Refusal> {
-    let mut found = Vec::new();
-    for text in texts {
-        let matches = replace_text::find(live.text(), text)
-            .map_err(|error| refuse::no_match(&error, &live.name))?;
-        found.extend(matches);
-    }
-    Ok(found)
+    replace_text::find(live.text(), texts).map_err(|error| refuse::no_match(&error, &live.name))
 }

@@ -46,10 +46,7 @@ pub(super) fn plan(
     let plain = batch
         .into_plain(block_of)
         .map_err(|error| error.to_string())?;
-    let mut found = Vec::new();
-    for hunk in &plain.texts {
-        found.extend(replace_text::find(text, hunk).map_err(|error| error.to_string())?);
-    }
+    let found = replace_text::find(text, &plain.texts).map_err(|error| error.to_string())?;
     let splices = splices(text, &plain.hunks, found).map_err(|error| error.to_string())?;
     Ok((plain, splices))
 }

@@ -95,45 +95,24 @@ impl NoMatch {
     }
 }
 
-/// Finds the text of a hunk in the live text. Line ends of all kinds are one newline here.
-pub fn find(text: &Text, hunk: &TextHunk) -> Result<Vec<TextMatch>, NoMatch> {
+/// Finds the texts of hunks in the live text. Line ends of all kinds are one newline here.
+pub fn find(text: &Text, hunks: &[TextHunk]) -> Result<Vec<TextMatch>, NoMatch> {
+    if hunks.is_empty() {
+        return Ok(Vec::new());
+    }
+    // To put a text together costs far more than to search it.
     let haystack = Haystack::of(text);
-    let found = haystack.matches(&hunk.old);
-    let starts = match (hunk.all, found.as_slice()) {
-        (_, []) => return Err(haystack.nothing(hunk)),
-        (false, [_]) => found,
-        (false, many) => {
-            let span = |at: &usize| haystack.lines(*at, *at + hunk.old.len());
-            return Err(NoMatch {
-                origin: hunk.origin,
-                count: many.len(),
-                candidates: many.iter().take(CANDIDATES).map(span).collect(),
-                divergence: None,
-            });
-        }
-        (true, _) => disjoint(&found, hunk.old.len()),
-    };
-    let make = |at: usize| TextMatch {
-        start: haystack.spot(at),
-        end: haystack.spot(at + hunk.old.len()),
-        new: hunk.new.clone(),
-        origin: hunk.origin,
-    };
-    Ok(starts.into_iter().map(make).collect())
-}
-
-/// From the left, without those that begin inside one that was taken.
-fn disjoint(starts: &[usize], length: usize) -> Vec<usize> {
-    let mut free = 0;
-    let take = |at: &&usize| {
-        let taken = **at >= free;
-        if taken {
-            free = **at + length;
-        }
-        taken
-    };
-    let mut take = take;
-    starts.iter().filter(|at| take(at)).copied().collect()
+    let mut found = Vec::with_capacity(hunks.len());
+    for hunk in hunks {
+        let make = |at: usize| TextMatch {
+            start: haystack.spot(at),
+            end: haystack.spot(at + hunk.old.len()),
+            new: hunk.new.clone(),
+            origin: hunk.origin,
+        };
+        found.extend(haystack.places(hunk)?.into_iter().map(make));
+    }
+    Ok(found)
 }
 
 /// A text with every line end as one newline.
@@ -164,21 +143,27 @@ impl Haystack {
         Haystack { text: all, starts }
     }
 
-    /// Where the needle begins, also where that is inside another occurrence.
-    fn matches(&self, needle: &str) -> Vec<usize> {
-        let finder = Finder::new(needle);
-        let mut found = Vec::new();
-        let mut from = 0;
-        while let Some(at) = self
-            .text
-            .as_bytes()
-            .get(from..)
-            .and_then(|rest| finder.find(rest))
-        {
-            found.push(from + at);
-            from += at + 1;
+    /// Where the text of a hunk begins: once, or, for all, from the left and apart.
+    fn places(&self, hunk: &TextHunk) -> Result<Vec<usize>, NoMatch> {
+        let (text, finder) = (self.text.as_bytes(), Finder::new(&hunk.old));
+        let Some(first) = finder.find(text) else {
+            return Err(self.nothing(hunk));
+        };
+        if hunk.all {
+            return Ok(finder.find_iter(text).collect());
         }
-        found
+        // Another one may begin inside the first.
+        if finder.find(&text[first + 1..]).is_none() {
+            return Ok(vec![first]);
+        }
+        let (count, starts) = occurrences(&text[first..], hunk.old.as_bytes());
+        let span = |at: &usize| self.lines(first + at, first + at + hunk.old.len());
+        Err(NoMatch {
+            origin: hunk.origin,
+            count,
+            candidates: starts.iter().map(span).collect(),
+            divergence: None,
+        })
     }
 
     fn spot(&self, at: usize) -> Spot {
@@ -243,6 +228,35 @@ impl Haystack {
     }
 }
 
+/// How often the needle is there, also inside another occurrence, and where the first ones begin. One
+/// pass (Knuth, Morris and Pratt): to search again from each would take the square of the time for
+/// a text that repeats itself.
+fn occurrences(text: &[u8], needle: &[u8]) -> (usize, Vec<usize>) {
+    // For each part of the needle from its beginning: how long the longest shorter one is that it
+    // ends with.
+    let mut borders = vec![0; needle.len()];
+    let longer = |borders: &[usize], mut length: usize, byte: u8| {
+        while length == needle.len() || length > 0 && needle[length] != byte {
+            length = borders[length - 1];
+        }
+        length + usize::from(needle[length] == byte)
+    };
+    for at in 1..needle.len() {
+        borders[at] = longer(&borders, borders[at - 1], needle[at]);
+    }
+    let (mut count, mut starts, mut matched) = (0, Vec::new(), 0);
+    for (at, byte) in text.iter().enumerate() {
+        matched = longer(&borders, matched, *byte);
+        if matched == needle.len() {
+            count += 1;
+            if starts.len() < CANDIDATES {
+                starts.push(at + 1 - needle.len());
+            }
+        }
+    }
+    (count, starts)
+}
+
 /// A line with each run of blanks as one space, and none at its ends.
 fn squeezed(line: &str) -> String {
     line.split_whitespace().collect::<Vec<_>>().join(" ")
@@ -270,4 +284,23 @@ fn visible(text: &str) -> String {
         out.push_str("end of file");
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn occurrences_are_those_of_a_search_from_every_byte(
+            text in "[ab]{0,40}",
+            needle in "[ab]{1,6}",
+        ) {
+            let is_there = |at: &usize| text[*at..].starts_with(&needle);
+            let starts: Vec<usize> = (0..text.len()).filter(is_there).collect();
+            let first = starts.iter().copied().take(CANDIDATES).collect();
+            prop_assert_eq!(occurrences(text.as_bytes(), needle.as_bytes()), (starts.len(), first));
+        }
+    }
 }

@@ -485,3 +485,28 @@ fn invalid_patches_change_nothing() {
         6
     );
 }
+
+#[test]
+fn a_thousand_texts_of_a_large_file_are_replaced_at_once() {
+    let line = |number: usize| format!("line {number} {}\n", "x".repeat(60));
+    let lines: Vec<String> = (0..60_000).map(line).collect();
+    let tree = Tree::new().file("large.txt", lines.concat());
+    let daemon = Daemon::start(tree.path());
+    let numbers = (0..1_000).map(|at| at * 60);
+    let edits = numbers.map(|number| {
+        let (old, new) = (format!("line {number} x"), format!("row {number}, x"));
+        json!({ "op": "replace_text", "old": old, "new": new })
+    });
+    let files = json!([{ "path": "large.txt", "edits": edits.collect::<Vec<_>>() }]);
+    let edited = daemon.call("agent/edit", json!({ "files": files }));
+    edited.expect("an edit");
+    let new = lines
+        .iter()
+        .enumerate()
+        .map(|(number, line)| match number % 60 {
+            0 => line.replacen(&format!("line {number} "), &format!("row {number}, "), 1),
+            _ => line.clone(),
+        });
+    let text = fs::read_to_string(tree.join("large.txt")).expect("a text");
+    assert!(text == new.collect::<String>());
+}

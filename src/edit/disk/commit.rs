@@ -13,7 +13,9 @@ use rustix::io::Errno;
 use super::content::{Planned, read_all};
 use super::error::{Fault, Step, attempt, errno_of, is_unsupported, step};
 use super::flush;
+use super::lease::is_open_for_writing;
 use super::litter::Litter;
+use super::lock::{Held, Wanted};
 use super::metadata::{Inode, Kept, Look, keep};
 use super::stage::{For, Old, Staged, Temporary, Way, like, noted_name};
 
@@ -24,10 +26,18 @@ pub(super) enum Done {
     Exchanged,
     /// The old file has, or a copy of it is, another name.
     Renamed {
-        backup: OsString,
+        backup: Backup,
     },
     Created,
     Overwritten,
+}
+
+/// The other name of an old file, or a copy under that name, which is locked.
+#[derive(Debug)]
+pub(super) struct Backup {
+    name: OsString,
+    #[expect(dead_code, reason = "held, not used")]
+    held: Option<Held>,
 }
 
 /// In what state a file was left.
@@ -63,8 +73,8 @@ impl Staged {
         let (temporary, old) = match &mut self.way {
             // Its last step looks by itself.
             Way::Create { .. } => return Ok(()),
-            Way::Replace { temporary, old } => (Some(temporary), old),
-            Way::InPlace { old, .. } => (None, old),
+            Way::Replace { temporary, old } => (Ok(temporary), old),
+            Way::InPlace { old, writer } => (Err(writer), old),
         };
         let look = || rustix::fs::statat(&self.folder, &self.name, AtFlags::SYMLINK_NOFOLLOW);
         let now = match attempt(Step::Recheck, look) {
@@ -74,16 +84,44 @@ impl Staged {
         if now.inode != old.look.inode {
             return Err(Fault::Changed);
         }
-        if !old.look.was_touched(&now) {
-            return Ok(());
-        }
-        if !step(Step::Recheck, || old.planned.is_in(&old.file))? {
+        let was_touched = old.look.was_touched(&now);
+        let is_as_planned = match &temporary {
+            // What comes out of its place is read in any case.
+            Ok(_) if !was_touched => true,
+            Ok(_) => step(Step::Recheck, || old.planned.is_in(&old.file))?,
+            Err(writer) => step(Step::Recheck, || writer.is_as_planned(old))?,
+        };
+        if !is_as_planned {
             return Err(Fault::Changed);
         }
         old.look = now;
         match temporary {
-            Some(temporary) => keep_again(temporary, old),
-            None => Ok(()),
+            Ok(temporary) if was_touched => keep_again(temporary, old),
+            _ => Ok(()),
+        }
+    }
+
+    /// What the lock of the file is on; a new one's is its temporary's.
+    pub(super) fn wanted(&self) -> Option<Wanted> {
+        let file = match &self.way {
+            Way::Create { temporary } if temporary.held.is_some() => return None,
+            Way::Create { .. } => None,
+            Way::Replace { old, .. } | Way::InPlace { old, .. } => {
+                Some((old.look.inode, old.file.clone()))
+            }
+        };
+        Some(Wanted {
+            index: self.index,
+            real: self.real.clone(),
+            file,
+        })
+    }
+
+    /// Hands over the lock of the new file.
+    pub(super) fn take_held(&mut self) -> Option<Held> {
+        match &mut self.way {
+            Way::Create { temporary } | Way::Replace { temporary, .. } => temporary.held.take(),
+            Way::InPlace { .. } => None,
         }
     }
 
@@ -110,7 +148,7 @@ impl Staged {
             }
             (Way::Replace { temporary, .. }, Done::Renamed { backup }) => self
                 .if_ours(temporary.inode, || {
-                    rustix::fs::renameat(&self.folder, backup, &self.folder, &self.name)
+                    rustix::fs::renameat(&self.folder, &backup.name, &self.folder, &self.name)
                 }),
             (Way::Create { temporary }, _) => self.if_ours(temporary.inode, || {
                 rustix::fs::unlinkat(&self.folder, &self.name, AtFlags::empty())
@@ -153,6 +191,9 @@ impl Staged {
         litter: &mut Litter,
     ) -> Result<Done, Failed> {
         step(Step::Rename, || Ok::<_, io::Error>(()))?;
+        if is_open_for_writing(&old.file) {
+            return Err(Fault::Changed.into());
+        }
         match attempt(Step::Exchange, || self.exchange(&temporary.name)) {
             Ok(()) => {}
             Err(error) if is_unsupported(&error) => {
@@ -164,6 +205,8 @@ impl Staged {
             Err(error) => return Err(Fault::Io(Step::Rename, error).into()),
         }
         let fault = match self.is_what_was_planned(&temporary.name, old) {
+            // By its name it cannot be opened any more; whoever did until now has not written yet.
+            Ok(true) if is_open_for_writing(&old.file) => Fault::Changed,
             Ok(true) => return Ok(Done::Exchanged),
             Ok(false) => Fault::Changed,
             Err(fault) => fault,
@@ -196,7 +239,7 @@ impl Staged {
                 if !self.is_what_was_planned(&name, old)? {
                     return Err(Fault::Changed);
                 }
-                name
+                Backup { name, held: None }
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(Fault::Gone),
             Err(error) if has_no_links(&error) => {
@@ -209,6 +252,9 @@ impl Staged {
             }
             Err(error) => return Err(Fault::Io(Step::Link, error)),
         };
+        if is_open_for_writing(&old.file) {
+            return Err(Fault::Changed);
+        }
         rustix::fs::renameat(&self.folder, &temporary.name, &self.folder, &self.name)
             .map_err(|error| Fault::Io(Step::Rename, error.into()))?;
         Ok(Done::Renamed { backup })
@@ -274,7 +320,7 @@ fn keep_again(temporary: &Temporary, old: &Old) -> Result<(), Fault> {
 }
 
 /// A copy of the old file, where it cannot have a second name.
-fn copy(target: For<'_>, old: &Old, litter: &mut Litter) -> Result<OsString, Fault> {
+fn copy(target: For<'_>, old: &Old, litter: &mut Litter) -> Result<Backup, Fault> {
     let bytes = step(Step::Copy, || read_all(&old.file))?;
     if Planned::of(&bytes) != old.planned {
         return Err(Fault::Changed);
@@ -282,7 +328,8 @@ fn copy(target: For<'_>, old: &Old, litter: &mut Litter) -> Result<OsString, Fau
     match like(litter, target, old, &bytes)? {
         Some(temporary) => {
             flush::wait(&temporary.file)?;
-            Ok(temporary.name)
+            let Temporary { name, held, .. } = temporary;
+            Ok(Backup { name, held })
         }
         None => Err(Fault::Io(Step::Link, Errno::PERM.into())),
     }

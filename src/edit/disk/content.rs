@@ -7,7 +7,7 @@ use std::os::unix::fs::FileExt;
 use xxhash_rust::xxh3::{Xxh3, xxh3_128};
 
 /// Bytes read at a time.
-const CHUNK: usize = 128 * 1024;
+pub(super) const CHUNK: usize = 128 * 1024;
 
 /// The whole bytes that a plan was made from: their number and their hash (xxh3-128).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,22 +36,27 @@ impl Planned {
 
     /// Whether the file holds exactly these bytes now; its offset is left alone.
     pub(super) fn is_in(&self, file: &File) -> io::Result<bool> {
-        if file.metadata()?.len() != self.bytes {
-            return Ok(false);
-        }
-        let mut hash = Xxh3::new();
-        let mut chunk = vec![0; CHUNK.min(self.bytes as usize + 1)];
-        let mut at = 0;
         // Somebody may add to it all the time.
-        while at <= self.bytes {
-            let count = fill(file, &mut chunk, at)?;
+        Ok(file.metadata()?.len() == self.bytes
+            && self.begins(file)?
+            && file.metadata()?.len() == self.bytes)
+    }
+
+    /// Whether the file begins with these bytes; its offset is left alone.
+    pub(super) fn begins(&self, file: &File) -> io::Result<bool> {
+        let mut hash = Xxh3::new();
+        let mut chunk = vec![0; CHUNK.min(self.bytes as usize)];
+        let mut at = 0;
+        while at < self.bytes {
+            let wanted = chunk.len().min((self.bytes - at) as usize);
+            let count = fill(file, &mut chunk[..wanted], at)?;
             hash.update(&chunk[..count]);
             at += count as u64;
-            if count < chunk.len() {
-                break;
+            if count < wanted {
+                return Ok(false);
             }
         }
-        Ok(at == self.bytes && hash.digest128() == self.hash)
+        Ok(hash.digest128() == self.hash)
     }
 
     /// How many bytes there are.
@@ -76,7 +81,7 @@ impl std::fmt::Display for Planned {
 }
 
 /// Reads from `at` until `bytes` are full or the file ends; gives how many there were.
-fn fill(file: &File, bytes: &mut [u8], at: u64) -> io::Result<usize> {
+pub(super) fn fill(file: &File, bytes: &mut [u8], at: u64) -> io::Result<usize> {
     let mut filled = 0;
     while filled < bytes.len() {
         match file.read_at(&mut bytes[filled..], at + filled as u64) {

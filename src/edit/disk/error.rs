@@ -18,9 +18,18 @@ pub enum Step {
     Owner,
     Mode,
     Attributes,
+    /// Inode flags, those of chattr(1).
+    Flags,
     Sync,
     Copy,
+    /// Locks a file that is to be changed.
     Lock,
+    /// Locks a file that is to take another's name.
+    LockNew,
+    /// Opens the file that is locked where the file itself cannot be.
+    LockFile,
+    /// Asks whether somebody has the file open for writing.
+    Lease,
     Recheck,
     Exchange,
     /// Gives a name to a new file, if nothing has it.
@@ -45,9 +54,13 @@ impl Step {
             Step::Owner => "chown",
             Step::Mode => "chmod",
             Step::Attributes => "xattr",
+            Step::Flags => "chattr",
             Step::Sync => "fsync",
             Step::Copy => "copy",
             Step::Lock => "lock",
+            Step::LockNew => "locknew",
+            Step::LockFile => "lockfile",
+            Step::Lease => "lease",
             Step::Recheck => "recheck",
             Step::Exchange => "exchange",
             Step::Claim => "claim",
@@ -73,9 +86,12 @@ impl std::fmt::Display for Step {
             Step::Owner => "keep the owner of",
             Step::Mode => "keep the mode of",
             Step::Attributes => "keep the attributes of",
+            Step::Flags => "keep the inode flags of",
             Step::Sync => "flush to the disk",
             Step::Copy => "keep a recovery copy of",
-            Step::Lock => "lock",
+            Step::Lock | Step::LockFile => "lock",
+            Step::LockNew => "lock the temporary file beside",
+            Step::Lease => "ask who has open",
             Step::Recheck => "look again at",
             Step::Exchange | Step::Claim | Step::Rename => "put the new text in the place of",
             Step::Link => "keep the old text of",

@@ -1,10 +1,11 @@
-//! What killed processes left behind; nothing is removed that was not noted, and nothing that somebody else wrote since.
+//! What killed processes left behind, by their notes; nothing is removed that was not noted, and nothing that somebody else wrote since.
 
 use std::collections::HashSet;
 use std::fs::File;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use rustix::fs::{AtFlags, FlockOperation, OFlags};
 
@@ -12,30 +13,32 @@ use crate::protocol::Refusal;
 use crate::task::{CancelToken, Work};
 use crate::workspace::{FileType, Folder, Handle, Scope};
 
-use super::LOCK_WAIT;
 use super::content::{Planned, read_all};
 use super::error::{Fault, Step};
-use super::in_place::overwrite;
+use super::half_done::Settled;
+use super::in_place::Overwritten;
 use super::litter::is_failure;
-use super::lock::{Held, LockFiles};
+use super::lock::{Locks, Wanted};
+use super::metadata::Look;
 use super::note::{Record, Writer, read_records};
 use super::stage::mark_of;
-use super::state::{Room, State};
+use super::state::Room;
+use super::{DiskWriter, LOCK_WAIT};
 
 /// The unit in which a disk writes, at the least: after a power cut each is the old one or the new.
 const SECTOR: usize = 512;
 
 /// Works through the notes of dead processes; gives back what could not be done.
-pub(super) fn clean(state: &State, scope: &Scope) -> Vec<String> {
+pub(super) fn clean(writer: &DiskWriter, scope: &Scope) -> Vec<String> {
     let mut problems = Vec::new();
-    for path in state.list(Room::Notes) {
-        let Some(writer) = Writer::of_note(&path).filter(|writer| !writer.is_alive()) else {
+    for path in writer.state.list(Room::Notes) {
+        let Some(dead) = Writer::of_note(&path).filter(|process| !process.is_alive()) else {
             continue;
         };
         let mut cleaning = Cleaning {
-            state,
-            scope,
             writer,
+            scope,
+            dead,
             is_left: false,
             problems: Vec::new(),
         };
@@ -50,17 +53,19 @@ pub(super) fn clean(state: &State, scope: &Scope) -> Vec<String> {
     problems
 }
 
-struct Cleaning<'a> {
-    state: &'a State,
-    scope: &'a Scope,
-    writer: Writer,
+/// A note that is being worked through.
+pub(super) struct Cleaning<'a> {
+    pub(super) writer: &'a DiskWriter,
+    pub(super) scope: &'a Scope,
+    /// Whose note it is.
+    dead: Writer,
     /// Something is in none of these roots, or could not be removed: the note stays.
-    is_left: bool,
-    problems: Vec<String>,
+    pub(super) is_left: bool,
+    pub(super) problems: Vec<String>,
 }
 
 /// What became of a place since it was noted.
-enum Place<T> {
+pub(super) enum Place<T> {
     Here(T),
     Gone,
     /// It cannot be reached, or not in these roots.
@@ -74,10 +79,14 @@ impl Cleaning<'_> {
         if rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
             return Ok(());
         }
-        let held = Held(file);
-        let Some(records) = read_records(&read_all(&held.0)?) else {
-            return Ok(());
-        };
+        let records = read_records(&read_all(&file)?);
+        let done = records.map_or(Ok(()), |records| self.records(path, &records));
+        // A child that is just being started may have it open too.
+        let _ = rustix::fs::flock(&file, FlockOperation::Unlock);
+        done
+    }
+
+    fn records(&mut self, note: &Path, records: &[Record]) -> io::Result<()> {
         let not_made: HashSet<&PathBuf> = records
             .iter()
             .filter_map(|record| match record {
@@ -85,17 +94,29 @@ impl Cleaning<'_> {
                 _ => None,
             })
             .collect();
-        for record in &records {
+        let mut copies = Vec::new();
+        for record in records {
+            if let Record::Overwritten {
+                path,
+                copy,
+                old,
+                new,
+            } = record
+            {
+                copies.extend(self.overwritten(path, copy, (old, new)));
+            }
+        }
+        if self.settle(records) == Settled::NotYet {
+            return Ok(());
+        }
+        for copy in copies {
+            let _ = std::fs::remove_file(&copy);
+        }
+        for record in records {
             match record {
                 Record::Temporary { path, .. } if !not_made.contains(path) => {
                     self.temporary(record, path);
                 }
-                Record::Overwritten {
-                    path,
-                    copy,
-                    old,
-                    new,
-                } => self.overwritten(path, copy, (old, new)),
                 _ => {}
             }
         }
@@ -106,13 +127,13 @@ impl Cleaning<'_> {
         }
         match self.is_left {
             true => Ok(()),
-            false => std::fs::remove_file(path),
+            false => std::fs::remove_file(note),
         }
     }
 
     fn temporary(&mut self, record: &Record, path: &Path) {
         let name = path.file_name().unwrap_or_default().as_bytes();
-        let mark = mark_of(self.writer.process);
+        let mark = mark_of(self.dead.process);
         let is_marked = memchr::memmem::find(name, mark.as_bytes()).is_some();
         if !is_marked || name.first() != Some(&b'.') {
             return;
@@ -173,18 +194,22 @@ impl Cleaning<'_> {
         }
     }
 
-    /// Puts a file right that is neither wholly old nor wholly new.
-    fn overwritten(&mut self, path: &Path, copy: &str, planned: (&Planned, &Planned)) {
+    /// Puts a file right that is neither wholly old nor wholly new. Gives the path of its copy when
+    /// the file does not need that any more.
+    fn overwritten(
+        &mut self,
+        path: &Path,
+        copy: &str,
+        planned: (&Planned, &Planned),
+    ) -> Option<PathBuf> {
         // A copy that is not whole was never relied on.
-        let Some((copy, old, new)) = self.copy_of(copy, planned) else {
-            return;
-        };
+        let (copy, old, new) = self.copy_of(copy, planned)?;
         let handle = match self.open(path) {
             Place::Here(handle) if handle.file_type() == FileType::Regular => Some(handle),
             Place::Here(_) | Place::Gone => None,
             Place::Closed => {
                 self.is_left = true;
-                return;
+                return None;
             }
         };
         let restored = match &handle {
@@ -192,7 +217,7 @@ impl Cleaning<'_> {
             None => Ok(true),
         };
         match restored {
-            Ok(true) => drop(std::fs::remove_file(&copy)),
+            Ok(true) => return Some(copy),
             Ok(false) => {
                 self.is_left = true;
                 self.problems.push(format!(
@@ -209,6 +234,7 @@ impl Cleaning<'_> {
                     .push(format!("{path} could not be put right: {error}"));
             }
         }
+        None
     }
 
     /// `false` for a file that holds something else altogether.
@@ -218,31 +244,48 @@ impl Cleaning<'_> {
         (old, new): (&Planned, &Planned),
         (old_bytes, new_bytes): (&[u8], &[u8]),
     ) -> Result<bool, Fault> {
-        let work = Work::new(CancelToken::new(), LOCK_WAIT * 2);
-        let path = std::iter::once((0, handle.real().as_path()));
-        let files = LockFiles::open(self.state, path);
-        let locked = files.and_then(|files| files.lock(LOCK_WAIT, &work));
-        let _locks = locked.map_err(|_| Fault::Busy)?;
         let io = |error| Fault::Io(Step::Open, error);
         let file = handle.open_read().map_err(io)?;
+        let (file, _locks) = self.locked(handle, file)?;
         if old.is_in(&file).map_err(io)? || new.is_in(&file).map_err(io)? {
             return Ok(true);
         }
-        if !is_half_written(&read_all(&file).map_err(io)?, old_bytes, new_bytes) {
-            return Ok(false);
+        let bytes = read_all(&file).map_err(io)?;
+        if is_half_written(&bytes, old_bytes, new_bytes) {
+            let target = handle.open_write().map_err(io)?;
+            let target = Overwritten::new(file, target, bytes.len() as u64);
+            target.put(old_bytes, Step::Rollback)?;
+            return Ok(true);
         }
-        let target = handle.open_write().map_err(io)?;
-        overwrite(&target, old_bytes, Step::Rollback)?;
-        Ok(true)
+        // Whole, and somebody added to it since. A longer old text may be left behind a new one.
+        Ok(bytes.starts_with(old_bytes)
+            || bytes.starts_with(new_bytes) && new_bytes.len() >= old_bytes.len())
+    }
+
+    /// Locks a file, opened from `handle`.
+    pub(super) fn locked(&self, handle: &Handle, file: File) -> Result<(Arc<File>, Locks), Fault> {
+        let look = Look::at(&file).map_err(|error| Fault::Io(Step::Open, error))?;
+        let file = Arc::new(file);
+        let wanted = Wanted {
+            index: 0,
+            real: handle.real().clone(),
+            file: Some((look.inode, file.clone())),
+        };
+        let mut locks = Locks::default();
+        let work = Work::new(CancelToken::new(), LOCK_WAIT * 2);
+        let locked = locks.take(&self.writer.state, vec![wanted], LOCK_WAIT, &work);
+        locked.map_err(|_| Fault::Busy)?;
+        Ok((file, locks))
     }
 
     /// The recovery copy's path and both its texts, if it is whole.
-    fn copy_of(
+    pub(super) fn copy_of(
         &self,
         name: &str,
         (old, new): (&Planned, &Planned),
     ) -> Option<(PathBuf, Vec<u8>, Vec<u8>)> {
-        let (file, path) = self.state.open(Room::Copies, name, OFlags::RDONLY).ok()?;
+        let state = &self.writer.state;
+        let (file, path) = state.open(Room::Copies, name, OFlags::RDONLY).ok()?;
         let mut bytes = read_all(&file).ok()?;
         let is_whole = bytes.len() as u64 == old.len() + new.len();
         let at = match is_whole {
@@ -257,7 +300,7 @@ impl Cleaning<'_> {
         None
     }
 
-    fn folder(&mut self, real: &Path) -> Place<Folder> {
+    pub(super) fn folder(&self, real: &Path) -> Place<Folder> {
         match self.scope.folder(real) {
             Ok(Some(folder)) => Place::Here(folder),
             Ok(None) => Place::Gone,
@@ -265,7 +308,7 @@ impl Cleaning<'_> {
         }
     }
 
-    fn open(&self, real: &Path) -> Place<Handle> {
+    pub(super) fn open(&self, real: &Path) -> Place<Handle> {
         match self.scope.open(real) {
             Ok(handle) if handle.real().as_path() == real => Place::Here(handle),
             Ok(_) | Err(Refusal::NotFound { .. }) => Place::Gone,

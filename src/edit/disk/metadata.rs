@@ -1,4 +1,4 @@
-//! Mode, owner and extended attributes, kept from the old file to the new; what cannot be kept is said, never dropped.
+//! Mode, owner, extended attributes and inode flags, kept from the old file to the new; what cannot be kept is said, never dropped.
 
 use std::fs::File;
 use std::io;
@@ -76,7 +76,7 @@ pub(super) enum Kept {
     NotAll,
 }
 
-/// Gives `new` the owner, mode and attributes of `old`. To be done after its bytes are written,
+/// Gives `new` the owner, mode, attributes and inode flags of `old`. To be done after its bytes are written,
 /// since the system takes privileges from a file that is written to.
 pub(super) fn keep(old: &File, look: &Look, new: &File) -> Result<Kept, Fault> {
     let mut now = step(Step::Owner, || Look::at(new))?;
@@ -98,10 +98,87 @@ pub(super) fn keep(old: &File, look: &Look, new: &File) -> Result<Kept, Fault> {
             return Ok(Kept::NotAll);
         }
     }
-    match keep_attributes(old, new) {
+    let kept = match keep_attributes(old, new) {
         Err(Fault::Io(step, error)) => refused(Err(error), step),
         kept => kept,
+    };
+    match kept? {
+        Kept::All => keep_flags(old, new),
+        Kept::NotAll => Ok(Kept::NotAll),
     }
+}
+
+/// The inode flags that are a user's choice, ioctl_iflags(2): secure deletion, undeletion,
+/// compression, synchronous writes, no dump, no access times, no compression, journalled data, no
+/// tail merging, no copying on write, direct access, inherited project.
+const CHOSEN_FLAGS: u32 = 0x1
+    | 0x2
+    | 0x4
+    | 0x8
+    | 0x40
+    | 0x80
+    | 0x400
+    | 0x4000
+    | 0x8000
+    | 0x80_0000
+    | 0x200_0000
+    | 0x2000_0000;
+
+/// Those of a file that nothing may be taken from: immutable and append-only.
+const GUARDING_FLAGS: u32 = 0x10 | 0x20;
+
+/// Gives `new` the flags of `old`, and takes those that it has from its directory.
+fn keep_flags(old: &File, new: &File) -> Result<Kept, Fault> {
+    let wanted = step(Step::Flags, || flags_of(old))? & CHOSEN_FLAGS;
+    let now = step(Step::Flags, || flags_of(new))?;
+    if now & CHOSEN_FLAGS == wanted {
+        return Ok(Kept::All);
+    }
+    let set = attempt(Step::Flags, || set_flags(new, now & !CHOSEN_FLAGS | wanted));
+    if refused(set, Step::Flags)? == Kept::NotAll {
+        return Ok(Kept::NotAll);
+    }
+    // Some are only taken by a file that is empty, and dropped without a word.
+    let now = step(Step::Flags, || flags_of(new))?;
+    Ok(match now & CHOSEN_FLAGS == wanted {
+        true => Kept::All,
+        false => Kept::NotAll,
+    })
+}
+
+/// Errors with `EPERM` for a file that may not be changed but at its end, or not at all.
+pub(super) fn refuse_guarded(file: &File) -> io::Result<()> {
+    match flags_of(file)? & GUARDING_FLAGS {
+        0 => Ok(()),
+        _ => Err(Errno::PERM.into()),
+    }
+}
+
+/// A file's inode flags; none where the file system has none.
+#[cfg(target_os = "linux")]
+fn flags_of(file: &File) -> io::Result<u32> {
+    match rustix::fs::ioctl_getflags(file) {
+        Ok(flags) => Ok(flags.bits()),
+        Err(Errno::NOTTY) => Ok(0),
+        Err(error) if is_unsupported(&error.into()) => Ok(0),
+        Err(error) => Err(error.into()),
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn set_flags(file: &File, flags: u32) -> io::Result<()> {
+    let flags = rustix::fs::IFlags::from_bits_retain(flags);
+    Ok(rustix::fs::ioctl_setflags(file, flags)?)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn flags_of(_: &File) -> io::Result<u32> {
+    Ok(0)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn set_flags(_: &File, _: u32) -> io::Result<()> {
+    Ok(())
 }
 
 /// What the system does not let us do is another answer than that it failed.

@@ -2,7 +2,9 @@
 //!
 //! Each new text is staged beside its file, and all of them are flushed. Then the files are locked
 //! and looked at again, and only then does one take the other's name. What is made on the way is
-//! noted in the state directory first, so that the next start finds what a killed process left.
+//! noted in the state directory first, so that the next start finds what a killed process left. A
+//! file that somebody has open for writing is not replaced, which would leave them with one that
+//! has no name, but overwritten.
 
 mod commit;
 mod content;
@@ -10,7 +12,9 @@ mod error;
 mod fail;
 mod flush;
 mod folders;
+mod half_done;
 mod in_place;
+mod lease;
 mod leftovers;
 mod litter;
 mod lock;
@@ -18,11 +22,13 @@ mod metadata;
 mod note;
 mod stage;
 mod state;
+mod strays;
 
 #[cfg(test)]
 mod tests;
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -35,7 +41,8 @@ use commit::{Done, Failed, Left};
 use error::Fault;
 use folders::{Flushable, Folders};
 use litter::Litter;
-use lock::LockFiles;
+use lock::Locks;
+use metadata::Inode;
 use note::Note;
 use stage::{Stage, Staged, Way};
 use state::State;
@@ -104,8 +111,11 @@ pub struct Written {
     /// xxh3-128 of its bytes.
     pub hash: u128,
     /// It is the same inode as before: it has other names, or an owner or attributes that no new
-    /// file could be given.
+    /// file could be given, or another program has it open for writing.
     pub in_place: bool,
+    /// Another program has it open for writing: what it holds may be more than was written, at the
+    /// time of the stamp too.
+    pub open_elsewhere: bool,
 }
 
 impl DiskWriter {
@@ -118,12 +128,14 @@ impl DiskWriter {
         }
     }
 
-    /// Removes what dead processes left in the roots of `scope`, and puts right the files that they
-    /// were overwriting. Nothing is touched that was not noted, or that a living process noted.
+    /// Removes what dead processes left in the roots of `scope`, puts right the files that they were
+    /// overwriting, and undoes or completes a write of several files that they had half done. Nothing
+    /// is touched that was not noted, or that a living process noted.
     ///
-    /// Gives back what could not be done, for the log and `agent/status`.
+    /// Gives back what could not be done, and what was undone or completed, for the log and
+    /// `agent/status`.
     pub fn clean_leftovers(&self, scope: &Scope) -> Vec<String> {
-        leftovers::clean(&self.state, scope)
+        leftovers::clean(self, scope)
     }
 
     /// Writes all files, or none; they come back in the same order. Blocks: for the disk, and at
@@ -164,16 +176,19 @@ impl DiskWriter {
             writer: self,
             litter: Litter::new(note),
             staged: Vec::with_capacity(files.len()),
+            locks: Locks::default(),
         };
         transaction.run(scope, files, work, meanwhile)
     }
 }
 
-/// One write that is under way. Whatever it made on its way goes when it is dropped.
+/// One write that is under way. Whatever it made on its way goes when it is dropped, in the order of
+/// the fields: nothing of it is open for writing any more when the locks go.
 struct Transaction<'a> {
     writer: &'a DiskWriter,
     litter: Litter,
     staged: Vec<Staged>,
+    locks: Locks,
 }
 
 impl Transaction<'_> {
@@ -195,29 +210,69 @@ impl Transaction<'_> {
             let staged = stage.file(index, file).map_err(|fault| fault.of(index))?;
             self.staged.push(staged);
         }
+        self.refuse_two_names_of_one_file()?;
         // What needs no lock is done while the disk is at it.
-        let paths = self.staged.iter();
-        let paths = paths.map(|staged| (staged.index, staged.real.as_path()));
-        let locks = LockFiles::open(&self.writer.state, paths)?;
         let directories = self.changed_directories()?;
         meanwhile();
         for staged in &self.staged {
             work.check()?;
             staged.flush().map_err(|fault| fault.of(staged.index))?;
         }
-        let locks = locks.lock(self.writer.lock_wait, work)?;
+        self.lock(work)?;
         for staged in &mut self.staged {
             staged.recheck().map_err(|fault| fault.of(staged.index))?;
         }
         // From here on it is not stopped any more.
         self.commit(&directories)?;
-        drop(locks);
         self.litter.keep_directories();
         self.litter.clear();
         let written = self.written();
+        let folders = in_folders(&self.staged);
+        // Whoever locks one next must not find it open for writing.
+        self.staged.retain(|staged| !staged.is_open_for_writing());
+        drop(self.locks);
+        for (folder, names) in folders {
+            strays::remove(&folder, &names);
+        }
         // Nothing is left to do but to close what is open.
         work.let_go_later(self.staged);
         written
+    }
+
+    /// Changes of one file under two names were planned on one text, and the second would undo the
+    /// first.
+    fn refuse_two_names_of_one_file(&self) -> Result<(), WriteError> {
+        let mut known: BTreeMap<Inode, &Staged> = BTreeMap::new();
+        for staged in &self.staged {
+            let Some(inode) = staged.old_inode() else {
+                continue;
+            };
+            if let Some(other) = known.insert(inode, staged) {
+                let path = staged.real.as_path().display();
+                let other = other.real.as_path().display();
+                return Err(WriteError::Refused {
+                    index: staged.index,
+                    refusal: Refusal::Unsupported {
+                        path: Some(path.to_string()),
+                        message: format!(
+                            "'{other}' and '{path}' are two names of one file; nothing was written. Send all its changes under one of them."
+                        ),
+                    },
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// Locks the files that are to be changed; those that are to take their names are locked by now.
+    fn lock(&mut self, work: &Work) -> Result<(), WriteError> {
+        let wanted = self.staged.iter().filter_map(Staged::wanted).collect();
+        for held in self.staged.iter_mut().filter_map(Staged::take_held) {
+            self.locks.keep(held);
+        }
+        let writer = self.writer;
+        self.locks
+            .take(&writer.state, wanted, writer.lock_wait, work)
     }
 
     fn commit(&mut self, directories: &[Flushable]) -> Result<(), WriteError> {
@@ -306,15 +361,34 @@ impl Transaction<'_> {
             let metadata = staged.file().metadata();
             let metadata =
                 metadata.map_err(|error| Fault::Io(Step::Recheck, error).of(staged.index))?;
+            let (in_place, open_elsewhere) = match &staged.way {
+                Way::InPlace { writer, .. } => {
+                    let has_grown = metadata.len() != staged.new.len();
+                    (true, writer.is_open_elsewhere || has_grown)
+                }
+                _ => (false, false),
+            };
             Ok(Written {
                 real: staged.real.clone(),
                 stamp: Stamp::of(&metadata),
                 hash: staged.new.hash(),
-                in_place: matches!(staged.way, Way::InPlace { .. }),
+                in_place,
+                open_elsewhere,
             })
         });
         written.collect()
     }
+}
+
+/// The names of the files in each directory.
+fn in_folders(staged: &[Staged]) -> Vec<(Arc<Folder>, Vec<OsString>)> {
+    let mut folders: BTreeMap<&Path, (Arc<Folder>, Vec<OsString>)> = BTreeMap::new();
+    for staged in staged {
+        let folder = folders.entry(staged.folder.real());
+        let (_, names) = folder.or_insert_with(|| (staged.folder.clone(), Vec::new()));
+        names.push(staged.name.clone());
+    }
+    folders.into_values().collect()
 }
 
 fn outside(real: &RealPath) -> Refusal {

@@ -16,14 +16,16 @@ use super::error::{Fault, Step, attempt, step};
 use super::flush;
 use super::folders::Folders;
 use super::in_place::InPlace;
+use super::lease::stays_open_for_writing;
 use super::litter::Litter;
-use super::metadata::{Inode, Kept, Look, keep};
+use super::lock::{Attempt, Held, try_lock};
+use super::metadata::{Inode, Kept, Look, keep, refuse_guarded};
 use super::note::{Record, next_number};
 use super::state::State;
 use super::{FileWrite, Target};
 
 /// Bytes of a name: what most file systems allow, and what eCryptfs does.
-const NAME_LIMITS: [usize; 2] = [255, 143];
+pub(super) const NAME_LIMITS: [usize; 2] = [255, 143];
 
 /// Names that are tried before we give up: each was somebody else's.
 const NAMES: usize = 16;
@@ -46,7 +48,8 @@ pub(super) enum Way {
     Create { temporary: Temporary },
     /// Another inode takes the name.
     Replace { temporary: Temporary, old: Old },
-    /// The inode stays: it has other names, or what only it can have.
+    /// The inode stays: it has other names, somebody has it open for writing, or it has what only it
+    /// can have.
     InPlace { old: Old, writer: InPlace },
 }
 
@@ -54,14 +57,18 @@ pub(super) enum Way {
 #[derive(Debug)]
 pub(super) struct Temporary {
     pub(super) name: OsString,
-    pub(super) file: File,
+    /// Open for reading alone: while a descriptor of ours could write, nobody could tell whether
+    /// another one can.
+    pub(super) file: Arc<File>,
     pub(super) inode: Inode,
+    /// Its lock, until that is among those of the write; `None` where only paths are locked.
+    pub(super) held: Option<Held>,
 }
 
 /// The file that is to be changed, open for reading.
 #[derive(Debug)]
 pub(super) struct Old {
-    pub(super) file: File,
+    pub(super) file: Arc<File>,
     pub(super) look: Look,
     pub(super) planned: Planned,
 }
@@ -138,8 +145,7 @@ impl Stage<'_, '_> {
             new,
         };
         // The umask and the directory's default ACL have their say, as with any new file.
-        let mut temporary = create(self.litter, target, Mode::from_raw_mode(0o666))?;
-        write_all(&mut temporary.file, bytes)?;
+        let temporary = create(self.litter, target, Mode::from_raw_mode(0o666), bytes)?;
         Ok(Way::Create { temporary })
     }
 
@@ -159,18 +165,24 @@ impl Stage<'_, '_> {
         }
         // Replacing a file takes no permission on the file itself, and changing it does.
         step(Step::Open, || handle.may_write())?;
-        let file = step(Step::Open, || handle.open_read())?;
-        let look = step(Step::Open, || Look::at(&file))?;
+        let file = Arc::new(step(Step::Open, || handle.open_read())?);
+        let look = step(Step::Open, || Look::at(&*file))?;
+        step(Step::Flags, || refuse_guarded(&file))?;
         let old = Old {
             file,
             look,
             planned,
         };
-        // An equal stamp is no proof, but whoever takes the old file's place reads it again.
-        if !look.is_of(&stamp) && !step(Step::Open, || planned.is_in(&old.file))? {
+        let is_open_elsewhere = look.names == 1 && stays_open_for_writing(&old.file);
+        // An equal stamp is no proof, but whoever takes the old file's place reads it again, and so
+        // does whoever writes over it.
+        if !is_open_elsewhere
+            && !look.is_of(&stamp)
+            && !step(Step::Open, || planned.is_in(&old.file))?
+        {
             return Err(Fault::Changed);
         }
-        if look.names == 1 {
+        if look.names == 1 && !is_open_elsewhere {
             let target = For {
                 folder,
                 name: real.as_path().file_name().unwrap_or_default(),
@@ -183,7 +195,7 @@ impl Stage<'_, '_> {
         }
         let target = step(Step::Open, || handle.open_write())?;
         let path = real.as_path().to_path_buf();
-        let kept = (&old.file, &old.planned);
+        let kept = (&old, is_open_elsewhere);
         let writer = InPlace::prepare(self.state, self.litter, path, kept, target, bytes)?;
         Ok(Way::InPlace { old, writer })
     }
@@ -194,8 +206,21 @@ impl Staged {
     pub(super) fn file(&self) -> &File {
         match &self.way {
             Way::Create { temporary } | Way::Replace { temporary, .. } => &temporary.file,
-            Way::InPlace { writer, .. } => writer.target(),
+            Way::InPlace { old, .. } => &old.file,
         }
+    }
+
+    /// The inode that is there before.
+    pub(super) fn old_inode(&self) -> Option<Inode> {
+        match &self.way {
+            Way::Create { .. } => None,
+            Way::Replace { old, .. } | Way::InPlace { old, .. } => Some(old.look.inode),
+        }
+    }
+
+    /// Whether a descriptor of ours can write to the file.
+    pub(super) fn is_open_for_writing(&self) -> bool {
+        matches!(self.way, Way::InPlace { .. })
     }
 
     /// Waits until a new file is on the disk; one that is overwritten has its copy there by now.
@@ -218,16 +243,20 @@ pub(super) fn like(
     bytes: &[u8],
 ) -> Result<Option<Temporary>, Fault> {
     // Nobody may read it who may not read the old one.
-    let mut temporary = create(litter, target, Mode::from_raw_mode(0o600))?;
-    write_all(&mut temporary.file, bytes)?;
+    let temporary = create(litter, target, Mode::from_raw_mode(0o600), bytes)?;
     if keep(&old.file, &old.look, &temporary.file)? == Kept::NotAll {
         return Ok(None);
     }
     Ok(Some(temporary))
 }
 
-/// Makes an empty temporary beside a file, noted before.
-fn create(litter: &mut Litter, target: For<'_>, mode: Mode) -> Result<Temporary, Fault> {
+/// Makes a temporary with these bytes beside a file, noted before, and locked.
+fn create(
+    litter: &mut Litter,
+    target: For<'_>,
+    mode: Mode,
+    bytes: &[u8],
+) -> Result<Temporary, Fault> {
     let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let mut limits = NAME_LIMITS.into_iter();
     let mut limit = limits.next().unwrap_or(NAME_LIMITS[0]);
@@ -239,9 +268,10 @@ fn create(litter: &mut Litter, target: For<'_>, mode: Mode) -> Result<Temporary,
         let error = match made {
             Ok(file) => {
                 litter.made_temporary(target.folder.clone(), name.clone());
-                let file = File::from(file);
-                let inode = step(Step::Create, || Look::at(&file))?.inode;
-                return Ok(Temporary { name, file, inode });
+                if let Some(temporary) = filled(target.folder, &name, File::from(file), bytes)? {
+                    return Ok(temporary);
+                }
+                continue;
             }
             Err(error) => error,
         };
@@ -259,6 +289,41 @@ fn create(litter: &mut Litter, target: For<'_>, mode: Mode) -> Result<Temporary,
         }
     }
     Err(Fault::Io(Step::Create, Errno::EXIST.into()))
+}
+
+/// Locks a new temporary and writes its bytes; `None` where somebody took it for one that a dead
+/// process left, in the moment before it was locked.
+fn filled(
+    folder: &Folder,
+    name: &OsStr,
+    mut made: File,
+    bytes: &[u8],
+) -> Result<Option<Temporary>, Fault> {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let opened = attempt(Step::Create, || {
+        rustix::fs::openat(folder, name, flags, Mode::empty())
+    });
+    let file = match opened {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        opened => File::from(opened.map_err(|error| Fault::Io(Step::Create, error))?),
+    };
+    let file = Arc::new(file);
+    let held = match try_lock(&file, Step::LockNew)? {
+        Attempt::Taken => return Ok(None),
+        Attempt::ByPath => None,
+        Attempt::Held(held) => Some(held),
+    };
+    let look = step(Step::Create, || Look::at(&*file))?;
+    if look.names == 0 {
+        return Ok(None);
+    }
+    write_all(&mut made, bytes)?;
+    Ok(Some(Temporary {
+        name: name.to_owned(),
+        file,
+        inode: look.inode,
+        held,
+    }))
 }
 
 /// A name for a temporary, noted as about to be made.
@@ -279,7 +344,16 @@ pub(super) fn noted_name(
 
 /// `.NAME.pilcrow-PID-N` in at most `limit` bytes; a NAME that is too long loses its end.
 pub(super) fn temporary_name(name: &OsStr, number: u64, limit: usize) -> OsString {
-    let tail = format!("{}{number}", mark_of(std::process::id()));
+    temporary_name_of(name, (std::process::id(), number), limit)
+}
+
+/// The same of any process.
+pub(super) fn temporary_name_of(
+    name: &OsStr,
+    (process, number): (u32, u64),
+    limit: usize,
+) -> OsString {
+    let tail = format!("{}{number}", mark_of(process));
     let name = name.as_bytes();
     let mut room = name.len().min(limit.saturating_sub(tail.len() + 1));
     // Not in the middle of a character: some file systems take only whole ones.
@@ -289,9 +363,12 @@ pub(super) fn temporary_name(name: &OsStr, number: u64, limit: usize) -> OsStrin
     OsString::from_vec([b".", &name[..room], tail.as_bytes()].concat())
 }
 
+/// What the names of all temporaries hold.
+pub(super) const MARK: &str = ".pilcrow-";
+
 /// What the names of a process's temporaries hold.
 pub(super) fn mark_of(process: u32) -> String {
-    format!(".pilcrow-{process}-")
+    format!("{MARK}{process}-")
 }
 
 fn write_all(file: &mut File, bytes: &[u8]) -> Result<(), Fault> {

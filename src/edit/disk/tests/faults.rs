@@ -113,11 +113,13 @@ fn fail_at(
     watching(watch, || place.write(job(place)))
 }
 
-/// A file system with everything, one as over a network, and one as of a memory card.
-const SYSTEMS: [&[Step]; 3] = [
+/// A file system with everything, one as over a network, one as of a memory card, and one whose
+/// files are locked by their paths.
+const SYSTEMS: [&[Step]; 4] = [
     &[],
     &[Step::Exchange, Step::Claim],
     &[Step::Exchange, Step::Link],
+    &[Step::Lock, Step::LockNew],
 ];
 
 #[test]

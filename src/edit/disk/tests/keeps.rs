@@ -272,3 +272,77 @@ fn an_ordinary_user_keeps_what_is_theirs() {
     assert_eq!(place.metadata("a").uid(), uid);
     place.assert_clean();
 }
+
+/// ioctl_iflags(2): no access times, and append-only.
+const NO_ACCESS_TIMES: u32 = 0x80;
+const APPEND_ONLY: u32 = 0x20;
+
+#[cfg(target_os = "linux")]
+fn flags(path: &Path) -> u32 {
+    let file = fs::File::open(path).expect("there");
+    rustix::fs::ioctl_getflags(file).map_or(0, |flags| flags.bits())
+}
+
+/// Adds flags to a file, or takes them; whether this user and the file system can.
+#[cfg(target_os = "linux")]
+fn change_flags(path: &Path, add: u32, take: u32) -> bool {
+    let file = fs::File::open(path).expect("there");
+    let flags = rustix::fs::IFlags::from_bits_retain(flags(path) & !take | add);
+    rustix::fs::ioctl_setflags(file, flags).is_ok()
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn inode_flags_are_kept_and_none_is_taken_over() {
+    let place = Place::new();
+    place.put("a", "old");
+    let is_set = change_flags(&place.path("a"), NO_ACCESS_TIMES, 0);
+    // New files in it have the flag from now on.
+    change_flags(&place.path("."), NO_ACCESS_TIMES, 0);
+    place.put("b", "old");
+    change_flags(&place.path("b"), 0, NO_ACCESS_TIMES);
+    let before = ["a", "b"].map(|name| (flags(&place.path(name)), inode(&place, name)));
+    let files = vec![place.change("a", "new"), place.change("b", "new")];
+    let written = place.write(files).expect("written");
+    for (written, (name, (kept, old))) in written.iter().zip(["a", "b"].iter().zip(before)) {
+        assert_eq!(flags(&place.path(name)), kept, "{name}");
+        assert!(!written.in_place && inode(&place, name) != old, "{name}");
+    }
+    assert_eq!(is_set, flags(&place.path("a")) & NO_ACCESS_TIMES != 0);
+    // Where a new file may not have them, the old one stays.
+    let before = ["a", "b"].map(|name| (flags(&place.path(name)), inode(&place, name)));
+    if is_set {
+        // Its directory gives it to new files, which then have nothing to be refused.
+        change_flags(&place.path("."), 0, NO_ACCESS_TIMES);
+        let files = vec![place.change("a", "newer")];
+        // The guard, those of both, and then the setting.
+        let written = failing("chattr:4:EPERM", || place.write(files)).expect("written");
+        assert!(written[0].in_place);
+        assert_eq!((flags(&place.path("a")), inode(&place, "a")), before[0]);
+    }
+    place.assert_clean();
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_file_that_may_only_grow_is_not_edited() {
+    let place = Place::new();
+    for name in ["a", "b"] {
+        place.put(name, "old");
+    }
+    // Only root may set it.
+    if change_flags(&place.path("b"), APPEND_ONLY, 0) {
+        let files = vec![place.change("a", "new"), place.change("b", "new")];
+        let error = place.write(files);
+        assert!(change_flags(&place.path("b"), 0, APPEND_ONLY));
+        let error = error.expect_err("append-only");
+        assert!(
+            matches!(error, WriteError::Io { index: 1, .. }),
+            "{error:?}"
+        );
+        assert_eq!(errno(&error), Some(Errno::PERM));
+    }
+    let texts = ["a", "b"].map(|name| place.text(name));
+    assert_eq!(texts, ["old", "old"]);
+    place.assert_clean();
+}

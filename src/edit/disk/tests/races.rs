@@ -1,14 +1,17 @@
 //! What others do between two steps of a write: nothing of theirs is lost, and nothing outside is touched.
 
+use std::cell::{Cell, RefCell};
 use std::fs;
+use std::io::Write;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::PathBuf;
+use std::rc::Rc;
 use std::time::Duration;
 
 use rustix::fs::FlockOperation;
 use rustix::io::Errno;
 
-use super::super::fail::scripted::watching;
+use super::super::fail::scripted::{failing, watching};
 use super::super::lock::number_of;
 use super::super::{FileWrite, Step, WriteError, Written};
 use super::{Place, inode, mode_of};
@@ -281,18 +284,190 @@ fn a_lock_that_is_held_is_waited_for_and_not_for_ever() {
     let mut place = Place::new();
     place.put("a", "old");
     place.writer.lock_wait = Duration::from_millis(20);
-    let name = format!("{:03x}", number_of(&place.path("a")));
+    let by_path = format!("state/locks/{:03x}", number_of(&place.path("a")));
     fs::create_dir_all(place.top.join("state/locks")).expect("made");
-    let lock = fs::File::create(place.top.join("state/locks").join(name)).expect("made");
-    let flock = |operation| rustix::fs::flock(&lock, operation).expect("locked");
-    flock(FlockOperation::LockExclusive);
-    let files = vec![place.creation("b", "new"), place.change("a", "new")];
-    let error = place.write(files).expect_err("busy");
-    assert!(matches!(error, WriteError::Busy { index: 1 }), "{error:?}");
+    fs::write(place.top.join(&by_path), "").expect("made");
+    let is_by_path = ["", "lock:*:EINVAL,locknew:*:EINVAL"];
+    for (lock, fail) in ["ws/a", &by_path].into_iter().zip(is_by_path) {
+        place.put("a", "old");
+        let fail = format!("{fail},note:99:EIO");
+        let fail = fail.trim_start_matches(',');
+        let lock = fs::File::open(place.top.join(lock)).expect("made");
+        let flock = |operation| rustix::fs::flock(&lock, operation).expect("locked");
+        flock(FlockOperation::LockExclusive);
+        let files = vec![place.creation("b", "new"), place.change("a", "new")];
+        let error = failing(fail, || place.write(files)).expect_err("busy");
+        assert!(matches!(error, WriteError::Busy { index: 1 }), "{error:?}");
+        assert_eq!(place.text("a"), "old");
+        place.assert_clean();
+        flock(FlockOperation::Unlock);
+        let files = vec![place.change("a", "new")];
+        failing(fail, || place.write(files)).expect("written");
+    }
+}
+
+#[test]
+fn all_names_of_a_file_have_one_lock() {
+    let mut place = Place::new();
+    place.put("a", "old");
+    place.writer.lock_wait = Duration::from_millis(20);
+    fs::hard_link(place.path("a"), place.path("b")).expect("linked");
+    let lock = fs::File::open(place.path("a")).expect("there");
+    rustix::fs::flock(&lock, FlockOperation::LockExclusive).expect("locked");
+    let error = place.write(vec![place.change("b", "new")]);
+    let error = error.expect_err("busy");
+    assert!(matches!(error, WriteError::Busy { index: 0 }), "{error:?}");
+    drop(lock);
+    // One write has no use for two locks of one file, nor for two plans on one text.
+    let both = vec![place.change("a", "new a"), place.change("b", "new b")];
+    let error = place.write(both).expect_err("one file");
+    assert!(
+        matches!(error, WriteError::Refused { index: 1, .. }),
+        "{error:?}"
+    );
     assert_eq!(place.text("a"), "old");
     place.assert_clean();
-    flock(FlockOperation::Unlock);
+}
+
+#[test]
+fn nobody_plans_on_a_text_that_may_be_taken_back() {
+    for forbidden in SYSTEMS {
+        let place = Place::new();
+        place.put("a", "old a");
+        place.put("b", "old b");
+        let files = vec![place.change("a", "new a"), place.change("b", "new b")];
+        let (path, seen) = (place.path("a"), Rc::new(Cell::new(false)));
+        let saw = seen.clone();
+        let mut renames = 0;
+        let watch = move |now: Step| {
+            renames += usize::from(now == Step::Rename);
+            if renames == 2 && now == Step::Rename {
+                assert_eq!(fs::read_to_string(&path).expect("a text"), "new a");
+                let file = fs::File::open(&path).expect("there");
+                let lock = FlockOperation::NonBlockingLockExclusive;
+                let locked = rustix::fs::flock(&file, lock);
+                assert_eq!(locked, Err(Errno::WOULDBLOCK));
+                saw.set(true);
+                return Err(Errno::IO.into());
+            }
+            match forbidden.contains(&now) {
+                true => Err(Errno::INVAL.into()),
+                false => Ok(()),
+            }
+        };
+        watching(watch, || place.write(files)).expect_err("broken");
+        assert!(seen.get());
+        assert_eq!(place.text("a"), "old a");
+        place.assert_clean();
+    }
+}
+
+#[test]
+fn a_file_that_somebody_has_open_for_writing_stays_the_same_file() {
+    let texts = ["new\n", "new, and longer than the old one\n", ""];
+    for new in texts {
+        let place = Place::new();
+        place.put("a", "old text\n");
+        let before = inode(&place, "a");
+        let mut theirs = fs::File::options()
+            .append(true)
+            .open(place.path("a"))
+            .expect("there");
+        let written = place.write(vec![place.change("a", new)]).expect("written");
+        assert!(written[0].in_place && written[0].open_elsewhere);
+        theirs.write_all(b"more\n").expect("written");
+        assert_eq!(place.text("a"), format!("{new}more\n"));
+        assert_eq!(inode(&place, "a"), before);
+        drop(theirs);
+        let written = place.write(vec![place.change("a", new)]).expect("written");
+        assert!(!written[0].in_place && !written[0].open_elsewhere);
+        assert_ne!(inode(&place, "a"), before);
+        place.assert_clean();
+    }
+}
+
+#[test]
+fn what_is_added_at_any_moment_stays_behind_the_new_text() {
+    let steps = [
+        Step::Note,
+        Step::Copy,
+        Step::Lock,
+        Step::Recheck,
+        Step::Overwrite,
+    ];
+    let texts = ["new\n", "new, and longer than the old one\n", "odd text\n"];
+    for new in texts {
+        for step in steps {
+            // Before each of its calls but those that cut off, and before all of them.
+            for call in [1, 2, 3, 4, 5, 6, 99] {
+                let place = Place::new();
+                place.put("a", "old text\n");
+                let theirs = fs::File::options().append(true).open(place.path("a"));
+                let mut theirs = theirs.expect("there");
+                let files = vec![place.change("a", new)];
+                let (mut calls, added) = (0, Rc::new(Cell::new(0)));
+                let count = added.clone();
+                let watch = move |now: Step| {
+                    calls += usize::from(now == step);
+                    if now == step && (calls == call || call == 99) {
+                        theirs.write_all(b"a line\n").expect("written");
+                        count.set(count.get() + 1);
+                    }
+                    Ok(())
+                };
+                watching(watch, || place.write(files)).expect("written");
+                let expected = format!("{new}{}", "a line\n".repeat(added.get()));
+                assert_eq!(place.text("a"), expected, "{step:?}, call {call}");
+                place.assert_clean();
+            }
+        }
+    }
+}
+
+#[test]
+fn a_writer_that_comes_at_the_last_moment_is_not_left_behind() {
+    for forbidden in SYSTEMS {
+        for step in [Step::Lock, Step::Recheck, Step::Rename, Step::Exchange] {
+            let place = Place::new();
+            place.put("a", "old\n");
+            let files = vec![place.change("a", "new\n")];
+            let (path, theirs) = (place.path("a"), Rc::new(RefCell::new(None)));
+            let opened = theirs.clone();
+            let other = move || {
+                let file = fs::File::options().append(true).open(path);
+                opened.replace(Some(file.expect("there")));
+            };
+            let outcome = write_beside(&place, files, step, forbidden, other);
+            let error = outcome.expect_err("opened");
+            let what = format!("{step:?}: {error:?}");
+            assert!(matches!(error, WriteError::Changed { index: 0 }), "{what}");
+            let mut theirs = theirs.take().expect("opened");
+            theirs.write_all(b"more\n").expect("written");
+            assert_eq!(place.text("a"), "old\nmore\n", "{what}");
+            place.assert_clean();
+        }
+    }
+}
+
+#[test]
+fn what_a_process_of_another_home_left_beside_a_file_goes_with_its_next_write() {
+    let place = Place::new();
+    for name in ["a", "b"] {
+        place.put(name, "old");
+    }
+    let strays = [".a.pilcrow-99-0", ".a.pilcrow-99-1", ".b.pilcrow-99-2"];
+    for name in strays {
+        place.put(name, "half of the ne");
+    }
+    let living = fs::File::open(place.path(strays[1])).expect("there");
+    rustix::fs::flock(&living, FlockOperation::LockExclusive).expect("locked");
     place
         .write(vec![place.change("a", "new")])
         .expect("written");
+    let there = strays.map(|name| place.is_there(name));
+    assert_eq!(there, [false, true, true]);
+    drop(living);
+    let both = vec![place.change("a", "newer"), place.change("b", "newer")];
+    place.write(both).expect("written");
+    place.assert_clean();
 }

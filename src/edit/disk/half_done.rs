@@ -1,0 +1,308 @@
+//! A write of several files that was killed between two of them: taken back or brought to its end, by its note; a file that somebody changed since is left alone.
+//!
+//! Taken back wherever that can be, since nobody was told that it was done. Both are writes like any
+//! other: all or none, under locks, noted.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::AtFlags;
+
+use crate::task::{CancelToken, Work};
+use crate::workspace::{FileType, Handle, RealPath};
+
+use super::content::{Planned, read_all};
+use super::leftovers::{Cleaning, Place};
+use super::note::Record;
+use super::{FileWrite, LOCK_WAIT, Target};
+
+/// One file of a write, by the note.
+#[derive(Debug)]
+struct Piece {
+    path: PathBuf,
+    /// What it held; `None` for a file that was to be made.
+    old: Option<Planned>,
+    new: Planned,
+    /// The bytes of both, as far as something still has them.
+    old_bytes: Option<Vec<u8>>,
+    new_bytes: Option<Vec<u8>>,
+    now: Now,
+}
+
+/// What is there now.
+#[derive(Debug)]
+enum Now {
+    Old(Option<Handle>),
+    New(Handle),
+    /// Something else. Whether ours was there before is told by what is left of it.
+    Other {
+        was_written: bool,
+    },
+}
+
+impl Piece {
+    /// Whether the file is as the write made it.
+    fn is_new(&self) -> bool {
+        matches!(self.now, Now::New(_))
+    }
+
+    /// Whether the write had come to it.
+    fn is_written(&self) -> bool {
+        match self.now {
+            Now::Old(_) => false,
+            Now::New(_) => true,
+            Now::Other { was_written } => was_written,
+        }
+    }
+}
+
+/// How a note that is worked through stands with its files.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Settled {
+    /// All of them agree, or do again.
+    Yes,
+    /// What is left of the write is still needed.
+    NotYet,
+}
+
+impl Cleaning<'_> {
+    /// Makes the files of a note agree: all as before the write, or all as after it.
+    pub(super) fn settle(&mut self, records: &[Record]) -> Settled {
+        let noted = by_target(records);
+        if noted.len() < 2 {
+            return Settled::Yes;
+        }
+        let mut pieces = Vec::with_capacity(noted.len());
+        for (path, about) in noted {
+            match self.piece(path, &about) {
+                Some(piece) => pieces.push(piece),
+                // Another start has all of its roots.
+                None => return Settled::NotYet,
+            }
+        }
+        let written = pieces.iter().filter(|piece| piece.is_written()).count();
+        if written == 0 || written == pieces.len() {
+            return Settled::Yes;
+        }
+        if self.is_left && !pieces.iter().any(Piece::is_new) {
+            // Said by an earlier start, which left the note for the sake of one file.
+            return Settled::Yes;
+        }
+        let outcome = self.undo_or_complete(&pieces);
+        self.problems.push(told(&pieces, &outcome));
+        match outcome {
+            Ok(_) => Settled::Yes,
+            Err(_) => Settled::NotYet,
+        }
+    }
+
+    /// What there is of one file; `None` where it cannot be reached, or not in these roots.
+    fn piece(&mut self, path: &Path, about: &About) -> Option<Piece> {
+        let mut piece = Piece {
+            path: path.to_path_buf(),
+            old: about.old,
+            new: about.new,
+            old_bytes: None,
+            new_bytes: None,
+            now: Now::Old(None),
+        };
+        for temporary in &about.temporaries {
+            let bytes = match self.open(temporary) {
+                Place::Here(handle) => handle.open_read().and_then(|file| read_all(&file)).ok(),
+                Place::Gone => None,
+                Place::Closed => return None,
+            };
+            let Some(bytes) = bytes else { continue };
+            let held = Planned::of(&bytes);
+            if Some(held) == piece.old {
+                piece.old_bytes = Some(bytes);
+            } else if held == piece.new {
+                piece.new_bytes = Some(bytes);
+            }
+        }
+        if let (Some(copy), Some(old)) = (about.copy, &piece.old)
+            && let Some((_, old_bytes, new_bytes)) = self.copy_of(copy, (old, &piece.new))
+        {
+            (piece.old_bytes, piece.new_bytes) = (Some(old_bytes), Some(new_bytes));
+        }
+        // A new text that is still beside its file was not put in its place.
+        let was_written = piece.new_bytes.is_none() || about.copy.is_some();
+        let other = Now::Other { was_written };
+        piece.now = match self.open(path) {
+            Place::Closed => return None,
+            Place::Gone if piece.old.is_none() => Now::Old(None),
+            Place::Here(handle) if handle.file_type() == FileType::Regular => {
+                let file = handle.open_read().ok()?;
+                if piece.new.is_in(&file).ok()? {
+                    Now::New(handle)
+                } else if let Some(old) = piece.old
+                    && old.is_in(&file).ok()?
+                {
+                    Now::Old(Some(handle))
+                } else {
+                    other
+                }
+            }
+            Place::Gone | Place::Here(_) => other,
+        };
+        Some(piece)
+    }
+
+    /// Errors with why it could be neither.
+    fn undo_or_complete(&self, pieces: &[Piece]) -> Result<Became, String> {
+        let can_undo = |piece: &Piece| match piece.now {
+            Now::New(_) => piece.old.is_none() || piece.old_bytes.is_some(),
+            _ => true,
+        };
+        let can_complete = |piece: &Piece| match piece.now {
+            Now::Old(_) => piece.new_bytes.is_some(),
+            _ => true,
+        };
+        if pieces.iter().all(can_undo) {
+            self.undo(pieces).map(|()| Became::Undone)
+        } else if pieces.iter().all(can_complete) {
+            self.complete(pieces).map(|()| Became::Completed)
+        } else {
+            Err("the texts are gone".to_owned())
+        }
+    }
+
+    fn undo(&self, pieces: &[Piece]) -> Result<(), String> {
+        let back = pieces.iter().filter_map(|piece| match &piece.now {
+            Now::New(handle) => Some(FileWrite {
+                target: Target::opened(handle, piece.new),
+                bytes: piece.old_bytes.as_deref()?.into(),
+            }),
+            _ => None,
+        });
+        self.write(back.collect())?;
+        for piece in pieces {
+            if let (None, Now::New(handle)) = (piece.old, &piece.now) {
+                self.remove_made(handle, piece.new)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn complete(&self, pieces: &[Piece]) -> Result<(), String> {
+        let mut writes = Vec::new();
+        for piece in pieces {
+            let (Now::Old(handle), Some(bytes)) = (&piece.now, &piece.new_bytes) else {
+                continue;
+            };
+            let target = match (handle, piece.old) {
+                (Some(handle), Some(old)) => Target::opened(handle, old),
+                _ => Target::New {
+                    path: self.destination(&piece.path)?,
+                },
+            };
+            writes.push(FileWrite {
+                target,
+                bytes: bytes.as_slice().into(),
+            });
+        }
+        self.write(writes)
+    }
+
+    fn destination(&self, path: &Path) -> Result<RealPath, String> {
+        let text = path.to_str().ok_or("a path that is not UTF-8")?;
+        self.scope
+            .destination(text)
+            .map_err(|error| error.to_string())
+    }
+
+    fn write(&self, files: Vec<FileWrite>) -> Result<(), String> {
+        let work = Work::new(CancelToken::new(), LOCK_WAIT * 4);
+        let written = self.writer.write(self.scope, files, &work);
+        written.map(drop).map_err(|error| error.to_string())
+    }
+
+    /// Removes a file that the write made, if it is still what was made.
+    fn remove_made(&self, handle: &Handle, new: Planned) -> Result<(), String> {
+        let path = handle.real().as_path();
+        let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
+            return Ok(());
+        };
+        let file = handle.open_read().map_err(|error| error.to_string())?;
+        let (file, _locks) = self
+            .locked(handle, file)
+            .map_err(|fault| fault.of(0).to_string())?;
+        let is_ours = new.is_in(&file).map_err(|error| error.to_string())?;
+        let Place::Here(folder) = self.folder(parent) else {
+            return Ok(());
+        };
+        if is_ours && handle.still_there() {
+            rustix::fs::unlinkat(&folder, name, AtFlags::empty())
+                .map_err(|error| error.to_string())?;
+        }
+        Ok(())
+    }
+}
+
+/// What became of a write.
+#[derive(Debug)]
+enum Became {
+    Undone,
+    Completed,
+}
+
+/// What is said of it.
+fn told(pieces: &[Piece], outcome: &Result<Became, String>) -> String {
+    let list = |wanted: fn(&Piece) -> bool| {
+        let paths = pieces.iter().filter(|piece| wanted(piece));
+        let paths = paths.map(|piece| piece.path.display().to_string());
+        paths.collect::<Vec<_>>().join(", ")
+    };
+    let became = match outcome {
+        Ok(Became::Undone) => "It was undone: its files are as they were before".to_owned(),
+        Ok(Became::Completed) => "It was completed: its files have their new texts".to_owned(),
+        Err(why) => format!(
+            "It could be neither undone nor completed ({why}): only {} have the new text",
+            list(Piece::is_new)
+        ),
+    };
+    let all = list(|_| true);
+    let mut told = format!("A write of {all} was cut short when its process died. {became}");
+    let left_alone = list(|piece| matches!(piece.now, Now::Other { .. }));
+    if !left_alone.is_empty() {
+        told.push_str(", but for those that somebody changed meanwhile: ");
+        told.push_str(&left_alone);
+    }
+    told.push('.');
+    told
+}
+
+/// What a note says of one file.
+#[derive(Debug)]
+struct About<'a> {
+    old: Option<Planned>,
+    new: Planned,
+    temporaries: Vec<&'a Path>,
+    /// The name of its recovery copy.
+    copy: Option<&'a str>,
+}
+
+fn by_target(records: &[Record]) -> BTreeMap<&Path, About<'_>> {
+    let mut noted: BTreeMap<&Path, About> = BTreeMap::new();
+    for record in records {
+        let (target, old, new) = match record {
+            Record::Temporary {
+                target, old, new, ..
+            } => (target, *old, new),
+            Record::Overwritten { path, old, new, .. } => (path, Some(*old), new),
+            Record::NotMade { .. } | Record::Directory { .. } => continue,
+        };
+        let about = noted.entry(target).or_insert_with(|| About {
+            old,
+            new: *new,
+            temporaries: Vec::new(),
+            copy: None,
+        });
+        match record {
+            Record::Temporary { path, .. } => about.temporaries.push(path),
+            Record::Overwritten { copy, .. } => about.copy = Some(copy),
+            Record::NotMade { .. } | Record::Directory { .. } => {}
+        }
+    }
+    noted
+}
