@@ -1,5 +1,6 @@
 //! The laws of edits, over the wire against the real binary; what is right is worked out here again and never asked of the daemon.
 
+mod answers;
 mod buffer;
 mod bytes;
 mod crash;
@@ -9,6 +10,7 @@ mod links;
 mod outside;
 mod parallel;
 mod parses;
+mod sent_again;
 #[cfg(target_os = "linux")]
 mod watchers;
 

@@ -32,7 +32,6 @@ use crate::task::Work;
 use crate::workspace::{Folder, Handle, RealPath, Scope, Stamp};
 
 use commit::{Done, Failed, Left};
-use error::Fault;
 use folders::{Flushable, Folders};
 use litter::Litter;
 use lock::LockFiles;
@@ -42,6 +41,11 @@ use state::State;
 
 pub use content::Planned;
 pub use error::{Step, WriteError};
+
+/// A step of an edit beside the writing itself, for failpoints alone: an error is what is to come of it.
+pub fn failpoint(step: Step) -> std::io::Result<()> {
+    fail::at(step)
+}
 
 /// How long all locks of a write may take together.
 const LOCK_WAIT: Duration = Duration::from_secs(2);
@@ -99,8 +103,9 @@ impl Target {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Written {
     pub real: RealPath,
-    /// As it was after the write; a later one means that somebody else changed it.
-    pub stamp: Stamp,
+    /// As it was after the write; a later one means that somebody else changed it. `None` where the
+    /// system does not tell.
+    pub stamp: Option<Stamp>,
     /// xxh3-128 of its bytes.
     pub hash: u128,
     /// It is the same inode as before: it has other names, or an owner or attributes that no new
@@ -210,6 +215,7 @@ impl Transaction<'_> {
             staged.recheck().map_err(|fault| fault.of(staged.index))?;
         }
         // From here on it is not stopped any more.
+        work.no_return()?;
         self.commit(&directories)?;
         drop(locks);
         self.litter.keep_directories();
@@ -217,7 +223,7 @@ impl Transaction<'_> {
         let written = self.written();
         // Nothing is left to do but to close what is open.
         work.let_go_later(self.staged);
-        written
+        Ok(written)
     }
 
     fn commit(&mut self, directories: &[Flushable]) -> Result<(), WriteError> {
@@ -301,17 +307,12 @@ impl Transaction<'_> {
         }
     }
 
-    fn written(&self) -> Result<Vec<Written>, WriteError> {
-        let written = self.staged.iter().map(|staged| {
-            let metadata = staged.file().metadata();
-            let metadata =
-                metadata.map_err(|error| Fault::Io(Step::Recheck, error).of(staged.index))?;
-            Ok(Written {
-                real: staged.real.clone(),
-                stamp: Stamp::of(&metadata),
-                hash: staged.new.hash(),
-                in_place: matches!(staged.way, Way::InPlace { .. }),
-            })
+    fn written(&self) -> Vec<Written> {
+        let written = self.staged.iter().map(|staged| Written {
+            real: staged.real.clone(),
+            stamp: staged.file().metadata().ok().as_ref().map(Stamp::of),
+            hash: staged.new.hash(),
+            in_place: matches!(staged.way, Way::InPlace { .. }),
         });
         written.collect()
     }
