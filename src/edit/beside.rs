@@ -1,19 +1,34 @@
-//! What is told of a planned file and takes a while to work out: its tag, its diff, whether it parses; nothing that a plan depends on.
+//! What is told of a planned file and takes a while to work out: its tag, its diff, whether it parses; nothing that a plan depends on, and nothing that an answer is kept back for.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
 
 use crate::hashline::changed::Outcome;
 use crate::hashline::tag::Fingerprint;
-use crate::hashline::{diff, fingerprint};
+use crate::hashline::{SyntaxErrors, brought_in, diff, fingerprint};
 use crate::protocol::edit::Warning;
-use crate::read::Trees;
+use crate::read::{Checked, Trees};
 use crate::session::Document;
 use crate::syntax::Language;
-use crate::task::{Aside, Work};
+use crate::task::{Aside, CancelToken, Stopped, Work};
 use crate::text::Text;
 
+use super::disk::{Step, failpoint};
 use super::live::{Live, Means, Naming};
+
+/// How long an answer is kept back by what is only told, once all is written.
+pub(super) const TOLD_WITHIN: Duration = Duration::from_millis(100);
+
+/// That time. In builds for tests `PILCROW_TOLD_WITHIN`, in milliseconds, is another one.
+fn told_within() -> Duration {
+    if !cfg!(any(feature = "failpoints", debug_assertions)) {
+        return TOLD_WITHIN;
+    }
+    let wanted = std::env::var("PILCROW_TOLD_WITHIN").ok();
+    let millis = wanted.and_then(|millis| millis.parse().ok());
+    millis.map_or(TOLD_WITHIN, Duration::from_millis)
+}
 
 /// Each is worked out once, when it is asked for or while the disk is waited for.
 #[derive(Debug)]
@@ -22,10 +37,23 @@ pub struct Beside {
     document: Document,
     naming: Naming,
     before: Text,
+    /// The hash of that text.
+    content_before: u128,
     outcome: Arc<Outcome>,
     language: OnceLock<Option<&'static Language>>,
     fingerprint: OnceLock<Fingerprint>,
-    diff: OnceLock<String>,
+    /// `None` where there was no time.
+    diff: OnceLock<Option<String>>,
+    parsed: OnceLock<Parses>,
+}
+
+/// Whether the new text parses.
+#[derive(Debug, Clone)]
+enum Parses {
+    /// Or nobody can tell.
+    AsBefore,
+    Worse(Warning),
+    NotChecked,
 }
 
 impl Beside {
@@ -35,10 +63,12 @@ impl Beside {
             document: live.document.clone(),
             naming: live.naming(),
             before: live.text().clone(),
+            content_before: live.version.content,
             outcome,
             language: OnceLock::new(),
             fingerprint: OnceLock::new(),
             diff: OnceLock::new(),
+            parsed: OnceLock::new(),
         })
     }
 
@@ -48,10 +78,17 @@ impl Beside {
         *self.fingerprint.get_or_init(|| fingerprint(text))
     }
 
-    /// From the text before the edit to the one after it.
+    /// From the text before the edit to the one after it; empty where there was no time for it.
     pub fn diff(&self) -> &str {
-        self.diff
-            .get_or_init(|| diff::unified(&self.name, &self.before, &self.outcome))
+        let diff = self.diff.get().and_then(Option::as_deref);
+        diff.unwrap_or_default()
+    }
+
+    fn work_out_diff(&self, work: &Work) {
+        self.diff.get_or_init(|| {
+            let diff = || diff::unified(&self.name, &self.before, &self.outcome, work).ok();
+            catch_unwind(AssertUnwindSafe(diff)).unwrap_or_default()
+        });
     }
 
     fn language(&self) -> Option<&'static Language> {
@@ -60,33 +97,91 @@ impl Beside {
             .get_or_init(|| self.naming.language(&self.before))
     }
 
-    /// As [`Beside::parse_warning`]. A parser that panics is no reason to say that the file was not
-    /// written.
-    fn caught_warning(&self, trees: &Trees, work: &Work) -> Option<Warning> {
-        let warning = || self.parse_warning(trees, work);
-        catch_unwind(AssertUnwindSafe(warning)).unwrap_or_default()
+    /// Looks whether the text parses as it did. A parser that panics is no reason to say that the
+    /// file was not written.
+    fn check(&self, trees: &Trees, work: &Work) {
+        self.parsed.get_or_init(|| {
+            let parses = || self.parses(trees, work).unwrap_or(Parses::NotChecked);
+            catch_unwind(AssertUnwindSafe(parses)).unwrap_or(Parses::NotChecked)
+        });
     }
 
-    /// Tells where the text does not parse that did before.
-    fn parse_warning(&self, trees: &Trees, work: &Work) -> Option<Warning> {
-        let language = self.language()?;
-        let first_error = |text| trees.first_error(&self.document, text, language, work);
-        let line = first_error(&self.outcome.text)?;
-        match first_error(&self.before) {
-            Some(_) => None,
-            None => Some(self.no_longer_parses(language, line)),
+    fn parses(&self, trees: &Trees, work: &Work) -> Result<Parses, Stopped> {
+        let Some(language) = self.language() else {
+            return Ok(Parses::AsBefore);
+        };
+        failpoint(Step::Check).map_err(|_| Stopped::TimedOut)?;
+        let errors = |text, content| {
+            let checked = Checked {
+                document: &self.document,
+                text,
+                content,
+                language,
+            };
+            trees.errors(checked, work)
+        };
+        let new = match errors(&self.outcome.text, self.fingerprint().content)? {
+            Some(new) if !new.lines.is_empty() => new,
+            _ => return Ok(Parses::AsBefore),
+        };
+        let Some(old) = errors(&self.before, self.content_before)? else {
+            return Ok(Parses::AsBefore);
+        };
+        Ok(self.compared(language, &old, &new))
+    }
+
+    fn compared(&self, language: &Language, old: &SyntaxErrors, new: &SyntaxErrors) -> Parses {
+        if let (true, Some(line)) = (old.lines.is_empty(), new.lines.first()) {
+            return Parses::Worse(Warning {
+                code: "noLongerParses",
+                message: format!(
+                    "'{}' parsed as {} before this edit and does not now; the first error is at line {line}.",
+                    self.name,
+                    language.name()
+                ),
+            });
+        }
+        if old.is_cut || new.is_cut {
+            return Parses::NotChecked;
+        }
+        match brought_in(&self.before, old, &self.outcome, new) {
+            None => Parses::AsBefore,
+            Some(line) => Parses::Worse(Warning {
+                code: "syntaxError",
+                message: format!(
+                    "'{}' did not parse as {} before this edit, and has a further syntax error now, at line {line}.",
+                    self.name,
+                    language.name()
+                ),
+            }),
         }
     }
 
-    fn no_longer_parses(&self, language: &Language, line: u64) -> Warning {
-        Warning {
-            code: "noLongerParses",
-            message: format!(
-                "'{}' parsed as {} before this edit and does not now; the first error is at line {line}.",
-                self.name,
-                language.name()
-            ),
+    /// What is to be said of the file besides its diff.
+    fn warnings(&self) -> Vec<Warning> {
+        let mut warnings = Vec::new();
+        let mut unchecked = Vec::new();
+        match self.parsed.get() {
+            Some(Parses::AsBefore) => {}
+            Some(Parses::Worse(warning)) => warnings.push(warning.clone()),
+            Some(Parses::NotChecked) | None => {
+                unchecked.push("it was not checked for syntax errors")
+            }
         }
+        if self.diff.get().is_none_or(Option::is_none) {
+            unchecked.push("there is no diff of it");
+        }
+        if !unchecked.is_empty() {
+            warnings.push(Warning {
+                code: "notChecked",
+                message: format!(
+                    "There was no time to look at '{}' again: {}.",
+                    self.name,
+                    unchecked.join(", and ")
+                ),
+            });
+        }
+        warnings
     }
 }
 
@@ -94,35 +189,44 @@ impl Beside {
 #[derive(Debug)]
 pub struct Told {
     files: Vec<Arc<Beside>>,
-    /// Each file's own.
-    warnings: Arc<Aside<Vec<Option<Warning>>>>,
+    parsing: Arc<Aside>,
 }
 
 impl Told {
     /// The parsing is offered to another thread at once: where it is still under way when this one
     /// sleeps for the disk, they are in each other's way.
     pub fn of(files: Vec<Arc<Beside>>, means: Means) -> Told {
-        let (trees, work) = (means.trees.clone(), means.work.clone());
-        let parsed = files.clone();
-        let warnings = Aside::new(move || {
-            let warnings = parsed.iter().map(|file| file.caught_warning(&trees, &work));
-            warnings.collect()
+        let (trees, parsed) = (means.trees.clone(), files.clone());
+        let parsing = Aside::new(move |work| {
+            for file in &parsed {
+                file.check(&trees, work);
+            }
         });
         if files.iter().any(|file| file.language().is_some()) {
-            warnings.offer();
+            parsing.offer();
         }
-        Told { files, warnings }
+        Told { files, parsing }
     }
 
     /// Works out what takes no longer than the disk needs for a few bytes.
     pub fn work_out(&self) {
+        let work = Work::new(CancelToken::new(), told_within());
         for file in &self.files {
             file.fingerprint();
-            file.diff();
+            file.work_out_diff(&work);
         }
     }
 
-    pub fn warnings(&self) -> &[Option<Warning>] {
-        self.warnings.result()
+    /// What is to be said of each file, given that all was done at `since`: what is not known soon
+    /// after that is left out.
+    pub fn warnings(&self, since: Instant) -> Vec<Vec<Warning>> {
+        let left = told_within().saturating_sub(since.elapsed());
+        let work = Work::new(CancelToken::new(), left);
+        for file in &self.files {
+            file.work_out_diff(&work);
+        }
+        let left = told_within().saturating_sub(since.elapsed());
+        self.parsing.finish(left);
+        self.files.iter().map(|file| file.warnings()).collect()
     }
 }

@@ -1,32 +1,36 @@
-//! The blocking part of a commit: planned, written on disk, recorded, answered; an answer is never given before what it says is on record.
+//! The blocking part of a commit: planned, written on disk, recorded; what is told of it then is never waited for by whoever comes next.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use parking_lot::Mutex;
 
 use crate::buffer::{Overlay, Overlays};
-use crate::protocol::edit::{EditResult, Warning};
+use crate::protocol::edit::Warning;
 use crate::protocol::{EditRefusal, Refusal, Settings};
 use crate::read::{Located, Place};
 use crate::session::Notice;
-use crate::task::Detour;
+use crate::task::{CancelToken, Detour};
 
+use super::applied::{Applied, Made, Request};
 use super::beside::Told;
 use super::commit::{record_disk, record_seen};
 use super::disk::{self, DiskWriter, FileWrite, Target, WriteError, Written};
+use super::finished::Finished;
 use super::live::Means;
 use super::record::Recorded;
-use super::reply::{Done, Outcome, changed_since, reply};
+use super::reply::{Done, Outcome, Rows, changed_since, rows};
 use super::target::PlacedFiles;
-use super::{Home, NoOps, Planned};
+use super::{Home, NoOps, Planned, Plans};
 
 /// What is known of a change besides its plan.
 #[derive(Debug, Clone)]
 pub struct Change {
     pub session: String,
-    /// Equal for changes that are sent again unchanged.
-    pub identity: u128,
     pub dry_run: bool,
+    /// By which it is called off. That is not heard any more once a file has its new text, or the
+    /// editor was asked.
+    pub cancel: CancelToken,
 }
 
 /// A document that showed the text it was to have.
@@ -39,18 +43,15 @@ pub struct Seen {
 /// A planned file, and what showed that the editor has changed it.
 pub type Part = (Planned, Option<Seen>);
 
-/// The answer, and what other sessions are to hear.
-pub type Answer = (EditResult, Vec<Notice>);
-
 /// What came of a plan before any editor was asked.
 #[derive(Debug)]
 pub enum Begun {
-    Done(Box<Answer>),
-    AsksEditor(Vec<Planned>, Vec<Notice>),
+    Finished(Box<Finished>),
+    AsksEditor(Plans),
 }
 
 /// What plans the files of a change.
-pub type Plan<'a> = &'a dyn Fn(&Job) -> Result<(Vec<Planned>, Vec<Notice>), Detour>;
+pub type Plan<'a> = &'a dyn Fn(&Job) -> Result<Plans, Detour>;
 
 /// A change and all that its blocking part needs.
 #[derive(Debug)]
@@ -60,6 +61,7 @@ pub struct Job<'a> {
     pub settings: &'a Settings,
     pub writer: &'a DiskWriter,
     pub no_ops: &'a Mutex<NoOps>,
+    pub applied: &'a Mutex<Applied>,
     /// The places that are this change's to write to.
     pub places: &'a [Place],
     /// What was found there in this very moment, and not before a wait.
@@ -134,23 +136,29 @@ impl Job<'_> {
         let mut attempt = 0;
         loop {
             attempt += 1;
-            let (planned, notices) = plan(self).map_err(|detour| match detour {
+            let mut plans = plan(self).map_err(|detour| match detour {
                 Detour::Refused(refusal) => refusal,
                 // Nothing is too long for a commit.
                 Detour::TakesLong => Refusal::Internal,
             })?;
-            news.extend(notices);
-            let asks = planned
+            news.append(&mut plans.notices);
+            let asks = plans
+                .files
                 .iter()
                 .any(|file| file.live.is_editors() && !file.is_no_change());
             if asks && !self.change.dry_run {
-                return Ok(Begun::AsksEditor(planned, news));
+                plans.notices = news;
+                return Ok(Begun::AsksEditor(plans));
             }
-            let parts = planned.into_iter().map(|file| (file, None)).collect();
-            match self.try_finish(parts) {
-                Ok((result, notices)) => {
-                    news.extend(notices);
-                    return Ok(Begun::Done(Box::new((result, news))));
+            if plans.is_applied {
+                return Ok(Begun::Finished(Box::new(self.applied_before(plans, news))));
+            }
+            let parts = plans.files.into_iter().map(|file| (file, None)).collect();
+            match self.try_finish(parts, plans.request) {
+                Ok(mut finished) => {
+                    news.append(&mut finished.notices);
+                    finished.notices = news;
+                    return Ok(Begun::Finished(Box::new(finished)));
                 }
                 // Somebody else was quicker: the lines may well stand in what they wrote.
                 Err(Failed::Changed(_)) if attempt < PLANS => {}
@@ -159,39 +167,42 @@ impl Job<'_> {
         }
     }
 
-    /// Writes what is the disk's, records everything and makes the answer.
-    pub fn finish(&self, parts: Vec<Part>) -> Result<Answer, Refusal> {
-        Ok(self.try_finish(parts)?)
+    /// Writes what is the disk's and records everything.
+    pub fn finish(&self, parts: Vec<Part>, request: Request) -> Result<Finished, Refusal> {
+        Ok(self.try_finish(parts, request)?)
     }
 
-    fn try_finish(&self, parts: Vec<Part>) -> Result<Answer, Failed> {
+    fn try_finish(&self, mut parts: Vec<Part>, request: Request) -> Result<Finished, Failed> {
+        let (session, dry_run) = (&self.change.session, self.change.dry_run);
         let all_same = parts.iter().all(|(file, _)| file.is_no_change());
-        if all_same && !self.change.dry_run {
-            self.no_ops
-                .lock()
-                .count(&self.change.session, self.change.identity, || {
-                    parts.first().map(|(file, _)| file.live.name.clone())
-                })?;
-        } else if !self.change.dry_run {
-            self.no_ops.lock().forget(&self.change.session);
+        if all_same && !dry_run {
+            let first = || parts.first().map(|(file, _)| file.live.name.clone());
+            self.no_ops.lock().count(session, request, first)?;
+        } else if !dry_run {
+            self.no_ops.lock().forget(session);
         }
-        let mut parts = parts;
+        let (changed, told) = self.told(&parts);
+        if !dry_run {
+            self.write_disk(&mut parts, &told)?;
+        }
+        // From here on it is done, and nothing fails any more.
+        let since = Instant::now();
         let several = parts.len() > 1;
-        if !self.change.dry_run {
-            self.write_disk(&mut parts)?;
-        }
         let mut done = Vec::new();
+        let mut made = Vec::new();
         let mut notices = Vec::new();
         for (mut planned, seen) in parts {
             if planned.is_no_change() && several && !all_same {
                 planned.warnings.push(no_change(&planned));
             }
-            let outcome = match (planned.is_no_change(), self.change.dry_run) {
+            let mut content = planned.live.version.content;
+            let outcome = match (planned.is_no_change(), dry_run) {
                 (true, _) => Outcome::NoChange,
                 (false, true) => Outcome::Tried,
                 (false, false) => {
                     let recorded = self.record(&planned, seen);
                     notices.extend(recorded.notices);
+                    content = recorded.made;
                     if recorded.drifted {
                         planned.warnings.push(changed_since(&planned.live.name));
                     }
@@ -202,35 +213,62 @@ impl Job<'_> {
                     }
                 }
             };
+            made.push((planned.live.document.clone(), content));
             done.push(Done { planned, outcome });
         }
-        let result = self.answer(&done);
-        // The handles of the files that were replaced: they are the last ones.
-        self.means.work.let_go_later(done);
-        Ok((result, notices))
+        if !all_same && !dry_run {
+            let made = Made::of(made.iter().map(|(document, content)| (document, *content)));
+            self.applied.lock().remember(session, request, made);
+        }
+        Ok(Finished {
+            rows: self.shown_rows(&done),
+            done,
+            told: (changed, told),
+            dry_run,
+            notices,
+            since,
+        })
     }
 
-    fn answer(&self, done: &[Done]) -> EditResult {
-        let columns = self.settings.read.max_columns;
-        let (result, shown) = reply(done, self.change.dry_run, columns);
+    /// The answer of a request that was carried out before.
+    fn applied_before(&self, plans: Plans, notices: Vec<Notice>) -> Finished {
+        let done: Vec<Done> = plans.files.into_iter().map(Done::applied).collect();
+        Finished {
+            rows: rows(&done, 0),
+            done,
+            told: (Vec::new(), Told::of(Vec::new(), self.means)),
+            dry_run: self.change.dry_run,
+            notices,
+            since: Instant::now(),
+        }
+    }
+
+    /// Begins to work out what is to be told, and of which of the files.
+    fn told(&self, parts: &[Part]) -> (Vec<usize>, Told) {
+        let is_changed = |at: &usize| !parts[*at].0.is_no_change();
+        let changed: Vec<usize> = (0..parts.len()).filter(is_changed).collect();
+        let beside = changed.iter().map(|at| parts[*at].0.beside.clone());
+        let told = Told::of(beside.collect(), self.means);
+        (changed, told)
+    }
+
+    /// The rows that the answer shows, which count as shown from now on.
+    fn shown_rows(&self, done: &[Done]) -> Vec<Rows> {
+        let mut rows = rows(done, self.settings.read.max_columns);
         let sessions = self.means.sessions;
-        for (file, mut shown) in done.iter().zip(shown) {
+        for (file, rows) in done.iter().zip(&mut rows) {
             if let Outcome::Written { now, changed, .. } = &file.outcome {
                 // What a session wrote itself counts as shown.
+                let shown = &mut rows.shown;
                 changed
                     .iter()
                     .for_each(|span| shown.insert(span.start, span.end));
                 let live = &file.planned.live;
-                sessions.show(
-                    &self.change.session,
-                    &live.document,
-                    now,
-                    &shown,
-                    &live.name,
-                );
+                let session = &self.change.session;
+                sessions.show(session, &live.document, now, shown, &live.name);
             }
         }
-        result
+        rows
     }
 
     fn record(&self, planned: &Planned, seen: Option<Seen>) -> Recorded {
@@ -246,35 +284,28 @@ impl Job<'_> {
 
     /// Writes the files that are on disk, all or none. What is to be told of them is worked out
     /// meanwhile.
-    fn write_disk(&self, parts: &mut [Part]) -> Result<(), Failed> {
-        let changed: Vec<usize> = (0..parts.len())
-            .filter(|at| !parts[*at].0.is_no_change())
-            .collect();
-        let beside = changed.iter().map(|at| parts[*at].0.beside.clone());
-        let told = Told::of(beside.collect(), self.means);
-        let files: Vec<usize> = changed
-            .iter()
-            .copied()
-            .filter(|at| parts[*at].0.bytes.is_some())
-            .collect();
+    fn write_disk(&self, parts: &mut [Part], told: &Told) -> Result<(), Failed> {
+        let is_disks = |at: &usize| {
+            let (file, _) = &parts[*at];
+            !file.is_no_change() && file.bytes.is_some()
+        };
+        let files: Vec<usize> = (0..parts.len()).filter(is_disks).collect();
         let writes = files.iter().filter_map(|at| file_write(&parts[*at].0));
         let writes: Vec<FileWrite> = writes.collect();
-        let written = match writes.is_empty() {
-            true => Ok(Vec::new()),
-            false => {
-                let (scope, work) = (self.means.scope, self.means.work);
-                self.writer
-                    .write_and(scope, writes, work, || told.work_out())
-            }
-        };
+        if writes.is_empty() {
+            return Ok(());
+        }
+        let (scope, work) = (self.means.scope, self.means.work);
+        let written = self
+            .writer
+            .write_and(scope, writes, work, || told.work_out());
         match written {
-            Ok(written) => self.take_in(&written, &files, parts),
-            Err(error) => return Err(self.refuse_write(&error, &files, parts)),
+            Ok(written) => {
+                self.take_in(&written, &files, parts);
+                Ok(())
+            }
+            Err(error) => Err(self.refuse_write(&error, &files, parts)),
         }
-        for (at, warning) in changed.iter().zip(told.warnings()) {
-            parts[*at].0.warnings.extend(warning.clone());
-        }
-        Ok(())
     }
 
     /// Keeps what was written warm.
@@ -287,13 +318,15 @@ impl Job<'_> {
                 planned.warnings.push(warning);
                 continue;
             }
-            planned.written = Some(written.stamp);
-            if let (Home::Disk { buffer, .. }, Some(bytes)) = (&planned.live.home, &planned.bytes) {
+            planned.written = written.stamp;
+            if let (Home::Disk { buffer, .. }, Some(bytes), Some(stamp)) =
+                (&planned.live.home, &planned.bytes, written.stamp)
+            {
                 let fingerprint = planned.recast.is_none().then(|| planned.fingerprint());
                 let text = (planned.home_text(), fingerprint);
                 let buffers = self.means.buffers;
                 let bytes = (bytes.len() as u64, written.hash);
-                buffers.wrote(&written.real, buffer, bytes, text, written.stamp);
+                buffers.wrote(&written.real, buffer, bytes, text, stamp);
             }
         }
     }

@@ -1,9 +1,11 @@
 //! Edits: planned against a version, then committed by the one writer of each file; nothing is written before everything is planned.
 
+mod applied;
 mod beside;
 mod cells;
 mod commit;
 pub mod disk;
+mod finished;
 mod job;
 mod live;
 mod no_ops;
@@ -13,14 +15,17 @@ mod record;
 mod refuse;
 mod reply;
 mod request;
+mod sent_again;
 mod target;
 mod write;
 
-pub use job::{Begun, Change, Found, Job, Part, Seen, partly};
+pub use applied::{Applied, Made, Request};
+pub use finished::{Answer, Finished};
+pub use job::{Begun, Change, Found, Job, Part, Plan, Seen, partly};
 pub use live::{EditorCan, Home, Live, Means, Wanted};
 pub use no_ops::NoOps;
 pub use outdated::declined;
-pub use plan::{Planned, Planner};
+pub use plan::{Planned, Planner, Plans};
 pub use request::{EditRequest, Patch};
 pub use target::{Named, find, name_places};
 pub use write::WriteRequest;

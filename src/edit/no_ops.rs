@@ -5,27 +5,29 @@ use std::collections::HashMap;
 use crate::protocol::{EditRefusal, Refusal};
 use crate::session::MAX_SESSIONS;
 
+use super::applied::Request;
+
 /// The same edit without effect is refused from this time on (`hashline.md`, Reply).
 const REFUSED_AT: u32 = 3;
 
 /// The last edit without effect of each session, and how often it came in a row.
 #[derive(Debug, Default)]
-pub struct NoOps(HashMap<String, (u128, u32)>);
+pub struct NoOps(HashMap<String, (Request, u32)>);
 
 impl NoOps {
     /// Counts one; refuses the third identical one in a row.
     pub fn count(
         &mut self,
         session: &str,
-        identity: u128,
+        request: Request,
         path: impl FnOnce() -> Option<String>,
     ) -> Result<(), Refusal> {
         if self.0.len() >= MAX_SESSIONS && !self.0.contains_key(session) {
             self.0.clear();
         }
-        let (last, times) = self.0.entry(session.to_owned()).or_insert((identity, 0));
-        if *last != identity {
-            (*last, *times) = (identity, 0);
+        let (last, times) = self.0.entry(session.to_owned()).or_insert((request, 0));
+        if *last != request {
+            (*last, *times) = (request, 0);
         }
         *times += 1;
         match *times >= REFUSED_AT {

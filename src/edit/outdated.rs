@@ -46,6 +46,19 @@ impl Revealer<'_> {
         self.refuse(Outdated::Stale, &message, file)
     }
 
+    /// An edit that was made before, of a file that has changed since. `named` are the lines
+    /// addressed.
+    pub fn sent_again(&self, named: impl Iterator<Item = LineSpan>) -> Refusal {
+        let message = format!(
+            "This very edit was made before, and '{}' is #{} now. Nothing was written; if you mean it once more, use the header {} and the lines given here.",
+            self.live.name,
+            self.live.version.tag,
+            self.header()
+        );
+        let (file, _) = self.reveal(&around(named));
+        self.refuse(Outdated::Stale, &message, file)
+    }
+
     /// A tag that names nothing, or nothing any more. `named` are the lines addressed by it.
     pub fn no_version(
         &self,

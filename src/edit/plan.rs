@@ -2,6 +2,8 @@
 
 use std::sync::{Arc, OnceLock};
 
+use parking_lot::Mutex;
+
 use crate::hashline::apply::{FileBytes, new_bytes};
 use crate::hashline::block::TextHunk;
 use crate::hashline::changed::{self, Outcome};
@@ -25,6 +27,7 @@ use crate::text::{Text, encode};
 use crate::view::LineSet;
 use crate::workspace::Stamp;
 
+use super::applied::{Applied, Part, Request};
 use super::beside::Beside;
 use super::cells::{Recast, recast};
 use super::job::Found;
@@ -82,6 +85,17 @@ impl Planned {
     }
 }
 
+/// What is to become of the files of one request.
+#[derive(Debug)]
+pub struct Plans {
+    pub files: Vec<Planned>,
+    /// For sessions whose lines were found changed.
+    pub notices: Vec<Notice>,
+    pub request: Request,
+    /// The same request was carried out before, and every file still is what it made of it.
+    pub is_applied: bool,
+}
+
 /// Plans the files of one request.
 #[derive(Debug, Clone, Copy)]
 pub struct Planner<'a> {
@@ -93,6 +107,8 @@ pub struct Planner<'a> {
     pub places: &'a [Place],
     /// What was found there in this very moment.
     pub found: &'a Found,
+    /// What was carried out before.
+    pub applied: &'a Mutex<Applied>,
 }
 
 impl<'a> Planner<'a> {
@@ -103,11 +119,12 @@ impl<'a> Planner<'a> {
             require_seen: job.settings.edit.require_seen,
             places: job.places,
             found: &job.found,
+            applied: job.applied,
         }
     }
 
     /// Plans all files, or says why one of them cannot be.
-    pub fn plan(&self, named: Vec<Named>) -> Result<(Vec<Planned>, Vec<Notice>), Detour> {
+    pub fn plan(&self, named: Vec<Named>) -> Result<Plans, Detour> {
         let mut groups: Vec<(Place, Vec<Named>)> = Vec::new();
         for named in named {
             match groups.iter_mut().find(|(place, _)| *place == named.place) {
@@ -124,6 +141,21 @@ impl<'a> Planner<'a> {
             notices.extend(news);
             opened.push((live, group));
         }
+        let parts = opened.iter();
+        let parts = parts.map(|(live, group)| Part::of_patch(&live.document, group));
+        let request = Request::of(self.session, &parts.collect::<Vec<_>>());
+        if self.was_applied(request, &opened)? {
+            let files = opened.into_iter().map(|(live, group)| {
+                let tag = group.iter().find_map(|named| named.section.tag);
+                Planned::untouched(live, tag)
+            });
+            return Ok(Plans {
+                files: files.collect(),
+                notices,
+                request,
+                is_applied: true,
+            });
+        }
         let mut planned = Vec::new();
         let mut refused = Vec::new();
         for (live, group) in opened {
@@ -135,7 +167,12 @@ impl<'a> Planner<'a> {
         }
         match joined(refused) {
             Some(refusal) => Err(refusal.into()),
-            None => Ok((planned, notices)),
+            None => Ok(Plans {
+                files: planned,
+                notices,
+                request,
+                is_applied: false,
+            }),
         }
     }
 

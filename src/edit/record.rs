@@ -14,6 +14,8 @@ pub struct Recorded {
     pub changed: Vec<LineSpan>,
     /// Whether it is something else than was written.
     pub drifted: bool,
+    /// The hash of what the edit made.
+    pub made: u128,
     pub notices: Vec<Notice>,
 }
 
@@ -51,6 +53,7 @@ pub fn record(
         return Recorded {
             changed: outcome.changed.clone(),
             drifted: false,
+            made: version.content,
             now: version,
             notices,
         };
@@ -62,6 +65,7 @@ pub fn record(
     Recorded {
         changed: changed.collect(),
         drifted: true,
+        made: version.content,
         now,
         notices,
     }

@@ -1,4 +1,7 @@
 //! The answer to an edit: the new header, the rows around each change, the warnings; a line that is gone is never given.
+//!
+//! The rows are made first, as long as the edit has its turn: they count as shown. The rest is
+//! told later.
 
 use std::fmt::Write;
 
@@ -31,6 +34,8 @@ pub struct Done {
 pub enum Outcome {
     /// Nothing was to be written.
     NoChange,
+    /// The same request has written it before.
+    Applied,
     /// Nothing was written because only a trial was asked for.
     Tried,
     Written {
@@ -43,76 +48,119 @@ pub enum Outcome {
 }
 
 impl Done {
+    /// A file that the same request has written before.
+    pub fn applied(planned: Planned) -> Done {
+        let mut planned = planned;
+        planned.warnings.push(Warning {
+            code: "alreadyApplied",
+            message: format!(
+                "This very edit was made before, and '{}' is still what it made of it; nothing was written.",
+                planned.live.name
+            ),
+        });
+        Done {
+            planned,
+            outcome: Outcome::Applied,
+        }
+    }
+
     fn version(&self) -> &Version {
         match &self.outcome {
-            Outcome::NoChange | Outcome::Tried => &self.planned.live.version,
+            Outcome::NoChange | Outcome::Applied | Outcome::Tried => &self.planned.live.version,
             Outcome::Written { now, .. } => now,
         }
     }
 
     fn changed(&self) -> &[LineSpan] {
         match &self.outcome {
-            Outcome::NoChange => &[],
+            Outcome::NoChange | Outcome::Applied => &[],
             Outcome::Tried => &self.planned.outcome.changed,
             Outcome::Written { changed, .. } => changed,
         }
     }
 }
 
-/// The answer, and for each file the lines of its version that the answer shows.
-pub fn reply(files: &[Done], dry_run: bool, columns: usize) -> (EditResult, Vec<LineSet>) {
+/// What the answer shows of a file that was written.
+#[derive(Debug, Default)]
+pub struct Rows {
+    text: String,
+    /// In the numbers of its version.
+    pub shown: LineSet,
+}
+
+/// The rows of all files.
+pub fn rows(files: &[Done], columns: usize) -> Vec<Rows> {
+    let mut bytes = 0;
+    let rows = |file: &Done| match &file.outcome {
+        Outcome::Written { changed, .. } => {
+            let rows = write_rows(&file.version().text, changed, columns, bytes);
+            bytes += rows.text.len();
+            rows
+        }
+        Outcome::NoChange | Outcome::Applied | Outcome::Tried => Rows::default(),
+    };
+    files.iter().map(rows).collect()
+}
+
+/// The answer.
+pub fn reply(files: &[Done], rows: &[Rows], dry_run: bool) -> EditResult {
     let mut text = String::new();
-    let mut shown = Vec::new();
-    for (index, file) in files.iter().enumerate() {
-        if index > 0 {
+    for (index, (file, rows)) in files.iter().zip(rows).enumerate() {
+        let is_applied = |at: usize| matches!(files[at].outcome, Outcome::Applied);
+        if index > 0 && !(is_applied(index - 1) && is_applied(index)) {
             text.push('\n');
         }
-        shown.push(write_file(file, columns, &mut text));
+        write_file(file, rows, &mut text);
     }
     text.pop();
-    let result = EditResult {
+    EditResult {
         content: vec![ContentBlock::Text { text }],
         details: EditDetails {
             dry_run,
             files: files.iter().map(details).collect(),
         },
-    };
-    (result, shown)
+    }
 }
 
-fn write_file(file: &Done, columns: usize, out: &mut String) -> LineSet {
+fn write_file(file: &Done, rows: &Rows, out: &mut String) {
     let Planned { live, warnings, .. } = &file.planned;
-    let version = file.version();
-    let _ = writeln!(out, "¶{}#{}", in_header(&live.name), version.tag);
-    let shown = match &file.outcome {
-        Outcome::NoChange => {
+    let name = in_header(&live.name);
+    let tag = file.version().tag;
+    if let Outcome::Applied = &file.outcome {
+        let _ = writeln!(out, "[Already applied: {name} is #{tag}]");
+        return;
+    }
+    let _ = writeln!(out, "¶{name}#{tag}");
+    match &file.outcome {
+        Outcome::NoChange | Outcome::Applied => {
             out.push_str("[No change: the file already reads so. Nothing was written.]\n");
-            LineSet::new()
         }
         Outcome::Tried => {
             out.push_str(file.planned.beside.diff());
             out.push_str("[Dry run: nothing was written.]\n");
-            LineSet::new()
         }
-        Outcome::Written { changed, .. } => write_rows(&version.text, changed, columns, out),
-    };
+        Outcome::Written { .. } => out.push_str(&rows.text),
+    }
     for warning in warnings {
         let _ = writeln!(out, "warning: {}", warning.message);
     }
-    shown
 }
 
-/// The rows around changes; blocks that do not touch are set apart by `…`.
-fn write_rows(text: &Text, changed: &[LineSpan], columns: usize, out: &mut String) -> LineSet {
+/// The rows around changes; blocks that do not touch are set apart by `…`. `before` are the bytes of
+/// the rows that come before them.
+fn write_rows(text: &Text, changed: &[LineSpan], columns: usize, before: usize) -> Rows {
+    let mut out = String::new();
     if text.len_lines() == 0 {
-        out.push_str("(empty file)\n");
-        return LineSet::new();
+        return Rows {
+            text: "(empty file)\n".to_owned(),
+            shown: LineSet::new(),
+        };
     }
     let wanted = rows_around(changed, text.len_lines() as u64);
     let mut shown = LineSet::new();
     let (mut rows, mut last) = (0, None);
     for line in wanted.spans().iter().flat_map(|span| span.start..=span.end) {
-        if rows == MAX_ROWS || out.len() > MAX_BYTES {
+        if rows == MAX_ROWS || before + out.len() > MAX_BYTES {
             out.push_str("[Further changes are not shown; read the file to see them.]\n");
             break;
         }
@@ -131,7 +179,7 @@ fn write_rows(text: &Text, changed: &[LineSpan], columns: usize, out: &mut Strin
         }
         (rows, last) = (rows + 1, Some(line));
     }
-    shown
+    Rows { text: out, shown }
 }
 
 fn rows_around(changed: &[LineSpan], total: u64) -> LineSet {
@@ -182,7 +230,7 @@ fn details(file: &Done) -> EditedFile {
         },
         persisted: match &file.outcome {
             Outcome::Written { persisted, .. } => *persisted,
-            Outcome::NoChange | Outcome::Tried => !live.is_editors(),
+            Outcome::NoChange | Outcome::Applied | Outcome::Tried => !live.is_editors(),
         },
         warnings: planned.warnings.clone(),
         diff: planned.beside.diff().to_owned(),

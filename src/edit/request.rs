@@ -1,7 +1,6 @@
 //! The parameters of `agent/edit`; a patch is parsed here and never looked at again as text.
 
 use serde_json::Value;
-use xxhash_rust::xxh3::xxh3_128;
 
 use crate::hashline::structured::{StructuredError, parse_files};
 use crate::hashline::{self, Section};
@@ -73,14 +72,6 @@ impl Patch {
                 StructuredError::Params(refusal) => refusal,
                 StructuredError::Patch(error) => refuse::syntax(&error),
             }),
-        }
-    }
-
-    /// Tells whether two patches are the same.
-    pub fn identity(&self) -> u128 {
-        match self {
-            Patch::Text(text) => xxh3_128(text.as_bytes()),
-            Patch::Files(files) => xxh3_128(Value::from(files.clone()).to_string().as_bytes()),
         }
     }
 }

@@ -1,7 +1,6 @@
 //! `agent/write`: a whole file, new or in the place of one whose every line was shown; nothing that is there is ever replaced unseen.
 
 use serde_json::Value;
-use xxhash_rust::xxh3::xxh3_128;
 
 use std::sync::{Arc, OnceLock};
 
@@ -19,9 +18,10 @@ use crate::task::{Detour, Lane};
 use crate::text::{LineEnding, Text};
 use crate::view::LineSet;
 
+use super::applied::{Part, Request};
 use super::beside::Beside;
 use super::live::refuse_read_only;
-use super::plan::{Planned, Planner, bytes_after};
+use super::plan::{Planned, Planner, Plans, bytes_after};
 use super::request::flag;
 use super::{Home, Live, Wanted, find};
 
@@ -58,33 +58,32 @@ impl WriteRequest {
         })
     }
 
-    /// Equal for calls that write the same text to the same path.
-    pub fn identity(&self) -> u128 {
-        xxh3_128(format!("{}\0{}", self.path, self.text).as_bytes())
+    /// What it asks for.
+    fn of(&self, session: &str, document: &Document) -> Request {
+        let part = Part::of_write(document, self.replaces, &self.text);
+        Request::of(session, &[part])
     }
 }
 
 impl Planner<'_> {
     /// Plans a whole file.
-    pub fn plan_write(
-        &self,
-        request: &WriteRequest,
-    ) -> Result<(Vec<Planned>, Vec<Notice>), Detour> {
+    pub fn plan_write(&self, request: &WriteRequest) -> Result<Plans, Detour> {
         let is_there = self.find_exact(&request.path)?;
         refuse_prefixes(&request.text, &request.path)?;
-        let (planned, notices) = match (is_there, request.replaces) {
-            (true, None) => return Err(self.exists(&request.path)?.into()),
-            (false, Some(_)) => {
-                return Err(Refusal::NotFound {
-                    path: request.path.clone(),
-                    suggestions: Vec::new(),
-                }
-                .into());
+        match (is_there, request.replaces) {
+            (true, None) => self.made_before(request),
+            (false, Some(_)) => Err(Refusal::NotFound {
+                path: request.path.clone(),
+                suggestions: Vec::new(),
             }
-            (false, None) => (self.made(request)?, Vec::new()),
-            (true, Some(tag)) => self.replaced(request, tag)?,
-        };
-        Ok((vec![planned], notices))
+            .into()),
+            (false, None) => {
+                let planned = self.made(request)?;
+                let of = request.of(self.session, &planned.live.document);
+                Ok(one(planned, Vec::new(), of))
+            }
+            (true, Some(tag)) => self.replaced(request, tag),
+        }
     }
 
     /// Whether there is something of exactly this name, on disk or in the editor.
@@ -112,10 +111,18 @@ impl Planner<'_> {
         Live::open(located, path, Wanted::Text, means)
     }
 
-    /// What is there instead, with its tag where it has one.
-    fn exists(&self, path: &str) -> Result<Refusal, Detour> {
-        let tag = match self.open_exact(path) {
-            Ok((live, _)) => Some(live.version.tag.to_string()),
+    /// A file to be made that is there: it was made by the same request, or is refused with its
+    /// tag where it has one.
+    fn made_before(&self, request: &WriteRequest) -> Result<Plans, Detour> {
+        let path = request.path.clone();
+        let tag = match self.open_exact(&path) {
+            Ok((live, notices)) => {
+                let of = request.of(self.session, &live.document);
+                if self.was_written(of, &live) {
+                    return Ok(applied(live, None, notices, of));
+                }
+                Some(live.version.tag.to_string())
+            }
             Err(Detour::Refused(Refusal::Binary { .. } | Refusal::TooLarge { .. })) => None,
             Err(detour) => return Err(detour),
         };
@@ -127,8 +134,7 @@ impl Planner<'_> {
                 "'{path}' exists and is not a text file that can be replaced; nothing was written. Choose another path."
             ),
         };
-        let path = path.to_owned();
-        Ok(EditRefusal::Exists { message, path, tag }.into())
+        Err(Refusal::from(EditRefusal::Exists { message, path, tag }).into())
     }
 
     fn made(&self, request: &WriteRequest) -> Result<Planned, Detour> {
@@ -152,8 +158,12 @@ impl Planner<'_> {
         Ok(planned(live, None, splices, Some(bytes)))
     }
 
-    fn replaced(&self, request: &WriteRequest, tag: Tag) -> Result<(Planned, Vec<Notice>), Detour> {
+    fn replaced(&self, request: &WriteRequest, tag: Tag) -> Result<Plans, Detour> {
         let (live, notices) = self.open_exact(&request.path)?;
+        let of = request.of(self.session, &live.document);
+        if self.was_written(of, &live) {
+            return Ok(applied(live, Some(tag), notices, of));
+        }
         let total = live.text().len_lines() as u64;
         let all = || {
             std::iter::once(LineSpan {
@@ -200,7 +210,25 @@ impl Planner<'_> {
         let text = with_ends(&request.text, live.text());
         let splices = whole(live.text(), text);
         let bytes = bytes_after(&live, &splices.changes)?;
-        Ok((planned(live, Some(tag), splices, bytes), notices))
+        Ok(one(planned(live, Some(tag), splices, bytes), notices, of))
+    }
+}
+
+/// The plan of one file.
+fn one(planned: Planned, notices: Vec<Notice>, request: Request) -> Plans {
+    Plans {
+        files: vec![planned],
+        notices,
+        request,
+        is_applied: false,
+    }
+}
+
+/// That of a file which the same request has written before.
+fn applied(live: Live, tag: Option<Tag>, notices: Vec<Notice>, request: Request) -> Plans {
+    Plans {
+        is_applied: true,
+        ..one(Planned::untouched(live, tag), notices, request)
     }
 }
 

@@ -1,5 +1,7 @@
 //! Scenarios of applying a patch to a text, by their numbers; the whole way from patch text to new text, but never a file.
 
+use std::time::Duration;
+
 use super::apply::new_text;
 use super::block::{Action, NoBlock, NoBlockReason, PlainBatch};
 use super::changed::outcome;
@@ -11,6 +13,7 @@ use super::replace_text;
 use super::splice::{Splices, splices};
 use super::structured::parse_files;
 use crate::protocol::read::LineSpan;
+use crate::task::{CancelToken, Work};
 use crate::text::Text;
 
 /// Applies hunks under one header, with blocks as given; an error is its message.
@@ -288,6 +291,10 @@ fn replace_text_beside_other_edits() {
     assert_eq!(both(text_op("c", "y", false)).unwrap(), "a\nx\ny\n");
 }
 
+fn minute() -> Work {
+    Work::new(CancelToken::new(), Duration::from_secs(60))
+}
+
 #[test]
 fn what_changed_is_told_in_new_numbers() {
     let told = |text: &str, hunks: &str| {
@@ -301,7 +308,7 @@ fn what_changed_is_told_in_new_numbers() {
             changed
                 .map(|span| (span.start, span.end))
                 .collect::<Vec<_>>(),
-            unified("f", &text, &outcome),
+            unified("f", &text, &outcome, &minute()).expect("time enough"),
         )
     };
     let text = "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n12\n";

@@ -4,6 +4,7 @@ use imara_diff::{Algorithm, Diff};
 
 use super::changed::{Outcome, gaps};
 use super::line_map::interned;
+use crate::task::{Stopped, Work};
 use crate::text::Text;
 
 /// Lines of a diff, the note about those left out included.
@@ -11,6 +12,9 @@ pub const MAX_LINES: usize = 200;
 
 /// Unchanged lines around a change.
 const CONTEXT: u64 = 3;
+
+/// Lines of a replacement, before and after together, that are looked through for equal ones.
+const MAX_REFINED: u64 = 20_000;
 
 /// A replacement by whole lines, counted from 0 in both texts.
 #[derive(Clone, Copy)]
@@ -22,11 +26,15 @@ struct Edit {
 }
 
 /// The diff from `old` to what became of it, at most [`MAX_LINES`] lines; empty for equal texts.
-pub fn unified(path: &str, old: &Text, outcome: &Outcome) -> String {
+///
+/// # Errors
+///
+/// `Stopped` when `work` is cancelled or out of time.
+pub fn unified(path: &str, old: &Text, outcome: &Outcome, work: &Work) -> Result<String, Stopped> {
     let new = &outcome.text;
-    let edits = edits(old, outcome);
+    let edits = edits(old, outcome, work)?;
     if edits.is_empty() {
-        return String::new();
+        return Ok(String::new());
     }
     let mut lines = Lines {
         shown: vec![format!("--- a/{path}"), format!("+++ b/{path}")],
@@ -45,15 +53,16 @@ pub fn unified(path: &str, old: &Text, outcome: &Outcome) -> String {
         lines.hunk(&edits[from..to], old, new);
         from = to;
     }
-    lines.finish()
+    Ok(lines.finish())
 }
 
 /// The least replacements: within what the map calls changed, lines may still be equal.
-fn edits(old: &Text, outcome: &Outcome) -> Vec<Edit> {
+fn edits(old: &Text, outcome: &Outcome, work: &Work) -> Result<Vec<Edit>, Stopped> {
     let new = &outcome.text;
     let (old_total, new_total) = (old.len_lines() as u64, new.len_lines() as u64);
     let mut edits = Vec::new();
     for (start, removed, added) in gaps(&outcome.map, old_total, new_total) {
+        work.check()?;
         let new_start = edits_shift(start, &edits);
         // A last line without an end gets one when something follows it.
         let joined = u64::from(
@@ -65,9 +74,12 @@ fn edits(old: &Text, outcome: &Outcome) -> Vec<Edit> {
             new: new_start - 1 - joined,
             added: added + joined,
         };
-        refine(gap, old, new, &mut edits);
+        match removed + added <= MAX_REFINED {
+            true => refine(gap, old, new, &mut edits),
+            false => edits.push(gap),
+        }
     }
-    edits
+    Ok(edits)
 }
 
 /// Where an old line, which follows these edits, is in the new text.

@@ -12,9 +12,6 @@ use crate::syntax::{self, Language, Parsed, Piece, Source};
 use crate::task::Work;
 use crate::text::Text;
 
-/// Longer texts are not parsed again only to say where they fail to.
-const MAX_ERROR_BYTES: usize = 2 << 20;
-const MAX_ERROR_LINES: usize = 20_000;
 /// Rows at the end of a node that are looked at for comments on what comes next.
 const MAX_COMMENT_ROWS: usize = 200;
 
@@ -350,40 +347,4 @@ fn is_closer(text: &str, leaf: Node<'_>) -> bool {
     let is_word = !leaf.is_named() || leaf.kind().to_ascii_lowercase().contains("end");
     MARKS.iter().any(|mark| text.starts_with(mark))
         || (is_word && WORDS.iter().any(|word| text.eq_ignore_ascii_case(word)))
-}
-
-/// Whether a text is short enough to be parsed only to say where it fails to.
-pub fn may_be_checked(text: &Text) -> bool {
-    text.len_bytes() <= MAX_ERROR_BYTES && text.len_lines() <= MAX_ERROR_LINES
-}
-
-/// The line, from 1, at which a text first does not parse; `None` where it parses.
-pub fn first_error(parsed: &Parsed) -> Option<u64> {
-    let row = match parsed.pieces.first() {
-        Some(piece) if piece.lines.start == 0 => first_broken_row(piece)?,
-        // The first piece may be broken from its first line on, and then there is none of it.
-        _ if parsed.source.len_lines() > 0 => 0,
-        _ => return None,
-    };
-    Some(row as u64 + 1)
-}
-
-fn first_broken_row(piece: &Piece) -> Option<usize> {
-    let root = piece.tree.root_node();
-    if root.is_error() {
-        return Some(piece.broken.unwrap_or(piece.lines.start));
-    }
-    let mut cursor = root.walk();
-    // Down through the first child that has an error, to the error itself.
-    while cursor.goto_first_child() {
-        while !cursor.node().has_error() && cursor.goto_next_sibling() {}
-        let node = cursor.node();
-        if !node.has_error() {
-            break;
-        }
-        if node.is_error() || node.is_missing() {
-            return Some(node.start_position().row);
-        }
-    }
-    None
 }

@@ -5,7 +5,8 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use super::block::{NoBlock, NoBlockReason};
-use super::grammar_blocks::{Blocks, first_error, may_be_checked};
+use super::grammar_blocks::Blocks;
+use super::syntax_errors::{may_be_checked, syntax_errors};
 use crate::protocol::read::LineSpan;
 use crate::syntax::{self, Language, detect, languages, named};
 use crate::task::{CancelToken, Work};
@@ -530,13 +531,14 @@ fn deep_texts_are_walked_without_a_stack() {
         let _ = blocks.at(line);
     }
     let parsed = syntax::parse(&text, language("javascript"), &work).expect("time enough");
-    let _ = first_error(&parsed);
+    let _ = syntax_errors(&parsed);
 }
 
 #[track_caller]
 fn check_error(name: &str, text: &str, expect: Option<u64>) {
     let parsed = syntax::parse(&Text::new(text), language(name), &work()).expect("time enough");
-    assert_eq!(first_error(&parsed), expect, "{text}");
+    let errors = syntax_errors(&parsed);
+    assert_eq!(errors.lines.first().copied(), expect, "{text}");
 }
 
 #[test]

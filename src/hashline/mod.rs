@@ -30,14 +30,16 @@ pub mod replace_text;
 mod sections;
 pub mod splice;
 pub mod structured;
+mod syntax_errors;
 pub mod tag;
 
 pub use block::{Action, BlockSpan, NoBlock, NoBlockReason, Place, PlainBatch, PlainHunk};
 pub use carry::{Anchor, Moved, Remap, Stale, StaleReason, Step, carry};
 pub use diffed::DiffedMap;
 pub use error::{Overlap, PatchError, Syntax};
-pub use grammar_blocks::{Blocks, first_error, may_be_checked};
+pub use grammar_blocks::Blocks;
 pub use line_map::LineMap;
 pub use ops::{Batch, Hunk, Op, Origin, Section, Warning, WarningCode};
 pub use patch::Patch;
+pub use syntax_errors::{SyntaxErrors, brought_in, may_be_checked, syntax_errors};
 pub use tag::{Fingerprint, Tag, fingerprint};

@@ -8,7 +8,7 @@ use crate::protocol::read::LineSpan;
 /// One thing to do, in line numbers of the section's original text (1-indexed, inclusive).
 ///
 /// Rows are lines without their ends; none holds a line feed or ends in a carriage return.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Op {
     /// Without rows it deletes.
     Replace {

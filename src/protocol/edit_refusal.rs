@@ -59,9 +59,12 @@ pub enum EditRefusal {
         path: String,
         tag: Option<String>,
     },
-    /// The editor was asked and nothing shows what came of it.
+    /// It was begun, and nothing shows what came of it.
     #[error("{message}")]
-    Unconfirmed { message: String, path: String },
+    Unconfirmed {
+        message: String,
+        path: Option<String>,
+    },
     /// Some files are written and others are not.
     #[error("{message}")]
     Partly {
@@ -96,6 +99,21 @@ pub struct LiveLine {
 }
 
 impl EditRefusal {
+    /// The editor did not show the edit of a document in time; of no document, the disk did not
+    /// return from it.
+    pub fn unconfirmed(path: Option<&str>) -> EditRefusal {
+        let what = match path {
+            Some(path) => format!("The editor did not show the edit of '{path}' within 5 seconds"),
+            None => "The disk did not return from the edit in time".to_owned(),
+        };
+        EditRefusal::Unconfirmed {
+            message: format!(
+                "{what}, so it is not known whether it was made. Read the file before you go on; do not send the edit again unseen."
+            ),
+            path: path.map(str::to_owned),
+        }
+    }
+
     pub fn kind(&self) -> Kind {
         match self {
             EditRefusal::PatchSyntax { .. } => Kind::PatchSyntax,
@@ -117,14 +135,15 @@ impl EditRefusal {
 
     pub fn path(&self) -> Option<&str> {
         match self {
-            EditRefusal::PatchSyntax { path, .. } => path.as_deref(),
+            EditRefusal::PatchSyntax { path, .. } | EditRefusal::Unconfirmed { path, .. } => {
+                path.as_deref()
+            }
             EditRefusal::Overlap { path, .. }
             | EditRefusal::Outdated { path, .. }
             | EditRefusal::NoMatch { path, .. }
             | EditRefusal::ReaderPrefixes { path, .. }
             | EditRefusal::NoChange { path, .. }
             | EditRefusal::Exists { path, .. }
-            | EditRefusal::Unconfirmed { path, .. }
             | EditRefusal::Partly { path, .. } => Some(path),
         }
     }

@@ -101,7 +101,7 @@ pub struct Meta {
 }
 
 /// Source lines, 1-indexed and inclusive.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct LineSpan {
     pub start: u64,
     pub end: u64,

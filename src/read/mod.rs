@@ -20,4 +20,4 @@ pub use source::kind::{KINDS, Kind, kinds};
 pub use source::notebook::{Converted, convert, is_notebook_name};
 pub use source::text::{Held, held};
 pub use target::{Located, Spot, locate};
-pub use trees::Trees;
+pub use trees::{Checked, Trees};

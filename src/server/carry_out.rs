@@ -2,13 +2,16 @@
 
 use std::sync::Arc;
 
+use tokio::time::timeout_at;
+
 use crate::buffer::DocumentKey;
 use crate::edit::{
-    Begun, Change, EditorCan, Found, Home, Job, Means, Part, Planned, declined, partly,
+    self, Answer, Begun, Change, EditorCan, Finished, Found, Home, Job, Made, Means, Part, Planned,
+    Plans, Request, declined, partly,
 };
-use crate::protocol::Refusal;
 use crate::protocol::edit::EditResult;
-use crate::session::{Actor, Notice};
+use crate::protocol::{EditRefusal, Refusal};
+use crate::session::Actor;
 use crate::task::{Detour, Work};
 
 use super::documents::look_again;
@@ -16,78 +19,132 @@ use super::intake::Commit;
 use super::state::{State, World};
 
 /// What plans the files of a change; it may be asked more than once.
-pub type Plan =
-    Arc<dyn Fn(&Job) -> Result<(Vec<Planned>, Vec<Notice>), Detour> + Send + Sync + 'static>;
+pub type Plan = Arc<dyn Fn(&Job) -> Result<Plans, Detour> + Send + Sync + 'static>;
 
 /// How often a plan is made anew because the editor's text moved on before it was asked.
 const PLANS: usize = 3;
 
+/// How far a commit came in its blocking part.
+pub enum Came {
+    /// To the end: the turn is over.
+    Done(Box<Answer>),
+    /// The editor has to be asked.
+    AsksEditor(Commit, Plans),
+}
+
 impl State {
-    /// Plans the change, unless that has `begun`, and writes it. Editors are asked first: what they refuse leaves the disk
-    /// as it was.
+    /// Plans the change, unless it is planned already, and writes it. Editors are asked first: what
+    /// they refuse leaves the disk as it was.
     pub async fn carry_out(
         self: &Arc<State>,
-        commit: Arc<Commit>,
+        commit: Commit,
         change: Change,
         world: Arc<World>,
         plan: Plan,
-        begun: Option<Begun>,
+        planned: Option<Plans>,
     ) -> Result<EditResult, Refusal> {
         self.cleaned().await;
         let mut attempt = 0;
-        let mut begun = begun;
+        let (mut commit, mut planned) = (commit, planned);
         loop {
             attempt += 1;
-            let plan = plan.clone();
-            let begun = match begun.take() {
-                Some(begun) => begun,
-                None => {
-                    self.in_job(&commit, &change, &world, move |job| job.begin(&*plan))
-                        .await?
-                }
+            let plans;
+            (commit, plans) = match planned.take() {
+                Some(plans) => (commit, plans),
+                None => match self.planned(commit, &change, &world, &plan).await? {
+                    Came::Done(answer) => return Ok(self.answered(*answer).await),
+                    Came::AsksEditor(commit, plans) => (commit, plans),
+                },
             };
-            let planned = match begun {
-                Begun::Done(answer) => {
-                    let (result, notices) = *answer;
-                    self.send(notices).await;
-                    return Ok(result);
-                }
-                Begun::AsksEditor(planned, notices) => {
-                    self.send(notices).await;
-                    planned
-                }
-            };
-            let _asking = Asking::of(self, &planned);
-            let parts = match self.ask_editor(&change.session, planned).await {
+            self.send(plans.notices).await;
+            // What the editor was asked cannot be called off.
+            change.cancel.close()?;
+            let _asking = Asking::of(self, &plans.files);
+            let request = plans.request;
+            let parts = match self.ask_editor(&change.session, plans.files, request).await {
                 Ok(parts) => parts,
                 Err(Asked::MovedOn) if attempt < PLANS => continue,
                 Err(Asked::MovedOn | Asked::Declined) => {
                     let message = "The document is being typed in.".to_owned();
                     return Err(Refusal::Busy { message });
                 }
+                Err(Asked::Unconfirmed) => return Err(EditRefusal::unconfirmed(None).into()),
                 Err(Asked::Refused(refusal)) => return Err(refusal),
             };
-            let finish = move |job: &Job| job.finish(parts);
-            let (result, notices) = self.in_job(&commit, &change, &world, finish).await?;
-            self.send(notices).await;
-            return Ok(result);
+            let finish = move |job: &Job| job.finish(parts, request);
+            let answer = self.finished(commit, change, world, finish).await?;
+            return Ok(self.answered(answer).await);
         }
     }
 
-    /// Runs a blocking part of a commit.
-    async fn in_job<T: Send + 'static>(
+    /// Plans the change, and writes it unless the editor is to be asked.
+    async fn planned(
         self: &Arc<State>,
-        commit: &Arc<Commit>,
+        commit: Commit,
         change: &Change,
         world: &Arc<World>,
-        part: impl FnOnce(&Job) -> Result<T, Refusal> + Send + 'static,
-    ) -> Result<T, Refusal> {
-        let (state, change, world) = (self.clone(), change.clone(), world.clone());
-        self.in_commit_lane(commit.clone(), move |commit: &Commit, work: &Work| {
-            let change = (&change, Found::default());
-            state.job_of(commit, change, &world, work, part)
+        plan: &Plan,
+    ) -> Result<Came, Refusal> {
+        let (state, world, plan) = (self.clone(), world.clone(), plan.clone());
+        let change = change.clone();
+        self.in_commit_lane(change.cancel.clone(), move |work| {
+            state.begun(commit, (&change, Found::default()), &world, work, &*plan)
         })
         .await
+    }
+
+    /// Writes what is left when the editor has done its part.
+    async fn finished(
+        self: &Arc<State>,
+        commit: Commit,
+        change: Change,
+        world: Arc<World>,
+        finish: impl FnOnce(&Job) -> Result<Finished, Refusal> + Send + 'static,
+    ) -> Result<Answer, Refusal> {
+        let state = self.clone();
+        self.in_commit_lane(change.cancel.clone(), move |work| {
+            let found = (&change, Found::default());
+            let finished = state.job_of(&commit, found, &world, work, finish)?;
+            // Its turn ends before it is looked at again.
+            drop(commit);
+            Ok(finished.answer(work))
+        })
+        .await
+    }
+
+    /// The blocking part of a commit that nobody has planned, here and now. Its turn ends before
+    /// what was written is looked at again.
+    pub fn begun(
+        &self,
+        commit: Commit,
+        change: (&Change, Found),
+        world: &World,
+        work: &Work,
+        plan: edit::Plan,
+    ) -> Result<Came, Refusal> {
+        match self.job_of(&commit, change, world, work, |job| job.begin(plan))? {
+            Begun::Finished(finished) => {
+                drop(commit);
+                Ok(Came::Done(Box::new(finished.answer(work))))
+            }
+            Begun::AsksEditor(plans) => Ok(Came::AsksEditor(commit, plans)),
+        }
+    }
+
+    /// The answer, when others have heard of it or would take too long to be told.
+    pub async fn answered(self: &Arc<State>, answer: Answer) -> EditResult {
+        let Answer {
+            result,
+            notices,
+            until,
+        } = answer;
+        if !notices.is_empty() {
+            let state = self.clone();
+            let sending = tokio::spawn(async move { state.send(notices).await });
+            // They are sent all the same where that takes longer.
+            let _ = timeout_at(until.into(), sending).await;
+        }
+        result
     }
 
     /// The blocking part of a commit, here and now, with the open documents as they are now.
@@ -119,6 +176,7 @@ impl State {
             settings: &world.settings,
             writer: &self.engine.writer,
             no_ops: &self.no_ops,
+            applied: &self.applied,
             places: commit.places(),
             found,
         })
@@ -129,7 +187,9 @@ impl State {
         self: &Arc<State>,
         session: &str,
         planned: Vec<Planned>,
+        request: Request,
     ) -> Result<Vec<Part>, Asked> {
+        let made = Made::of_planned(&planned);
         let mut parts: Vec<Part> = Vec::new();
         let mut planned = planned.into_iter();
         while let Some(file) = planned.next() {
@@ -144,6 +204,10 @@ impl State {
             match self.apply_in_editor(overlay, &file).await {
                 Ok(seen) => parts.push((file, Some(seen))),
                 Err(refused) => {
+                    if let Asked::Unconfirmed = refused {
+                        // It may show it later.
+                        self.applied.lock().remember(session, request, made);
+                    }
                     let done = parts.iter().filter(|(_, seen)| seen.is_some());
                     let written: Vec<String> =
                         done.map(|(file, _)| file.live.name.clone()).collect();
@@ -151,6 +215,10 @@ impl State {
                         (true, Asked::Declined) => {
                             let sessions = &self.engine.reader.sessions;
                             Asked::Refused(declined(session, sessions, &file))
+                        }
+                        (true, Asked::Unconfirmed) => {
+                            let name = Some(file.live.name.as_str());
+                            Asked::Refused(EditRefusal::unconfirmed(name).into())
                         }
                         (true, refused) => refused,
                         (false, refused) => {
@@ -207,6 +275,8 @@ pub enum Asked {
     MovedOn,
     /// It did not take the edit, though its text is what was planned on.
     Declined,
+    /// Nobody knows whether it did.
+    Unconfirmed,
     Refused(Refusal),
 }
 
@@ -215,6 +285,7 @@ impl Asked {
         match self {
             Asked::MovedOn => "the document is being typed in".to_owned(),
             Asked::Declined => "the editor did not take the edit".to_owned(),
+            Asked::Unconfirmed => "the editor did not show the edit in time".to_owned(),
             Asked::Refused(refusal) => refusal.to_string(),
         }
     }

@@ -14,7 +14,10 @@ impl Server {
     pub async fn close_session(&self, params: Value) -> jsonrpc::Result<Value> {
         let closed = Fields::of(&params, "")
             .and_then(|fields| session_name(fields, DEFAULT_SESSION))
-            .map(|name| self.state.engine.reader.sessions.close(&name));
+            .map(|name| {
+                self.state.applied.lock().close(&name);
+                self.state.engine.reader.sessions.close(&name)
+            });
         answer("agent/closeSession", None, async move {
             closed.map(|closed| json!({ "closed": closed }))
         })

@@ -8,6 +8,7 @@ use tower_lsp::jsonrpc;
 use crate::edit::{Change, EditRequest, Found, Job, Planner, name_places};
 use crate::protocol::Refusal;
 use crate::protocol::edit::EditResult;
+use crate::task::CancelToken;
 
 use super::Server;
 use super::carry_out::Plan;
@@ -19,8 +20,9 @@ use super::state::{Moment, State, World};
 impl Server {
     pub async fn edit(&self, params: Value) -> jsonrpc::Result<EditResult> {
         let moment = self.state.engine.moment();
+        let cancel = self.state.cancels.of(&params);
         let submitted = EditRequest::parse(&params, DEFAULT_SESSION)
-            .and_then(|request| self.state.submit_patch(request, &moment));
+            .and_then(|request| self.state.submit_patch(request, &moment, cancel));
         answer(
             "agent/edit",
             None,
@@ -36,6 +38,7 @@ impl State {
         self: &Arc<State>,
         request: EditRequest,
         moment: &Moment,
+        cancel: CancelToken,
     ) -> Result<Submitted, Refusal> {
         refuse_where_off(&moment.world)?;
         let EditRequest {
@@ -45,8 +48,8 @@ impl State {
         } = request;
         let change = Change {
             session: session.clone(),
-            identity: patch.identity(),
             dry_run,
+            cancel,
         };
         let (state, moment) = (self.clone(), moment.clone());
         let world = moment.world.clone();

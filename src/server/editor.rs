@@ -10,7 +10,7 @@ use tower_lsp::ls_types as lsp;
 use crate::buffer::{DocumentKey, Overlay};
 use crate::edit::{Home, Planned, Seen};
 use crate::hashline::replace_text::Spot;
-use crate::protocol::{EditRefusal, Refusal};
+use crate::protocol::Refusal;
 use crate::text::{Text, same_lines};
 
 use super::carry_out::Asked;
@@ -68,7 +68,6 @@ impl State {
         planned: &Planned,
     ) -> Result<Seen, Asked> {
         let key = &overlay.key;
-        let name = &planned.live.name;
         let shown = self.expect(key, planned.home_text());
         if !self.is_at(overlay) {
             return Err(Asked::MovedOn);
@@ -110,7 +109,7 @@ impl State {
                         true => Asked::Declined,
                     });
                 }
-                () = &mut limit => return Err(Asked::Refused(unconfirmed(name))),
+                () = &mut limit => return Err(Asked::Unconfirmed),
             }
         }
     }
@@ -171,14 +170,4 @@ impl State {
             ..lsp::WorkspaceEdit::default()
         })
     }
-}
-
-fn unconfirmed(name: &str) -> Refusal {
-    EditRefusal::Unconfirmed {
-        message: format!(
-            "The editor did not show the edit of '{name}' within 5 seconds, so it is not known whether it was made. Read the file before you go on; do not send the edit again unseen."
-        ),
-        path: name.to_owned(),
-    }
-    .into()
 }

@@ -65,22 +65,39 @@ impl Service<Request> for Face {
         self.service.poll_ready(context)
     }
 
-    /// `agent/*` methods may come without params, and `shutdown` and `exit` with empty ones; the
-    /// router would refuse both.
     fn call(&mut self, request: Request) -> Self::Future {
-        let is_ours = request.method().starts_with("agent/");
-        let ends = matches!(request.method(), "shutdown" | "exit");
-        if (is_ours && request.params().is_none()) || (ends && request.params().is_some()) {
-            let (method, id, _) = request.into_parts();
-            let mut mended = Request::build(method);
-            if let Some(id) = id {
-                mended = mended.id(id);
-            }
-            if is_ours {
-                mended = mended.params(Value::Object(Map::new()));
-            }
-            return self.service.call(mended.finish());
+        let cancels = &self.state.cancels;
+        if cancels.cancel(&request) {
+            return Box::pin(std::future::ready(Ok(None)));
         }
-        self.service.call(request)
+        let (request, begun) = cancels.begin(mended(request));
+        let answer = self.service.call(request);
+        match begun {
+            None => answer,
+            Some(begun) => Box::pin(async move {
+                let answer = answer.await;
+                drop(begun);
+                answer
+            }),
+        }
     }
+}
+
+/// `agent/*` methods may come without params, and `shutdown` and `exit` with empty ones; the router
+/// would refuse both.
+fn mended(request: Request) -> Request {
+    let is_ours = request.method().starts_with("agent/");
+    let ends = matches!(request.method(), "shutdown" | "exit");
+    if !((is_ours && request.params().is_none()) || (ends && request.params().is_some())) {
+        return request;
+    }
+    let (method, id, _) = request.into_parts();
+    let mut mended = Request::build(method);
+    if let Some(id) = id {
+        mended = mended.id(id);
+    }
+    if is_ours {
+        mended = mended.params(Value::Object(Map::new()));
+    }
+    mended.finish()
 }

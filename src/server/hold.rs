@@ -2,7 +2,6 @@
 
 use std::ffi::OsString;
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -12,6 +11,7 @@ use tower_lsp::jsonrpc;
 use crate::protocol::Refusal;
 use crate::protocol::params::Fields;
 use crate::read::{Place, session_name};
+use crate::task::CancelToken;
 
 use super::Server;
 use super::handler::answer;
@@ -70,9 +70,9 @@ impl Server {
         answer("agent/testEdit", None, async move {
             let (edit, submission) = submitted?;
             let grant = submission.granted().await?;
-            let run = |commit: Arc<Commit>| async move {
-                let job = move |commit: &Commit, _: &_| write(commit, &edit, &moment);
-                state.in_commit_lane(commit, job).await
+            let run = |commit: Commit| async move {
+                let job = move |_: &_| write(&commit, &edit, &moment);
+                state.in_commit_lane(CancelToken::new(), job).await
             };
             let order = grant.commit(run).await?;
             Ok(json!({ "order": order }))

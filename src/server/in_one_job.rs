@@ -2,18 +2,16 @@
 
 use std::sync::Arc;
 
-use tokio::runtime::Handle;
 use tokio::time::{sleep, timeout};
 
-use crate::edit::{Begun, Change, Found};
+use crate::edit::{Change, Found};
 use crate::protocol::Refusal;
 use crate::protocol::edit::EditResult;
 use crate::read::Place;
-use crate::session::Notice;
-use crate::task::{CancelToken, Detour, Lane, Work};
+use crate::task::{Detour, Lane, Work};
 
-use super::carry_out::Plan;
-use super::intake::{Alone, Commit, Grant, Submission, too_slow};
+use super::carry_out::{Came, Plan};
+use super::intake::{Alone, Grant, Submission, too_slow};
 use super::state::{State, World};
 
 /// Finds the places of an edit, and what will plan it.
@@ -46,11 +44,9 @@ enum Way {
 type Slot = Arc<parking_lot::Mutex<Option<Plan>>>;
 
 /// How far the job came.
-enum Came {
-    /// To the end.
-    Done(EditResult, Unsent),
-    /// The editor has to be asked.
-    AsksEditor(Arc<Commit>, Begun, Plan),
+enum Went {
+    /// As far as its blocking part goes.
+    On(Came, Plan),
     /// Somebody is writing there after all.
     HasToWait(Submission, Plan),
     /// Its files take long to find.
@@ -93,8 +89,18 @@ impl State {
 }
 
 impl Submitted {
-    /// Waits for the turn, plans the change and writes it.
+    /// Waits for the turn, plans the change and writes it, unless it is cancelled in time.
     pub async fn carried_out(self) -> Result<EditResult, Refusal> {
+        let cancel = self.change.cancel.clone();
+        let _guard = cancel.cancel_on_drop();
+        tokio::select! {
+            biased;
+            outcome = self.go() => outcome,
+            () = cancel.cancelled() => Err(Refusal::Cancelled),
+        }
+    }
+
+    async fn go(self) -> Result<EditResult, Refusal> {
         let Submitted {
             state,
             change,
@@ -104,21 +110,18 @@ impl Submitted {
         } = self;
         let (submission, plan) = match way {
             Way::Alone(alone) => {
-                let came = in_one_job(&state, alone, &change, &world, &resolve).await?;
-                match came {
-                    Came::Done(result, unsent) => {
-                        unsent.send().await;
-                        return Ok(result);
-                    }
-                    Came::AsksEditor(commit, begun, plan) => {
+                let went = in_one_job(&state, alone, &change, &world, &resolve).await?;
+                match went {
+                    Went::On(Came::Done(answer), _) => return Ok(state.answered(*answer).await),
+                    Went::On(Came::AsksEditor(commit, plans), plan) => {
                         let run = |commit| async move {
-                            let begun = Some(begun);
-                            state.carry_out(commit, change, world, plan, begun).await
+                            let plans = Some(plans);
+                            state.carry_out(commit, change, world, plan, plans).await
                         };
                         return Grant::carry_on(commit, run).await;
                     }
-                    Came::HasToWait(submission, plan) => (submission, plan),
-                    Came::TakesLong(alone) => found_slowly(&state, alone, resolve).await?,
+                    Went::HasToWait(submission, plan) => (submission, plan),
+                    Went::TakesLong(alone) => found_slowly(&state, alone, resolve).await?,
                 }
             }
             Way::Queued(submission, slot) => {
@@ -144,66 +147,49 @@ async fn granted(
 }
 
 /// Finds the places, takes the tickets, plans and writes, without handing the edit from thread to
-/// thread. Who cancels it before it is planned has nothing written; later it is written all the
-/// same.
+/// thread. What was written is told to others even if nobody waits for the answer any more.
 async fn in_one_job(
     state: &Arc<State>,
     alone: Alone,
     change: &Change,
     world: &Arc<World>,
     resolve: &Resolve,
-) -> Result<Came, Refusal> {
-    let cancel = CancelToken::new();
-    let _guard = cancel.cancel_on_drop();
+) -> Result<Went, Refusal> {
     let pass_over = alone.pass_over();
-    let runtime = Handle::current();
     let (job_state, change, world) = (state.clone(), change.clone(), world.clone());
+    let cancel = change.cancel.clone();
     let resolve = resolve.clone();
     let limit = state.resolving_limit();
     let job = move |work: &Work| {
-        let finding = Work::new(cancel.clone(), limit);
+        let finding = work.within(limit);
         let Resolved {
             places,
             plan,
             found,
         } = match resolve(Lane::Short, &finding) {
-            Err(Detour::TakesLong) => return Ok(Came::TakesLong(alone)),
+            Err(Detour::TakesLong) => return Ok(Went::TakesLong(alone)),
             Err(Detour::Refused(refusal)) => return Err(refusal),
             Ok(found) => found,
         };
         let submission = alone.take_tickets(places)?;
         finding.check()?;
         let commit = match submission.granted_now() {
-            Ok(grant) => Arc::new(grant.begin()?),
-            Err(submission) => return Ok(Came::HasToWait(submission, plan)),
+            Ok(grant) => grant.begin()?,
+            Err(submission) => return Ok(Went::HasToWait(submission, plan)),
         };
-        let change = (&change, found);
-        let begun = job_state.job_of(&commit, change, &world, work, |job| job.begin(&*plan))?;
-        Ok(match begun {
-            Begun::Done(answer) => {
-                // Before the answer: who has it may rely on the turn being over.
-                drop(commit);
-                let (result, notices) = *answer;
-                let unsent = Unsent {
-                    state: job_state,
-                    runtime,
-                    notices,
-                };
-                Came::Done(result, unsent)
-            }
-            begun @ Begun::AsksEditor(..) => Came::AsksEditor(commit, begun, plan),
-        })
+        let came = job_state.begun(commit, (&change, found), &world, work, &*plan)?;
+        Ok(Went::On(came, plan))
     };
-    let mut running = std::pin::pin!(state.in_free_commit_lane(job));
+    let mut running = std::pin::pin!(state.in_commit_lane(cancel, job));
     tokio::select! {
         biased;
-        came = &mut running => return came?,
+        went = &mut running => return went,
         () = sleep(limit) => {}
     }
     match pass_over() {
         // It does not have its tickets by now, and will not be given them.
         true => Err(too_slow()),
-        false => running.await?,
+        false => running.await,
     }
 }
 
@@ -225,36 +211,4 @@ async fn found_slowly(
     let submission = alone.take_tickets(places)?;
     let plan = slot.lock().take().ok_or(Refusal::Internal)?;
     Ok((submission, plan))
-}
-
-/// Notices of a change that is written: they are sent even if nobody waits for the answer any more.
-struct Unsent {
-    state: Arc<State>,
-    runtime: Handle,
-    notices: Vec<Notice>,
-}
-
-impl Unsent {
-    /// Sends them, and waits until that is done.
-    async fn send(mut self) {
-        if let Some(sending) = self.begin() {
-            // It does not panic, and the runtime outlives it.
-            let _ = sending.await;
-        }
-    }
-
-    fn begin(&mut self) -> Option<tokio::task::JoinHandle<()>> {
-        let notices = std::mem::take(&mut self.notices);
-        if notices.is_empty() {
-            return None;
-        }
-        let state = self.state.clone();
-        Some(self.runtime.spawn(async move { state.send(notices).await }))
-    }
-}
-
-impl Drop for Unsent {
-    fn drop(&mut self) {
-        self.begin();
-    }
 }

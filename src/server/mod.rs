@@ -1,5 +1,6 @@
 //! The LSP face: lifecycle and one file per `agent/*` method; order is decided before the first await and nowhere else.
 
+mod cancels;
 mod carry_out;
 mod close_session;
 mod documents;

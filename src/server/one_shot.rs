@@ -4,8 +4,8 @@ use parking_lot::Mutex;
 
 use crate::buffer::Overlays;
 use crate::edit::{
-    Begun, Change, EditRequest, EditorCan, Found, Job, Live, Means, NoOps, Planner, Wanted, find,
-    name_places,
+    Applied, Begun, Change, EditRequest, EditorCan, Found, Job, Live, Means, NoOps, Planner,
+    Wanted, find, name_places,
 };
 use crate::protocol::Refusal;
 use crate::protocol::edit::EditResult;
@@ -64,18 +64,19 @@ impl Engine {
         let job = Job {
             change: &Change {
                 session: request.session.clone(),
-                identity: request.patch.identity(),
                 dry_run: request.dry_run,
+                cancel: CancelToken::new(),
             },
             means,
             settings: &world.settings,
             writer: &self.writer,
             no_ops: &Mutex::new(NoOps::default()),
+            applied: &Mutex::new(Applied::default()),
             places: &places,
             found: Found::default(),
         };
         match job.begin(&|job| Planner::of(job).plan(named.clone()))? {
-            Begun::Done(answer) => Ok(answer.0),
+            Begun::Finished(finished) => Ok(finished.answer(&work).result),
             // There is no editor.
             Begun::AsksEditor(..) => Err(Refusal::Internal),
         }

@@ -11,9 +11,9 @@ use parking_lot::Mutex;
 use tower_lsp::Client;
 
 use crate::buffer::{DocumentKey, Overlays};
-use crate::edit::NoOps;
 use crate::edit::disk::DiskWriter;
-use crate::protocol::{Refusal, Settings};
+use crate::edit::{Applied, NoOps};
+use crate::protocol::{EditRefusal, Refusal, Settings};
 use crate::read::Reader;
 use crate::rpc::{self, Lifeline};
 use crate::session::Actor;
@@ -21,8 +21,9 @@ use crate::task::{CancelToken, Detour, Lane, Pool, Stopped, Threads, Work};
 use crate::text::PositionEncoding;
 use crate::workspace::{Scope, state_directory};
 
+use super::cancels::Cancels;
 use super::editor::Expectation;
-use super::intake::{Commit, Intake, Limits};
+use super::intake::{Intake, Limits};
 use super::leftovers::Cleanings;
 use super::{OnSettings, Options};
 
@@ -169,6 +170,9 @@ pub struct State {
     /// The order of edits, and of reads among them.
     pub intake: Arc<Intake>,
     pub no_ops: Mutex<NoOps>,
+    pub applied: Mutex<Applied>,
+    /// The edits that can still be called off.
+    pub cancels: Cancels,
     /// What edits wait for before they begin.
     pub cleanings: Cleanings,
     /// Texts that open documents are to show.
@@ -232,6 +236,8 @@ impl State {
             to_look_at: Mutex::default(),
             intake: Intake::new(Limits::PROTOCOL),
             no_ops: Mutex::default(),
+            applied: Mutex::default(),
+            cancels: Cancels::default(),
             cleanings: Cleanings::default(),
             expected: Mutex::default(),
             asked: Mutex::default(),
@@ -251,26 +257,21 @@ impl State {
         self.engine.set_world(folders, Arc::new(settings));
     }
 
-    /// Runs the blocking part of a commit. It is not cancelled; one that is left behind by its
-    /// deadline keeps its `commit`, and so its places, until it returns.
+    /// Runs the blocking part of a commit, or of all of it. It ends by its deadline or has put the
+    /// first file in its place by then; where it hangs after that, nobody knows what comes of it.
     pub async fn in_commit_lane<T: Send + 'static>(
         &self,
-        commit: Arc<Commit>,
-        job: impl FnOnce(&Commit, &Work) -> Result<T, Refusal> + Send + 'static,
-    ) -> Result<T, Refusal> {
-        let work = Work::new(CancelToken::new(), WORK_LIMIT);
-        self.commits
-            .run(work, move |work| job(&commit, work))
-            .await?
-    }
-
-    /// Runs a job that finds its own turn, and then commits. It is not cancelled.
-    pub async fn in_free_commit_lane<T: Send + 'static>(
-        &self,
+        cancel: CancelToken,
         job: impl FnOnce(&Work) -> Result<T, Refusal> + Send + 'static,
-    ) -> Result<Result<T, Refusal>, Refusal> {
-        let work = Work::new(CancelToken::new(), WORK_LIMIT);
-        Ok(self.commits.run(work, job).await?)
+    ) -> Result<T, Refusal> {
+        let work = Work::new(cancel.clone(), WORK_LIMIT);
+        match self.commits.run(work, job).await {
+            Ok(outcome) => outcome,
+            Err(Stopped::TimedOut) if cancel.is_closed() => {
+                Err(EditRefusal::unconfirmed(None).into())
+            }
+            Err(stopped) => Err(stopped.into()),
+        }
     }
 
     /// Runs a blocking job of our own, which no request waits for, beside commits.

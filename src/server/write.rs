@@ -9,6 +9,7 @@ use crate::edit::{Change, Found, Job, Planner, WriteRequest};
 use crate::protocol::Refusal;
 use crate::protocol::edit::EditResult;
 use crate::read::place_to_edit;
+use crate::task::CancelToken;
 
 use super::Server;
 use super::carry_out::Plan;
@@ -21,9 +22,11 @@ use super::state::{Moment, State};
 impl Server {
     pub async fn write(&self, params: Value) -> jsonrpc::Result<EditResult> {
         let moment = self.state.engine.moment();
+        let cancel = self.state.cancels.of(&params);
         let request = WriteRequest::parse(&params, DEFAULT_SESSION);
         let path = request.as_ref().ok().map(|request| request.path.clone());
-        let submitted = request.and_then(|request| self.state.submit_write(request, &moment));
+        let submitted =
+            request.and_then(|request| self.state.submit_write(request, &moment, cancel));
         answer("agent/write", path, async move {
             submitted?.carried_out().await
         })
@@ -36,12 +39,13 @@ impl State {
         self: &Arc<State>,
         request: WriteRequest,
         moment: &Moment,
+        cancel: CancelToken,
     ) -> Result<Submitted, Refusal> {
         refuse_where_off(&moment.world)?;
         let change = Change {
             session: request.session.clone(),
-            identity: request.identity(),
             dry_run: request.dry_run,
+            cancel,
         };
         let moment = moment.clone();
         let world = moment.world.clone();

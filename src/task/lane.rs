@@ -4,12 +4,17 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use std::time::Duration;
+
 use parking_lot::Mutex;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
 use crate::protocol::Refusal;
 
 use super::{Stopped, Work};
+
+/// How long a job past its deadline is waited for that can no longer be called off.
+const CARRIED_THROUGH: Duration = Duration::from_secs(30);
 
 /// Which lane a job runs in; some work is refused in the short one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,7 +46,9 @@ impl From<Stopped> for Detour {
 /// At most `places` blocking jobs at a time, on threads that may block.
 ///
 /// A job past its deadline (a stat on a hung mount cannot be interrupted) is left behind: its
-/// waiter is answered and its place given away, and it counts as stuck until it returns.
+/// waiter is answered and its place given away, and it counts as stuck until it returns. It can do
+/// no more then than [`Work::no_return`] lets it; one that is past that point is waited for once
+/// more, [`CARRIED_THROUGH`] at most.
 #[derive(Debug)]
 pub struct Pool {
     places: Arc<Semaphore>,
@@ -99,7 +106,8 @@ impl Pool {
             place: place.clone(),
             stuck: self.stuck.clone(),
         };
-        let (sender, receiver) = oneshot::channel();
+        let (sender, mut receiver) = oneshot::channel();
+        let asked = work.clone();
         let Threads { run, hand_over } = self.threads;
         run(Box::new(move || {
             let outcome = catch_unwind(AssertUnwindSafe(|| job(&work)));
@@ -114,7 +122,11 @@ impl Pool {
             });
             work.let_go();
         }));
-        match tokio::time::timeout_at(deadline, receiver).await {
+        let mut outcome = tokio::time::timeout_at(deadline, &mut receiver).await;
+        if outcome.is_err() && !asked.call_off() {
+            outcome = tokio::time::timeout(CARRIED_THROUGH, &mut receiver).await;
+        }
+        match outcome {
             Ok(Ok(Ok(result))) => Ok(result),
             Ok(Ok(Err(_))) => Err(Stopped::Panicked),
             // It was never begun: the runtime ends.

@@ -5,10 +5,11 @@ mod helper;
 mod lane;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
+use tokio::sync::Notify;
 
 pub use aside::Aside;
 pub use lane::{Detour, Lane, Pool, Threads};
@@ -24,21 +25,79 @@ pub enum Stopped {
     Panicked,
 }
 
-/// A flag that says that nobody waits for the answer any more. Clones share it.
+/// Whether somebody still wants the answer, and whether it can still be called off. Clones share it.
 #[derive(Debug, Clone, Default)]
-pub struct CancelToken(Arc<AtomicBool>);
+pub struct CancelToken(Arc<Wish>);
+
+#[derive(Debug, Default)]
+struct Wish {
+    state: AtomicU8,
+    changed: Notify,
+}
+
+/// Nobody has cancelled.
+const OPEN: u8 = 0;
+const CANCELLED: u8 = 1;
+/// What was begun is carried through: a cancel comes too late.
+const CLOSED: u8 = 2;
 
 impl CancelToken {
     pub fn new() -> CancelToken {
         CancelToken::default()
     }
 
-    pub fn cancel(&self) {
-        self.0.store(true, Ordering::Relaxed);
+    /// Cancels, unless that comes too late. Whether it is cancelled now.
+    pub fn cancel(&self) -> bool {
+        match self.set(CANCELLED) {
+            Ok(()) => {
+                self.0.changed.notify_waiters();
+                true
+            }
+            Err(state) => state == CANCELLED,
+        }
     }
 
     pub fn is_cancelled(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
+        self.state() == CANCELLED
+    }
+
+    /// From here on a cancel comes too late. Errors where one came before.
+    pub fn close(&self) -> Result<(), Stopped> {
+        match self.set(CLOSED) {
+            Err(CANCELLED) => Err(Stopped::Cancelled),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether a cancel comes too late.
+    pub fn is_closed(&self) -> bool {
+        self.state() == CLOSED
+    }
+
+    /// Waits until it is cancelled; for ever where it never is.
+    pub async fn cancelled(&self) {
+        loop {
+            // Made before the look, so that no change in between is missed.
+            let changed = self.0.changed.notified();
+            if self.is_cancelled() {
+                return;
+            }
+            changed.await;
+        }
+    }
+
+    fn state(&self) -> u8 {
+        self.0.state.load(Ordering::Acquire)
+    }
+
+    /// Leaves the open state for another one; errors with the state where it was left before.
+    fn set(&self, state: u8) -> Result<(), u8> {
+        let order = Ordering::AcqRel;
+        let set = self
+            .0
+            .state
+            .compare_exchange(OPEN, state, order, Ordering::Acquire);
+        set.map(drop)
     }
 
     /// Cancels when the guard is dropped: a handler's future that is dropped takes its work along.
@@ -107,6 +166,19 @@ impl Work {
     fn let_go(&self) {
         let leavings = std::mem::take(&mut *self.leavings.0.lock());
         drop(leavings);
+    }
+
+    /// Begins what is carried through whoever cancels it from here on. Errors, like
+    /// [`Work::check`], where it is too late to begin.
+    pub fn no_return(&self) -> Result<(), Stopped> {
+        self.check()?;
+        self.cancel.close()
+    }
+
+    /// Calls it off because nobody waits any more, unless there was [`Work::no_return`]. Whether it
+    /// is called off now.
+    fn call_off(&self) -> bool {
+        self.cancel.cancel()
     }
 
     /// Errors once the work is cancelled or out of time.

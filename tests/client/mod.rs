@@ -213,7 +213,8 @@ impl Daemon {
         Builder {
             program: env!("CARGO_BIN_EXE_pilcrow").into(),
             arguments: vec!["serve".to_owned(), "--stdio".to_owned()],
-            environment: Vec::new(),
+            // On a busy machine there may be no time to look at an edit again.
+            environment: vec![("PILCROW_TOLD_WITHIN".to_owned(), "60000".to_owned())],
             roots: Vec::new(),
             settings: None,
             capabilities: json!({}),

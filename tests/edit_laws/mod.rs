@@ -1,5 +1,6 @@
 //! The laws of edits, over the wire against the real binary; what is right is worked out here again and never asked of the daemon.
 
+mod answers;
 mod buffer;
 mod bytes;
 mod crash;
@@ -11,6 +12,7 @@ mod open_elsewhere;
 mod outside;
 mod parallel;
 mod parses;
+mod sent_again;
 #[cfg(target_os = "linux")]
 mod watchers;
 

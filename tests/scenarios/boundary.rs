@@ -138,9 +138,12 @@ fn s51_what_parsed_and_does_not_now() {
     let (after, reply) = desk.made_of("f.rs", "fn a() {\n    b();\n}\n", "delete 3");
     assert_eq!(after, "fn a() {\n    b();\n");
     reply.warns("noLongerParses", &["rust", "before this edit", "line 1"]);
-    // What did not parse before, and what has no grammar, is not talked about.
+    // What did not parse before may have one more error now.
     let (_, reply) = desk.made_of("f.rs", "fn a() {\n    b();\n", "replace 2:\n+    c(;");
+    reply.warns("syntaxError", &["rust", "further", "line 2"]);
+    let (_, reply) = desk.made_of("f.rs", "fn a() {\n    b();\n", "replace 2:\n+    c();");
     assert_eq!(reply.codes(), [""; 0]);
+    // What has no grammar is not talked about.
     let (after, reply) = desk.made_of("f.unknown", "fn a() {\n    b();\n}\n", "delete 3");
     assert_eq!(after, "fn a() {\n    b();\n");
     assert_eq!(reply.codes(), [""; 0]);

@@ -40,6 +40,12 @@ pub enum Step {
     SyncDirectory,
     Rollback,
     Remove,
+    /// Looks at what was written.
+    Record,
+    /// Looks whether it parses, perhaps while it is written.
+    Check,
+    /// Makes the answer, when the turn is over.
+    Answer,
 }
 
 impl Step {
@@ -70,6 +76,9 @@ impl Step {
             Step::SyncDirectory => "fsyncdir",
             Step::Rollback => "rollback",
             Step::Remove => "remove",
+            Step::Record => "record",
+            Step::Check => "check",
+            Step::Answer => "answer",
         }
     }
 }
@@ -92,7 +101,9 @@ impl std::fmt::Display for Step {
             Step::Lock | Step::LockFile => "lock",
             Step::LockNew => "lock the temporary file beside",
             Step::Lease => "ask who has open",
-            Step::Recheck => "look again at",
+            Step::Recheck | Step::Record => "look again at",
+            Step::Check => "parse",
+            Step::Answer => "tell of",
             Step::Exchange | Step::Claim | Step::Rename => "put the new text in the place of",
             Step::Link => "keep the old text of",
             Step::Overwrite => "overwrite",

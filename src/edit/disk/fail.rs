@@ -1,7 +1,8 @@
 //! Failpoints: steps that fail, stop or kill the process when told to; nothing here is in a release.
 //!
 //! `PILCROW_FAIL=rename:2:EIO,fsync:*:ENOSPC` lets the second rename and every fsync fail. In the
-//! place of an errno, `KILL` and `STOP` are the signals, raised before the step is done.
+//! place of an errno, `KILL` and `STOP` are the signals, raised before the step is done, `PANIC` is
+//! a panic, and `HOLD=PATH` makes a file `PATH.held` and waits until there is one of the name `PATH`.
 
 #[cfg(not(any(feature = "failpoints", debug_assertions)))]
 mod off {
@@ -19,6 +20,7 @@ mod off {
 #[cfg(any(feature = "failpoints", debug_assertions))]
 mod on {
     use std::io;
+    use std::path::PathBuf;
     use std::sync::OnceLock;
     use std::sync::atomic::{AtomicU32, Ordering};
     use std::time::Duration;
@@ -33,6 +35,9 @@ mod on {
 
     /// Within this time all threads of a process have stopped.
     const STOPS_WITHIN: Duration = Duration::from_millis(50);
+
+    /// How often a step that is held looks whether it may go on.
+    const LOOKS_EVERY: Duration = Duration::from_millis(1);
 
     /// Fails, stops or dies as the environment wants it at this step.
     pub(in super::super) fn at(step: Step) -> io::Result<()> {
@@ -63,10 +68,12 @@ mod on {
         seen: AtomicU32,
     }
 
-    #[derive(Debug, Clone, Copy)]
+    #[derive(Debug)]
     enum Action {
         Fail(Errno),
         Raise(Signal),
+        Panic,
+        Hold(PathBuf),
     }
 
     impl Rule {
@@ -95,9 +102,17 @@ mod on {
             if self.call.is_some_and(|call| call != number) {
                 return Ok(());
             }
-            match self.action {
-                Action::Fail(errno) => Err(errno.into()),
-                Action::Raise(signal) => {
+            match &self.action {
+                Action::Fail(errno) => Err((*errno).into()),
+                Action::Panic => panic!("PILCROW_FAIL: {}", self.point),
+                Action::Hold(until) => {
+                    std::fs::write(until.with_added_extension("held"), "")?;
+                    while !until.exists() {
+                        std::thread::sleep(LOOKS_EVERY);
+                    }
+                    Ok(())
+                }
+                &Action::Raise(signal) => {
                     kill_process(getpid(), signal)?;
                     // It goes to the process, and another thread may be the first to take it: this
                     // one must not go on meanwhile.
@@ -115,7 +130,11 @@ mod on {
 
     impl Action {
         fn parse(name: &str) -> Option<Action> {
+            if let Some(path) = name.strip_prefix("HOLD=") {
+                return Some(Action::Hold(path.into()));
+            }
             let errno = match name {
+                "PANIC" => return Some(Action::Panic),
                 "KILL" => return Some(Action::Raise(Signal::KILL)),
                 "STOP" => return Some(Action::Raise(Signal::STOP)),
                 "EACCES" => Errno::ACCESS,

@@ -38,7 +38,6 @@ use crate::task::Work;
 use crate::workspace::{Folder, Handle, RealPath, Scope, Stamp};
 
 use commit::{Done, Failed, Left};
-use error::Fault;
 use folders::{Flushable, Folders};
 use litter::Litter;
 use lock::Locks;
@@ -49,6 +48,11 @@ use state::State;
 
 pub use content::Planned;
 pub use error::{Step, WriteError};
+
+/// A step of an edit beside the writing itself, for failpoints alone: an error is what is to come of it.
+pub fn failpoint(step: Step) -> std::io::Result<()> {
+    fail::at(step)
+}
 
 /// How long all locks of a write may take together.
 const LOCK_WAIT: Duration = Duration::from_secs(2);
@@ -106,8 +110,9 @@ impl Target {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Written {
     pub real: RealPath,
-    /// As it was after the write; a later one means that somebody else changed it.
-    pub stamp: Stamp,
+    /// As it was after the write; a later one means that somebody else changed it. `None` where the
+    /// system does not tell.
+    pub stamp: Option<Stamp>,
     /// xxh3-128 of its bytes.
     pub hash: u128,
     /// It is the same inode as before: it has other names, or an owner or attributes that no new
@@ -223,6 +228,7 @@ impl Transaction<'_> {
             staged.recheck().map_err(|fault| fault.of(staged.index))?;
         }
         // From here on it is not stopped any more.
+        work.no_return()?;
         self.commit(&directories)?;
         self.litter.keep_directories();
         self.litter.clear();
@@ -236,7 +242,7 @@ impl Transaction<'_> {
         }
         // Nothing is left to do but to close what is open.
         work.let_go_later(self.staged);
-        written
+        Ok(written)
     }
 
     /// Changes of one file under two names were planned on one text, and the second would undo the
@@ -356,25 +362,25 @@ impl Transaction<'_> {
         }
     }
 
-    fn written(&self) -> Result<Vec<Written>, WriteError> {
+    /// What was written. Nothing here fails any more: what cannot be looked at is not known.
+    fn written(&self) -> Vec<Written> {
         let written = self.staged.iter().map(|staged| {
-            let metadata = staged.file().metadata();
-            let metadata =
-                metadata.map_err(|error| Fault::Io(Step::Recheck, error).of(staged.index))?;
+            let metadata = staged.file().metadata().ok();
             let (in_place, open_elsewhere) = match &staged.way {
                 Way::InPlace { writer, .. } => {
-                    let has_grown = metadata.len() != staged.new.len();
+                    let len = metadata.as_ref().map(|metadata| metadata.len());
+                    let has_grown = len.is_some_and(|len| len != staged.new.len());
                     (true, writer.is_open_elsewhere || has_grown)
                 }
                 _ => (false, false),
             };
-            Ok(Written {
+            Written {
                 real: staged.real.clone(),
-                stamp: Stamp::of(&metadata),
+                stamp: metadata.as_ref().map(Stamp::of),
                 hash: staged.new.hash(),
                 in_place,
                 open_elsewhere,
-            })
+            }
         });
         written.collect()
     }

@@ -303,18 +303,14 @@ impl Grant {
     }
 
     /// Runs the commit as a task of its own, which goes on when the returned future is dropped. The
-    /// turn ends when the last clone of the [`Commit`] is dropped, so that a blocking job which
-    /// is left behind by its deadline still keeps others out. `run` limits its own waits.
-    pub async fn commit<T, Running>(
-        self,
-        run: impl FnOnce(Arc<Commit>) -> Running,
-    ) -> Result<T, Refusal>
+    /// turn ends when the [`Commit`] is dropped, so that a blocking job which is left behind by its
+    /// deadline still keeps others out. `run` limits its own waits.
+    pub async fn commit<T, Running>(self, run: impl FnOnce(Commit) -> Running) -> Result<T, Refusal>
     where
         T: Send + 'static,
         Running: Future<Output = Result<T, Refusal>> + Send + 'static,
     {
-        let commit = Arc::new(self.begin()?);
-        Grant::carry_on(commit, run).await
+        Grant::carry_on(self.begin()?, run).await
     }
 
     /// Begins the commit: what runs with it must go on when its handler does not.
@@ -328,20 +324,17 @@ impl Grant {
 
     /// As [`Grant::commit`], of one that has begun.
     pub async fn carry_on<T, Running>(
-        commit: Arc<Commit>,
-        run: impl FnOnce(Arc<Commit>) -> Running,
+        commit: Commit,
+        run: impl FnOnce(Commit) -> Running,
     ) -> Result<T, Refusal>
     where
         T: Send + 'static,
         Running: Future<Output = Result<T, Refusal>> + Send + 'static,
     {
-        let running = run(commit.clone());
-        let task = tokio::spawn(async move {
-            let result = AssertUnwindSafe(running).catch_unwind().await;
-            // Before the answer: who has it may rely on the turn being over.
-            drop(commit);
-            result.unwrap_or(Err(Refusal::Internal))
-        });
+        // It has dropped the commit when it is done: who has the answer may rely on the turn being
+        // over.
+        let running = AssertUnwindSafe(run(commit)).catch_unwind();
+        let task = tokio::spawn(async move { running.await.unwrap_or(Err(Refusal::Internal)) });
         task.await.unwrap_or(Err(Refusal::Internal))
     }
 }

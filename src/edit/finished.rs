@@ -1,0 +1,63 @@
+//! A change that is carried out and on record, and what is still to be told of it; from here on it is answered with success, whatever fails.
+
+use std::time::Instant;
+
+use crate::protocol::edit::EditResult;
+use crate::session::Notice;
+use crate::task::Work;
+
+use super::beside::{TOLD_WITHIN, Told};
+use super::disk::{Step, failpoint};
+use super::reply::{Done, Rows, reply};
+
+/// A change whose turn may end.
+#[derive(Debug)]
+pub struct Finished {
+    pub(super) done: Vec<Done>,
+    pub(super) rows: Vec<Rows>,
+    /// Of these of the files.
+    pub(super) told: (Vec<usize>, Told),
+    pub(super) dry_run: bool,
+    /// What other sessions are to hear.
+    pub(super) notices: Vec<Notice>,
+    /// When there was nothing left to be carried out.
+    pub(super) since: Instant,
+}
+
+/// The answer to a change.
+#[derive(Debug)]
+pub struct Answer {
+    pub result: EditResult,
+    /// What other sessions are to hear.
+    pub notices: Vec<Notice>,
+    /// How long it may wait for them to be sent.
+    pub until: Instant,
+}
+
+impl Finished {
+    /// Makes the answer. That takes a tenth of a second at most: what is not known by then is left
+    /// out.
+    pub fn answer(self, work: &Work) -> Answer {
+        // It can be held up here, but not fail.
+        let _ = failpoint(Step::Answer);
+        let Finished {
+            mut done,
+            rows,
+            told: (files, told),
+            dry_run,
+            notices,
+            since,
+        } = self;
+        for (at, warnings) in files.iter().zip(told.warnings(since)) {
+            done[*at].planned.warnings.extend(warnings);
+        }
+        let result = reply(&done, &rows, dry_run);
+        // The handles of the files that were replaced: they are the last ones.
+        work.let_go_later(done);
+        Answer {
+            result,
+            notices,
+            until: since + TOLD_WITHIN,
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! Requests that come again after they were carried out; one is never carried out a second time on what it made of its files, or on what became of that.
+
+use std::sync::{Arc, OnceLock};
+
+use crate::hashline::Tag;
+use crate::hashline::changed;
+use crate::hashline::splice::Splices;
+use crate::protocol::Refusal;
+
+use super::applied::{Made, Request};
+use super::beside::Beside;
+use super::outdated::joined;
+use super::plan::{Planned, Planner};
+use super::{Live, Named};
+
+impl Planner<'_> {
+    /// Whether the same request was carried out before, and every file still is what it made of it.
+    ///
+    /// # Errors
+    ///
+    /// `stale` where it was carried out and something has changed since, unless the versions that
+    /// it names are the live ones again.
+    pub(super) fn was_applied(
+        &self,
+        request: Request,
+        opened: &[(Live, Vec<Named>)],
+    ) -> Result<bool, Refusal> {
+        let Some(made) = self.made_by(request) else {
+            return Ok(false);
+        };
+        if made == made_of(opened.iter().map(|(live, _)| live)) {
+            return Ok(true);
+        }
+        let tags = |group: &[Named]| group.iter().find_map(|named| named.section.tag);
+        let tagged: Vec<(&Live, Tag)> = opened
+            .iter()
+            .filter_map(|(live, group)| Some((live, tags(group)?)))
+            .collect();
+        let is_live = |(live, tag): &(&Live, Tag)| live.version.tag == *tag;
+        if !tagged.is_empty() && tagged.iter().all(is_live) {
+            return Ok(false);
+        }
+        let refused = opened.iter().map(|(live, group)| {
+            let hunks = group.iter().flat_map(|named| &named.section.hunks);
+            let named = hunks.filter_map(|hunk| hunk.op.named_lines());
+            self.revealer(live).sent_again(named)
+        });
+        Err(joined(refused.collect()).unwrap_or(Refusal::Internal))
+    }
+
+    /// Whether the same request to write a whole file was carried out before, and the file still is
+    /// what it made of it.
+    pub(super) fn was_written(&self, request: Request, live: &Live) -> bool {
+        self.made_by(request) == Some(made_of(std::iter::once(live)))
+    }
+
+    fn made_by(&self, request: Request) -> Option<Made> {
+        self.applied.lock().made_by(request)
+    }
+}
+
+fn made_of<'a>(files: impl Iterator<Item = &'a Live>) -> Made {
+    Made::of(files.map(|live| (&live.document, live.version.content)))
+}
+
+impl Planned {
+    /// A file with which nothing is done.
+    pub(super) fn untouched(live: Live, tag_before: Option<Tag>) -> Planned {
+        let splices = Splices::default();
+        let outcome = Arc::new(changed::outcome(live.text(), &splices));
+        Planned {
+            beside: Beside::new(&live, outcome.clone()),
+            live,
+            tag_before,
+            splices,
+            outcome,
+            recast: None,
+            bytes: None,
+            blocks: Vec::new(),
+            remapped: Vec::new(),
+            warnings: Vec::new(),
+            written: None,
+            no_change: OnceLock::from(true),
+        }
+    }
+}
