@@ -37,6 +37,8 @@ mod images_large;
 mod intake;
 #[cfg(unix)]
 mod lifecycle;
+#[cfg(target_os = "linux")]
+mod long_paths;
 mod memory;
 mod notebook_edits;
 mod notebook_laws;

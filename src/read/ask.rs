@@ -7,7 +7,7 @@ use crate::protocol::params::Fields;
 use crate::protocol::read::{
     Cache, ContentBlock, Meta, MoreDetails, ReadDetails, ReadResult, ResourceKind,
 };
-use crate::protocol::{Kind, Refusal, Settings};
+use crate::protocol::{Kind, Refusal, Settings, shortened};
 use crate::text::encoding_for_label;
 use crate::view::dialect::{self, Asked, Dialect, Request, Said};
 use crate::view::window::Limits;
@@ -175,8 +175,9 @@ impl Ask {
         ) {
             return Err(refusal);
         }
+        let path = shortened(self.path());
         let asked = Asked {
-            path: self.path(),
+            path: &path,
             absolute: &|path| absolute(path, scope),
         };
         match self.dialect.refuse(&refusal, &asked) {
@@ -190,7 +191,7 @@ impl Ask {
                 details: ReadDetails {
                     kind: ResourceKind::File,
                     meta: Meta {
-                        source: self.path().to_owned(),
+                        source: path.into_owned(),
                     },
                     cache: Cache::Miss,
                     more: MoreDetails {

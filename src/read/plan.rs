@@ -5,12 +5,12 @@ use std::sync::Arc;
 use crate::buffer::{DocumentKey, Overlays, Store, Warm};
 use crate::convert::{self, Converters};
 use crate::outline::Outline;
-use crate::protocol::Refusal;
 use crate::protocol::read::{
     DisplayContent, Hashline, Limits as ListingLimits, Meta, MoreDetails, ReadDetails, ReadResult,
     ResourceKind, SuffixResolution, Summary as SummaryDetails, Truncation,
 };
 use crate::protocol::settings::Summarize;
+use crate::protocol::{Refusal, shortened};
 use crate::session::{self, Actor, Form, Notice, Sessions, Site, Version};
 use crate::syntax;
 use crate::task::{Detour, Lane, Work};
@@ -134,8 +134,8 @@ impl Reader {
         };
         let mut opened = match &located.spot {
             Spot::OnDisk(found) => {
-                let (spelled, inner) = (target.as_written(), located.inner.as_deref());
-                source::open(&found.handle, spelled, inner, ask.encoding, means)?
+                let (spelled, inner) = (shortened(target.as_written()), located.inner.as_deref());
+                source::open(&found.handle, &spelled, inner, ask.encoding, means)?
             }
             Spot::InEditor(overlay, _) => source::editor::unsaved(overlay),
         };

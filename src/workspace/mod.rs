@@ -29,7 +29,7 @@ pub use folder::Folder;
 pub use handle::{FileType, Handle, RealPath, Stamp};
 pub use resolve::{Found, Scope, Via};
 pub use roots::{Root, Roots};
-pub use spelling::decode_file_uri;
+pub use spelling::{MAX_PATH_BYTES, decode_file_uri, is_too_long};
 pub use state::state_directory;
 pub use suggest::measure;
 

@@ -5,14 +5,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::protocol::{Refusal, Settings};
+use crate::protocol::{Refusal, Settings, shortened};
 use crate::task::{Stopped, Work};
 
 use super::access::{Access, Kind, Opened, home};
 use super::entries::Directory;
 use super::handle::{Handle, RealPath};
 use super::roots::{Root, Roots};
-use super::spelling::{climbs, normalise};
+use super::spelling::{climbs, is_too_long, normalise};
 use super::suffix::Suffix;
 use super::variants::{Descent, Stuck};
 use super::{suffix, suggest, variants};
@@ -119,6 +119,9 @@ impl Scope {
 
     /// Like [`Scope::probe`], with the header path.
     pub fn find_exact(&self, path: &str) -> Result<Option<Found>, Refusal> {
+        if is_too_long(path) {
+            return Ok(None);
+        }
         validate(path)?;
         match self.exact(path)? {
             Exact::Here { handle, at } => Ok(Some(self.found(path, handle, &at, Via::Exact))),
@@ -126,7 +129,7 @@ impl Scope {
             // A name too long for the file system is none: it may be a query, or a selector.
             Exact::Nothing {
                 error: Some(error), ..
-            } if error.kind() == io::ErrorKind::InvalidFilename => Ok(None),
+            } if is_of_length(&error) => Ok(None),
             Exact::Nothing {
                 error: Some(error), ..
             } => Err(Refusal::io(path, &error)),
@@ -139,9 +142,16 @@ impl Scope {
     /// Refuses as [`Scope::probe`] does; with `notFound` and at most three near names when there
     /// is none; with `cancelled` and `timeout` when the work is stopped.
     pub fn find(&self, path: &str, work: &Work) -> Result<Found, Refusal> {
+        if is_too_long(path) {
+            return Err(not_found(path, Vec::new()));
+        }
         validate(path)?;
         let candidates = match self.exact(path)? {
             Exact::Here { handle, at } => return Ok(self.found(path, handle, &at, Via::Exact)),
+            // No other spelling of it could be shorter.
+            Exact::Nothing {
+                error: Some(error), ..
+            } if is_of_length(&error) => return Err(not_found(path, Vec::new())),
             Exact::Nothing {
                 error: Some(error), ..
             } => return Err(Refusal::io(path, &error)),
@@ -192,9 +202,15 @@ impl Scope {
     /// The real path of what is exactly here, or where it would be if it were made: in the first
     /// root for a relative path. Refuses as [`Scope::probe`] does.
     pub fn destination(&self, path: &str) -> Result<RealPath, Refusal> {
+        if is_too_long(path) {
+            return Err(no_such_name(path));
+        }
         validate(path)?;
         match self.exact(path)? {
             Exact::Here { handle, .. } => Ok(handle.real().clone()),
+            Exact::Nothing {
+                error: Some(error), ..
+            } if is_of_length(&error) => Err(no_such_name(path)),
             Exact::Nothing {
                 error: Some(error), ..
             } => Err(Refusal::io(path, &error)),
@@ -449,10 +465,25 @@ fn is_absence(error: &io::Error) -> bool {
     )
 }
 
+/// `ENAMETOOLONG`: nothing can have that name.
+fn is_of_length(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::InvalidFilename
+}
+
+/// That nothing can have so long a name, for those who would make it.
+fn no_such_name(path: &str) -> Refusal {
+    let path = shortened(path).into_owned();
+    Refusal::NoSuchPart {
+        message: format!("File not found: {path}. No file can have so long a name."),
+        path,
+        suggestions: Vec::new(),
+    }
+}
+
 fn not_found(path: &str, mut suggestions: Vec<String>) -> Refusal {
     suggestions.truncate(MAX_SUGGESTIONS);
     Refusal::NotFound {
-        path: path.to_owned(),
+        path: shortened(path).into_owned(),
         suggestions,
     }
 }
