@@ -466,11 +466,18 @@ fn details(ask: &Ask, prepared: &Prepared, look: &Look, limits: &Limits) -> More
         });
     }
     if document.style == Style::Listing && window.stop.is_some() {
+        // A read that names its end goes on to it.
+        let selector = prepared.opened.selector.as_ref();
+        let open = match selector
+            .unwrap_or(&prepared.located.selector)
+            .is_open_ended()
+        {
+            true => limits.open_lines,
+            false => u64::MAX,
+        };
+        let of_kind = document.extras.open_lines.unwrap_or(u64::MAX);
         more.limits = Some(ListingLimits {
-            result_limit: limits
-                .budget
-                .lines
-                .min(document.extras.open_lines.unwrap_or(u64::MAX)),
+            result_limit: limits.budget.lines.min(open).min(of_kind),
             total: more.total_lines,
         });
     }
