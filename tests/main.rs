@@ -40,6 +40,8 @@ mod lifecycle;
 #[cfg(target_os = "linux")]
 mod long_paths;
 mod memory;
+#[cfg(target_os = "linux")]
+mod missing_names;
 mod notebook_edits;
 mod notebook_laws;
 mod notebooks;

@@ -8,9 +8,11 @@
 
 mod access;
 mod entries;
+mod file_system;
 mod folder;
 mod handle;
 mod ignore_files;
+mod names;
 mod noise;
 mod patterns;
 mod resolve;
@@ -27,6 +29,7 @@ mod tests;
 pub use entries::{Directory, Entries, Entry, EntryKind, ListError};
 pub use folder::Folder;
 pub use handle::{FileType, Handle, RealPath, Stamp};
+pub use names::NamesStatus;
 pub use resolve::{Found, Scope, Via};
 pub use roots::{Root, Roots};
 pub use spelling::{MAX_PATH_BYTES, decode_file_uri, is_too_long};

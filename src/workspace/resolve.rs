@@ -11,6 +11,7 @@ use crate::task::{Stopped, Work};
 use super::access::{Access, Kind, Opened, home};
 use super::entries::Directory;
 use super::handle::{Handle, RealPath};
+use super::names::{Names, NamesStatus};
 use super::roots::{Root, Roots};
 use super::spelling::{climbs, is_too_long, normalise};
 use super::suffix::Suffix;
@@ -48,6 +49,7 @@ pub struct Found {
 pub struct Scope {
     access: Access,
     settings: Arc<Settings>,
+    names: Names,
     scans: Arc<AtomicU64>,
 }
 
@@ -87,8 +89,10 @@ impl Scope {
     /// Does no I/O. `roots` are absolute, in the client's order; `scans` counts the walks over
     /// whole trees, of this scope and of those before it.
     pub fn new(roots: Vec<PathBuf>, settings: Arc<Settings>, scans: Arc<AtomicU64>) -> Scope {
+        let roots = Roots::new(roots);
         Scope {
-            access: Access::new(Roots::new(roots), &settings),
+            names: Names::new(roots.len(), settings.watch.max_directories > 0),
+            access: Access::new(roots, &settings),
             settings,
             scans,
         }
@@ -107,6 +111,11 @@ impl Scope {
     /// Walks over whole trees so far.
     pub fn scans(&self) -> u64 {
         self.scans.load(Ordering::Relaxed)
+    }
+
+    /// The names of the roots that are kept, for `agent/status`.
+    pub fn names_status(&self) -> NamesStatus {
+        self.names.status()
     }
 
     /// Opens `path` exactly as it is spelled; `None` when there is nothing, in an allowed place.
@@ -435,7 +444,7 @@ impl Scope {
         if path.is_absolute() || climbs(path) || below_home(asked).is_some() {
             return Ok(Suffix::Nothing);
         }
-        suffix::search(&self.access, asked, work, &self.scans)
+        suffix::search(&self.access, &self.names, asked, work, &self.scans)
     }
 }
 
