@@ -30,6 +30,8 @@ mod editor_writes;
 mod encodings;
 mod frames;
 mod fresh;
+#[cfg(target_os = "linux")]
+mod fuse;
 mod hostile;
 mod huge;
 mod images;
@@ -61,5 +63,7 @@ mod summaries;
 mod tidy;
 mod tools;
 mod tree;
+#[cfg(target_os = "linux")]
+mod unlisted_names;
 #[cfg(unix)]
 mod watches;

@@ -13,6 +13,7 @@ use crate::protocol::{Refusal, Rule, Settings};
 
 use super::handle::{Handle, RealPath, Unjudged};
 use super::ignore_files::{DirRules, IgnoreFiles, Rules};
+use super::listed::is_as_listed;
 use super::patterns::{Patterns, Verdict};
 use super::roots::{Root, Roots};
 use super::spelling::{climbs, fold_for_rules, normalise};
@@ -143,8 +144,14 @@ impl Access {
                 Ok(()) => break,
             }
         }
-        Ok(match opened {
-            Ok(opened) => Opened::Here(opened.allowed(path)),
+        let opened = match opened {
+            Ok(opened) => opened,
+            Err(error) => return Ok(Opened::Nothing(error)),
+        };
+        Ok(match is_as_listed(self, &opened) {
+            Ok(true) => Opened::Here(opened.allowed(path)),
+            // The name that was judged is one that the file system made up.
+            Ok(false) => Opened::Nothing(io::ErrorKind::NotFound.into()),
             Err(error) => Opened::Nothing(error),
         })
     }
@@ -154,6 +161,13 @@ impl Access {
     pub(super) fn would_be(&self, path: &Path, asked: &str) -> Result<RealPath, Refusal> {
         let bases = self.bases(path, false);
         let walked = self.walk(&bases, path, asked)?.path;
+        if let Some((opened, _)) = deepest_opened(&walked) {
+            match is_as_listed(self, &opened) {
+                Ok(true) => {}
+                Ok(false) => return Err(unlisted(asked)),
+                Err(error) => return Err(Refusal::io(asked, &error)),
+            }
+        }
         let real = deepest_existing(&walked).unwrap_or(walked);
         Ok(RealPath::would_be(real))
     }
@@ -582,6 +596,17 @@ fn deepest_opened(path: &Path) -> Option<(Unjudged, &Path)> {
     let missing = above.partition_point(|ancestor| ancestor.metadata().is_err());
     let mut there = above[missing..].iter();
     there.find_map(|ancestor| Some((Unjudged::open(ancestor).ok()?, *ancestor)))
+}
+
+/// For who would make or replace what is found under a name that is not listed.
+fn unlisted(asked: &str) -> Refusal {
+    Refusal::NoSuchPart {
+        path: asked.to_owned(),
+        message: format!(
+            "File not found: {asked}. The file system knows that name, but no folder lists it so; use the listed name."
+        ),
+        suggestions: Vec::new(),
+    }
 }
 
 fn names_of(path: &Path, from_link: bool) -> impl Iterator<Item = (OsString, bool)> {

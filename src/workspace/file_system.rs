@@ -1,5 +1,7 @@
 //! What a file system is like, by what the system calls it; nothing here opens a file.
 
+#[cfg(target_os = "linux")]
+use std::os::fd::AsFd;
 use std::path::Path;
 
 /// Magic numbers, from linux/magic.h and the file systems' own headers.
@@ -33,6 +35,25 @@ mod magic {
         0x2FC1_2FC1,
         0xCA45_1A4E,
     ];
+    /// FUSE (NTFS-3G, exfat-fuse, whatever somebody writes), 9P (drvfs of WSL), SMB, CIFS, SMB2,
+    /// FAT, exFAT, NTFS, NTFS3, HPFS, HFS, HFS+, VirtualBox's and VMware's shared folders.
+    pub const NAMING: [u32; 14] = [
+        FUSE,
+        0x0102_1997,
+        0x517B,
+        0xFF53_4D42,
+        0xFE53_4D42,
+        0x4D44,
+        0x2011_BAB0,
+        0x5346_544E,
+        0x7366_746E,
+        0xF995_E849,
+        0x4244,
+        0x482B,
+        0x786F_4256,
+        0xBACB_ACBC,
+    ];
+
     /// The field's width differs between machines; magic numbers have 32 bits.
     pub fn of(system: &rustix::fs::StatFs) -> u32 {
         (i128::from(system.f_type) & 0xFFFF_FFFF) as u32
@@ -77,6 +98,14 @@ pub(super) fn tells_of_all_changes(folder: &Path) -> bool {
     system.is_ok_and(|system| magic::OURS_ALONE.contains(&magic::of(&system)))
 }
 
+/// Whether the file system of an opened file may find it under names that it is not listed by,
+/// such as short ones.
+#[cfg(target_os = "linux")]
+pub(super) fn has_names_of_its_own(file: impl AsFd) -> bool {
+    let system = rustix::fs::fstatfs(file);
+    system.map_or(true, |system| magic::NAMING.contains(&magic::of(&system)))
+}
+
 #[cfg(target_os = "macos")]
 pub(super) fn is_remote(folder: &Path) -> bool {
     const MNT_LOCAL: u32 = 0x1000;
@@ -85,5 +114,11 @@ pub(super) fn is_remote(folder: &Path) -> bool {
 
 #[cfg(not(any(target_os = "linux", target_os = "macos")))]
 pub(super) fn is_remote(_: &Path) -> bool {
+    false
+}
+
+/// Elsewhere the real path of an opened file has the names as they are listed.
+#[cfg(not(target_os = "linux"))]
+pub(super) fn has_names_of_its_own(_: impl std::os::fd::AsFd) -> bool {
     false
 }

@@ -12,6 +12,7 @@ mod file_system;
 mod folder;
 mod handle;
 mod ignore_files;
+mod listed;
 mod names;
 mod noise;
 mod patterns;
