@@ -1,5 +1,6 @@
 //! The judgement of paths: inside or outside, denied or not; nothing that failed it is ever opened for reading.
 
+mod below;
 mod names;
 
 use std::collections::VecDeque;
@@ -16,8 +17,9 @@ use super::ignore_files::{DirRules, IgnoreFiles, Rules};
 use super::listed::is_as_listed;
 use super::patterns::{Patterns, Verdict};
 use super::roots::{Root, Roots};
-use super::spelling::{climbs, fold_for_rules, normalise};
+use super::spelling::{climbs, normalise};
 
+use below::Below;
 pub(super) use names::Names;
 
 /// Names that one path may climb out of. More are no path that anybody means, and each is judged.
@@ -482,86 +484,6 @@ impl Access {
             }
         }
         rules
-    }
-}
-
-/// A path below a folder, in the form that rules are matched against.
-struct Below<'a> {
-    base: &'a Path,
-    names: Vec<&'a OsStr>,
-    /// The names folded and joined by `/`, and where in that each ends.
-    text: String,
-    ends: Vec<usize>,
-}
-
-impl<'a> Below<'a> {
-    fn new(base: &'a Path, path: &'a Path) -> Below<'a> {
-        let names: Vec<&OsStr> = path.strip_prefix(base).unwrap_or(path).iter().collect();
-        let mut text = String::new();
-        let mut ends = Vec::with_capacity(names.len());
-        for (index, name) in names.iter().enumerate() {
-            if index > 0 {
-                text.push('/');
-            }
-            text.push_str(&fold_for_rules(&name.to_string_lossy()));
-            ends.push(text.len());
-        }
-        Below {
-            base,
-            names,
-            text,
-            ends,
-        }
-    }
-
-    /// The first `depth` names as seen from the directory that is `from` names down.
-    fn folded(&self, from: usize, depth: usize) -> &str {
-        let start = match from {
-            0 => 0,
-            _ => self.ends[from - 1] + 1,
-        };
-        &self.text[start..self.ends[depth - 1]]
-    }
-
-    fn kinds(&self, depth: usize, kind: Kind) -> &'static [bool] {
-        match kind {
-            _ if depth < self.names.len() => &[true],
-            Kind::Directory => &[true],
-            Kind::File => &[false],
-            Kind::Unknown => &[true, false],
-        }
-    }
-
-    /// Gitignore's order: from the top down, since what is excluded there cannot be re-included;
-    /// for each name the deepest directory with an opinion decides.
-    fn ignore_rule(&self, rules: &[&Rules], file: &str, kind: Kind) -> Option<Rule> {
-        let named = |at: usize| {
-            let mut path: PathBuf = self.names[..at].iter().collect();
-            path.push(file);
-            path.to_string_lossy().into_owned()
-        };
-        for depth in 1..=self.names.len() {
-            if let Some(Rules::Unreadable) = rules.get(depth - 1) {
-                let file = named(depth - 1);
-                return Some(Rule::UnreadableIgnoreFile { file });
-            }
-            for is_dir in self.kinds(depth, kind) {
-                for at in (0..depth.min(rules.len())).rev() {
-                    let Rules::Patterns(patterns) = rules[at] else {
-                        continue;
-                    };
-                    match patterns.verdict(self.folded(at, depth), *is_dir) {
-                        Verdict::Silent => {}
-                        Verdict::Allowed => break,
-                        Verdict::Denied(pattern) => {
-                            let file = named(at);
-                            return Some(Rule::IgnoreFile { file, pattern });
-                        }
-                    }
-                }
-            }
-        }
-        None
     }
 }
 
