@@ -20,6 +20,8 @@ mod dialects;
 #[cfg(unix)]
 mod directory;
 #[cfg(unix)]
+mod directory_order;
+#[cfg(unix)]
 mod documents;
 #[cfg(target_os = "linux")]
 mod documents_hostile;
