@@ -41,7 +41,7 @@ fn text_of(result: &Value) -> &str {
 }
 
 /// The rows without sizes and ages: what is between the first and the next two blanks.
-fn names(text: &str) -> Vec<&str> {
+pub fn names(text: &str) -> Vec<&str> {
     let rows = text.lines().take_while(|row| !row.is_empty());
     let name = |row| {
         let row: &str = row;
@@ -96,7 +96,12 @@ src/
     assert_eq!(details["totalLines"], 18);
     assert_eq!(details["shown"], json!([{ "start": 1, "end": 18 }]));
     assert_eq!(details["resolvedPath"], tree.spelled("src").as_str());
-    for absent in ["limits", "truncation", "hashline"] {
+    assert_eq!(
+        details["limits"],
+        json!({ "resultLimit": 12 }),
+        "that of read/"
+    );
+    for absent in ["truncation", "hashline"] {
         assert_eq!(details.get(absent), None, "{absent}");
     }
     for dialect in ["numbered", "plain"] {

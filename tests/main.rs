@@ -3,6 +3,8 @@
 mod access;
 #[cfg(unix)]
 mod access_documents;
+#[cfg(target_os = "linux")]
+mod alias_file_system;
 mod archives;
 mod chance;
 mod client;
@@ -21,6 +23,8 @@ mod databases_hostile;
 mod dialects;
 #[cfg(unix)]
 mod directory;
+#[cfg(unix)]
+mod directory_order;
 #[cfg(unix)]
 mod documents;
 #[cfg(target_os = "linux")]
@@ -41,8 +45,12 @@ mod images_large;
 mod intake;
 #[cfg(unix)]
 mod lifecycle;
+#[cfg(target_os = "linux")]
+mod long_paths;
 mod many_documents;
 mod memory;
+#[cfg(target_os = "linux")]
+mod missing_names;
 mod notebook_edits;
 mod notebook_laws;
 mod notebooks;
@@ -66,6 +74,8 @@ mod torn;
 mod tree;
 #[cfg(target_os = "linux")]
 mod truth;
+#[cfg(target_os = "linux")]
+mod unlisted_names;
 #[cfg(unix)]
 mod watches;
 mod workers;

@@ -197,6 +197,28 @@ fn lookups(root: &Path, sizes: &Sizes) -> Answer<()> {
         "`read_dir` of the tree",
         missing,
     );
+    names_that_come(&mut daemon, root, files)
+}
+
+/// Each is asked for before it is there, and the moment after.
+fn names_that_come(daemon: &mut Peer, root: &Path, files: usize) -> Answer<()> {
+    let mut times = (Vec::new(), Vec::new());
+    for round in 0..LOOKUPS {
+        let name = format!("came{round}.toml");
+        daemon.exchange(&read(&name))?;
+        fs::write(root.join(trees::name(round)).with_file_name(&name), "x\n")?;
+        let (took, answer) = timed(|| daemon.result(&read(&name)))?;
+        if answer["details"]["suffixResolution"].is_null() {
+            return Err(format!("not looked for: {answer}").into());
+        }
+        times.0.push(took);
+        times.1.push(timed(|| walked(root))?.0);
+    }
+    row(
+        &format!("name that just came among {files} files"),
+        "`read_dir` of the tree",
+        times,
+    );
     Ok(())
 }
 

@@ -1,10 +1,31 @@
 //! Why a request was refused, and the one mapping from that to kind, code and `data`; a refusal is never a `bool`.
 
+use std::borrow::Cow;
+
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 use tower_lsp::jsonrpc::{Error, ErrorCode};
 
 use super::edit_refusal::EditRefusal;
+
+/// Longest path, in bytes, that is repeated whole: what any system takes for one.
+const MAX_REPEATED: usize = 4096;
+
+/// Characters that are repeated of a longer one.
+const KEPT: usize = 200;
+
+/// A path as refusals, results and the log repeat it: one that is longer than any path can be is
+/// cut, as an excerpt of a patch is, and its length is told.
+pub fn shortened(path: &str) -> Cow<'_, str> {
+    if path.len() <= MAX_REPEATED {
+        return Cow::Borrowed(path);
+    }
+    let kept = path
+        .char_indices()
+        .nth(KEPT)
+        .map_or(path, |(end, _)| &path[..end]);
+    Cow::Owned(format!("{kept}… ({} bytes)", path.len()))
+}
 
 /// The rule that denied a path: where it is written and what it says.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -281,7 +302,7 @@ impl Refusal {
         data.insert("kind".into(), json!(self.kind()));
         data.insert("retryable".into(), json!(self.retryable()));
         if let Some(path) = self.path() {
-            data.insert("path".into(), json!(path));
+            data.insert("path".into(), json!(shortened(path)));
         }
         match self {
             Refusal::NotFound { suggestions, .. }

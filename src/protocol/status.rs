@@ -12,6 +12,8 @@ pub struct Status {
     pub buffers: Buffers,
     pub snapshots: Held,
     pub summaries: Summaries,
+    /// Names of the roots, kept for paths that are not there.
+    pub names: Held,
     pub watches: Watches,
     pub cache: CacheCounts,
     pub workers: Workers,

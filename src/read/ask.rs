@@ -7,7 +7,7 @@ use crate::protocol::params::Fields;
 use crate::protocol::read::{
     Cache, ContentBlock, Meta, MoreDetails, ReadDetails, ReadResult, ResourceKind,
 };
-use crate::protocol::{Kind, Refusal, Settings};
+use crate::protocol::{Kind, Refusal, Settings, shortened};
 use crate::text::{encoding_for_label, percent_of_controls};
 use crate::view::dialect::{self, Asked, Dialect, Request, Said};
 use crate::view::window::Limits;
@@ -218,8 +218,9 @@ impl Ask {
         if matches!(refusal.kind(), Kind::Cancelled | Kind::Internal) {
             return Err(refusal);
         }
+        let path = shortened(self.path());
         let asked = Asked {
-            path: self.path(),
+            path: &path,
             absolute: &|path| absolute(path, scope),
         };
         match self.dialect.refuse(&refusal, &asked) {
@@ -233,7 +234,7 @@ impl Ask {
                 details: ReadDetails {
                     kind: ResourceKind::File,
                     meta: Meta {
-                        source: self.path().to_owned(),
+                        source: path.into_owned(),
                     },
                     cache: Cache::Miss,
                     more: MoreDetails {

@@ -3,13 +3,13 @@
 use std::path::Path;
 
 use crate::buffer::{DocumentKey, Overlays};
-use crate::protocol::Refusal;
+use crate::protocol::{Refusal, shortened};
 use crate::task::{Detour, Lane, Work};
 use crate::view::{Guess, Selector, Target};
 use crate::workspace::{RealPath, Scope, decode_file_uri};
 
 use super::ask::Ask;
-use super::target::{Located, Spot, locate};
+use super::target::{Located, Spot, locate, refuse_too_long};
 
 /// What is read or written as one thing, whatever it is called.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -51,6 +51,9 @@ pub fn places_to_read(
     let target = &ask.request.target;
     let written = target.as_written();
     let mut places = Vec::new();
+    if refuse_too_long(written).is_err() {
+        return Ok(places);
+    }
     let mut add = |place: Place| {
         if !places.contains(&place) {
             places.push(place);
@@ -107,6 +110,7 @@ pub fn place_to_edit(
     lane: Lane,
     work: &Work,
 ) -> Result<Place, Detour> {
+    refuse_too_long(path)?;
     if let Some(place) = out_of_files(path, overlays) {
         return Ok(place);
     }
@@ -124,7 +128,7 @@ pub fn place_to_edit(
     let decoded = decode_file_uri(path)?;
     let name = decoded.as_deref().map_or(Some(path), Path::to_str);
     let name = name.ok_or_else(|| Refusal::NotFound {
-        path: path.to_owned(),
+        path: shortened(path).into_owned(),
         suggestions: Vec::new(),
     })?;
     Ok(Place::OnDisk(scope.destination(name)?))

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use crate::buffer::{DocumentKey, Overlays, Store, Warm};
 use crate::convert::Converters;
 use crate::outline::{Definition, Outline};
-use crate::protocol::Refusal;
 use crate::protocol::read::{
     DisplayContent, Hashline, Limits as ListingLimits, Meta, MoreDetails, ReadDetails, ReadResult,
     ResourceKind, SuffixResolution, Summary as SummaryDetails, Truncation,
 };
 use crate::protocol::settings::Summarize;
+use crate::protocol::{Refusal, shortened};
 use crate::session::{self, Actor, Form, Notice, Sessions, Site, Version};
 use crate::syntax;
 use crate::task::{Detour, Lane, Work};
@@ -141,8 +141,8 @@ impl Reader {
         };
         let mut opened = match &located.spot {
             Spot::OnDisk(found) => {
-                let (spelled, inner) = (target.as_written(), located.inner.as_deref());
-                source::open(&found.handle, spelled, inner, ask.encoding, means)?
+                let (spelled, inner) = (shortened(target.as_written()), located.inner.as_deref());
+                source::open(&found.handle, &spelled, inner, ask.encoding, means)?
             }
             Spot::InEditor(overlay, _) => source::editor::unsaved(overlay),
         };
@@ -415,8 +415,8 @@ impl Reader {
             limits: Limits::ONE_LINE,
             listing: Listing::Tree,
             whole_file: None,
-                        image_bytes: None,
-                        counts_lines: false,
+            image_bytes: None,
+            counts_lines: false,
             lane,
             work,
         };
@@ -526,11 +526,18 @@ fn details(ask: &Ask, prepared: &Prepared, look: &Look, limits: &Limits) -> More
         });
     }
     if document.style == Style::Listing && window.stop.is_some() {
+        // A read that names its end goes on to it.
+        let selector = prepared.opened.selector.as_ref();
+        let open = match selector
+            .unwrap_or(&prepared.located.selector)
+            .is_open_ended()
+        {
+            true => limits.open_lines,
+            false => u64::MAX,
+        };
+        let of_kind = document.extras.open_lines.unwrap_or(u64::MAX);
         more.limits = Some(ListingLimits {
-            result_limit: limits
-                .budget
-                .lines
-                .min(document.extras.open_lines.unwrap_or(u64::MAX)),
+            result_limit: limits.budget.lines.min(open).min(of_kind),
             total: more.total_lines,
         });
     }

@@ -1,14 +1,17 @@
 //! From a path string to an opened file and a selector; a literal path that exists is never read as a selector.
 
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::buffer::{DocumentKey, Overlay, Overlays};
-use crate::protocol::Refusal;
+use crate::protocol::{Refusal, shortened};
 use crate::task::{Detour, Lane, Work};
 use crate::view::selector::SelectorError;
 use crate::view::{Guess, Selector, Target};
-use crate::workspace::{At, FileType, Found, Look, RealPath, Scope, Via, decode_file_uri};
+use crate::workspace::{
+    At, FileType, Found, Look, MAX_PATH_BYTES, RealPath, Scope, Via, decode_file_uri, is_too_long,
+};
 
 use super::source;
 
@@ -56,6 +59,7 @@ pub fn locate(
     lane: Lane,
     work: &Work,
 ) -> Result<Located, Detour> {
+    refuse_too_long(target.as_written())?;
     let search = Search {
         guess,
         scope,
@@ -83,6 +87,37 @@ pub fn locate(
             }
         }
     }
+}
+
+/// Refuses what is too long for a path and cannot be a path with something behind it, before it is
+/// taken apart: `notFound`.
+pub(super) fn refuse_too_long(written: &str) -> Result<(), Refusal> {
+    // An escape has three bytes; before the path there may be a scheme and a host.
+    let head = &written[..written.floor_char_boundary(3 * MAX_PATH_BYTES + 64)];
+    if !is_too_long(head) {
+        return Ok(());
+    }
+    let leads_on = match decode_file_uri(head)? {
+        None => leads_on(head.as_bytes()),
+        Some(path) => leads_on(path.as_os_str().as_bytes()),
+    };
+    match leads_on {
+        true => Ok(()),
+        false => Err(nothing_so_long(written)),
+    }
+}
+
+fn nothing_so_long(path: &str) -> Refusal {
+    Refusal::NotFound {
+        path: shortened(path).into_owned(),
+        suggestions: Vec::new(),
+    }
+}
+
+/// Whether a selector, or what is within a resource, may begin where a path can end.
+fn leads_on(path: &[u8]) -> bool {
+    let path = &path[..path.len().min(MAX_PATH_BYTES)];
+    path.len() < MAX_PATH_BYTES || path.iter().any(|byte| matches!(byte, b':' | b'?' | b'#'))
 }
 
 struct Search<'a> {
@@ -186,6 +221,9 @@ impl Search<'_> {
 
     /// Variants of the name, then a unique suffix, then `notFound`.
     fn further(&self, path: &str, selector: Selector) -> Result<Located, Detour> {
+        if is_too_long(path) {
+            return Err(nothing_so_long(path).into());
+        }
         if self.lane == Lane::Short {
             return Err(Detour::TakesLong);
         }
@@ -195,8 +233,12 @@ impl Search<'_> {
 
     /// An existing path followed by something that is no selector was meant as one.
     fn refuse_mistyped_selector(&self, path: &str) -> Result<(), Refusal> {
-        for (index, _) in path.rmatch_indices([':', '#']).take(4) {
-            if index == 0 || !matches!(self.exactly(&path[..index]), Ok(Some(_))) {
+        let bad = |message| Refusal::BadSelector {
+            path: Some(shortened(path).into_owned()),
+            message,
+        };
+        for index in Selector::places(path, &[':', '#']).take(4) {
+            if !matches!(self.exactly(&path[..index]), Ok(Some(_))) {
                 continue;
             }
             let tail = &path[index + 1..];
@@ -204,18 +246,12 @@ impl Search<'_> {
                 Err(error) => error,
                 Ok(_) => SelectorError::Unknown(path[index..].to_owned()),
             };
-            return Err(Refusal::BadSelector {
-                path: Some(path.to_owned()),
-                message: error.to_string(),
-            });
+            return Err(bad(error.to_string()));
         }
         // Nothing of that name is there, but a malformed number cannot be a path either.
-        let tail = path.rfind(':').map(|colon| &path[colon + 1..]);
-        match tail.map(Selector::parse) {
-            Some(Err(SelectorError::Invalid(message))) => Err(Refusal::BadSelector {
-                path: Some(path.to_owned()),
-                message,
-            }),
+        let colon = Selector::places(path, &[':']).next();
+        match colon.map(|colon| Selector::parse(&path[colon + 1..])) {
+            Some(Err(SelectorError::Invalid(message))) => Err(bad(message)),
             _ => Ok(()),
         }
     }
@@ -262,10 +298,11 @@ fn refuse_other_schemes(spelled: &str) -> Result<(), Refusal> {
     if !is_scheme || scheme.eq_ignore_ascii_case("file") {
         return Ok(());
     }
+    let spelled = shortened(spelled).into_owned();
     Err(Refusal::Unsupported {
-        path: Some(spelled.to_owned()),
         message: format!(
             "'{spelled}' is not a file: this daemon reads file paths and file:// URIs, not {scheme}:// addresses."
         ),
+        path: Some(spelled),
     })
 }

@@ -84,15 +84,21 @@ impl State {
             let name = name(&key);
             (key, name)
         });
+        // Each is taken apart once, however many documents it may name.
+        let wanted = wanted.map(|paths| -> Vec<(&str, DocumentKey)> {
+            let paths = paths.iter();
+            paths
+                .map(|path| (path.as_str(), DocumentKey::of(path)))
+                .collect()
+        });
         let is_wanted = |(key, name): &(DocumentKey, String)| {
-            wanted.is_none_or(|wanted| {
-                let same = |path: &String| path == name || DocumentKey::of(path) == *key;
-                let absolute = |path: &String| match key {
-                    DocumentKey::File(file) => file.as_os_str() == path.as_str(),
-                    DocumentKey::Other(_) => false,
-                };
-                wanted.iter().any(|path| same(path) || absolute(path))
-            })
+            let names_it = |(path, meant): &(&str, DocumentKey)| match key {
+                _ if path == name || meant == key => true,
+                DocumentKey::File(file) => file.as_os_str() == *path,
+                DocumentKey::Other(_) => false,
+            };
+            let wanted = wanted.as_ref();
+            wanted.is_none_or(|wanted| wanted.iter().any(names_it))
         };
         let mut unsaved: Vec<_> = named.filter(is_wanted).collect();
         unsaved.sort_by(|(_, one), (_, other)| one.cmp(other));

@@ -34,6 +34,7 @@ pub fn of_engine(engine: &Engine) -> Status {
     let outlines = engine.reader.outlines.status();
     let snapshots = engine.reader.sessions.snapshot_status();
     let converters = engine.reader.converters.status();
+    let names = world.scope.names_status();
     Status {
         version: env!("CARGO_PKG_VERSION"),
         protocol: PROTOCOL_VERSION,
@@ -57,6 +58,10 @@ pub fn of_engine(engine: &Engine) -> Status {
             bytes: outlines.bytes,
             hits: outlines.hits,
             misses: outlines.misses,
+        },
+        names: Held {
+            count: names.count,
+            bytes: names.bytes,
         },
         watches: Watches {
             count: watching.count,

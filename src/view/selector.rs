@@ -1,6 +1,7 @@
 //! Selectors: which lines of a resource are asked for, and in what form; a selector never says how many fit.
 
 use crate::protocol::read::LineSpan;
+use crate::protocol::shortened;
 
 use super::LineSet;
 use super::excerpt::from_end;
@@ -99,7 +100,7 @@ impl Own {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SelectorError {
     /// It has no form of a selector; it may well be part of a file's name.
-    #[error("'{0}' is not a selector. Use {forms}.", forms = FORMS)]
+    #[error("'{}' is not a selector. Use {forms}.", shortened(.0), forms = FORMS)]
     Unknown(String),
     /// It has the form of a selector and cannot be meant.
     #[error("{0}")]
@@ -108,6 +109,10 @@ pub enum SelectorError {
 
 /// The forms in words, for messages.
 const FORMS: &str = ":N, :N-, :A-B, :A+C, :-N, lists of these by comma, :raw, a range with :raw on either side, :full, :conflicts, :outputs (notebooks), :crop=x,y,w,h (images), :pN or :pN-M (documents), or :table (CSV)";
+
+/// Bytes of the longest selector that is looked for at the end of a path string: some thousand
+/// ranges.
+const MAX_BYTES: usize = 64 * 1024;
 
 /// The lines of a text that a selector asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -162,11 +167,18 @@ impl Selector {
     /// The places where a path string may be split into a path and a selector, the shortest
     /// selector first: the byte index of the colon, and what follows it.
     pub fn splits(path: &str) -> Vec<(usize, Selector)> {
-        path.rmatch_indices(':')
+        Selector::places(path, &[':'])
             .take(3)
-            .filter(|(index, _)| *index > 0)
-            .filter_map(|(index, _)| Some((index, Selector::parse(&path[index + 1..]).ok()?)))
+            .filter_map(|index| Some((index, Selector::parse(&path[index + 1..]).ok()?)))
             .collect()
+    }
+
+    /// Where a path string may be parted from a selector by one of these characters, the last
+    /// first; never at its beginning.
+    pub fn places<'a>(path: &'a str, parting: &'a [char]) -> impl Iterator<Item = usize> + 'a {
+        let from = path.floor_char_boundary(path.len().saturating_sub(MAX_BYTES));
+        let places = path[from..].rmatch_indices(parting);
+        places.map(move |(at, _)| from + at).filter(|at| *at > 0)
     }
 
     /// Whether lines, and not the whole, are asked for in so many words.
@@ -302,7 +314,8 @@ fn parse_piece(text: &str) -> Result<Piece, Option<SelectorError>> {
         let (start, count) = (parse_line(start)?, parse_number(strip_l(count))?);
         return match count {
             0 => Err(invalid(&format!(
-                "Invalid range {text}: count must be >= 1."
+                "Invalid range {}: count must be >= 1.",
+                shortened(&text)
             ))),
             count => Ok(Piece::Range(start, start.saturating_add(count - 1))),
         };
@@ -343,7 +356,8 @@ fn parse_number(text: &str) -> Result<u64, Option<SelectorError>> {
     }
     text.parse().map_err(|_| {
         invalid(&format!(
-            "Line number {text} is too large; no file has so many lines."
+            "Line number {} is too large; no file has so many lines.",
+            shortened(text)
         ))
     })
 }

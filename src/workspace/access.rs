@@ -1,5 +1,6 @@
 //! The judgement of paths: inside or outside, denied or not; nothing that failed it is ever opened for reading.
 
+mod below;
 mod names;
 
 use std::collections::VecDeque;
@@ -13,11 +14,16 @@ use crate::protocol::{Refusal, Rule, Settings};
 
 use super::handle::{Handle, RealPath, Unjudged};
 use super::ignore_files::{DirRules, IgnoreFiles, Rules};
+use super::listed::is_as_listed;
 use super::patterns::{Patterns, Verdict};
 use super::roots::{Root, Roots};
-use super::spelling::{climbs, fold_for_rules, normalise};
+use super::spelling::{climbs, normalise};
 
+use below::Below;
 pub(super) use names::Names;
+
+/// Names that one path may climb out of. More are no path that anybody means, and each is judged.
+const MAX_CLIMBS: usize = 32;
 
 /// Links followed in one path before the rest is taken as it is (the kernel's own limit).
 const MAX_LINKS: usize = 40;
@@ -92,8 +98,10 @@ impl Bases<'_> {
 struct Walked {
     /// Links resolved while inside (or on the way), taken by its text from where it left.
     path: PathBuf,
-    /// The part before the first link.
+    /// The part before the first link, or before the first name that is not there.
     before_links: PathBuf,
+    /// How much of `path` is there, as far as that was looked at.
+    there: PathBuf,
     /// A link climbed back in from outside, so what is outside decides where it leads.
     wandered: bool,
 }
@@ -138,8 +146,14 @@ impl Access {
                 Ok(()) => break,
             }
         }
-        Ok(match opened {
-            Ok(opened) => Opened::Here(opened.allowed(path)),
+        let opened = match opened {
+            Ok(opened) => opened,
+            Err(error) => return Ok(Opened::Nothing(error)),
+        };
+        Ok(match is_as_listed(self, &opened) {
+            Ok(true) => Opened::Here(opened.allowed(path)),
+            // The name that was judged is one that the file system made up.
+            Ok(false) => Opened::Nothing(io::ErrorKind::NotFound.into()),
             Err(error) => Opened::Nothing(error),
         })
     }
@@ -149,6 +163,13 @@ impl Access {
     pub(super) fn would_be(&self, path: &Path, asked: &str) -> Result<RealPath, Refusal> {
         let bases = self.bases(path, false);
         let walked = self.walk(&bases, path, asked)?.path;
+        if let Some((opened, _)) = deepest_opened(&walked) {
+            match is_as_listed(self, &opened) {
+                Ok(true) => {}
+                Ok(false) => return Err(unlisted(asked)),
+                Err(error) => return Err(Refusal::io(asked, &error)),
+            }
+        }
         let real = deepest_existing(&walked).unwrap_or(walked);
         Ok(RealPath::would_be(real))
     }
@@ -228,16 +249,24 @@ impl Access {
         if first.wandered {
             return Err(outside(asked, &first));
         }
-        let mut place = first.path.clone();
+        let (mut place, mut there) = (first.path.clone(), first.there.clone());
         for _ in 0..MAX_LINKS {
             if bases.allow(&place) {
-                return self.judge_rules(bases, &place, Kind::Unknown, asked);
+                // There are no ignore files in directories that are not there.
+                return match self.rule(bases, &place, Kind::Unknown, &there) {
+                    Some(rule) => Err(denied(asked, rule)),
+                    None => Ok(()),
+                };
             }
             // A link outside may still lead back inside, as /tmp does on a Mac.
             let Some(real) = deepest_existing(&place).filter(|real| bases.allow(real)) else {
                 break;
             };
-            place = self.walk(bases, &real, asked)?.path;
+            Walked {
+                path: place,
+                there,
+                ..
+            } = self.walk(bases, &real, asked)?;
         }
         Err(outside(asked, &first))
     }
@@ -282,11 +311,26 @@ impl Access {
         let last = parts.iter().rposition(|part| *part == Component::ParentDir);
         let (head, tail) = parts.split_at(last.map_or(0, |last| last + 1));
         let bases = self.bases(path, false);
+        let mut plain = PathBuf::new();
+        let mut climbs = 0;
         for (index, part) in head.iter().enumerate() {
-            // A denied name may not be climbed out of either: that would tell what it is.
-            if *part == Component::ParentDir {
-                self.judge_way(&bases, &head[..index].iter().collect::<PathBuf>(), asked)?;
+            if *part != Component::ParentDir {
+                plain.push(part);
+                continue;
             }
+            // A denied name may not be climbed out of either: that would tell what it is. What is
+            // above it was judged with it.
+            if index > 0 && head[index - 1] != Component::ParentDir {
+                climbs += 1;
+                if climbs > MAX_CLIMBS {
+                    return Err(Refusal::NotFound {
+                        path: asked.to_owned(),
+                        suggestions: Vec::new(),
+                    });
+                }
+                self.judge_way(&bases, &plain, asked)?;
+            }
+            plain.pop();
         }
         let walked = self.walk(&bases, &head.iter().collect::<PathBuf>(), asked)?;
         Ok(walked
@@ -301,42 +345,53 @@ impl Access {
         // Components still to go, and whether a link brought them in.
         let mut ahead: VecDeque<(OsString, bool)> = names_of(path, false).collect();
         let mut at = PathBuf::from("/");
+        let mut depth = 0;
+        // The depth of the directory in which a name was not found: below it nothing is.
+        let mut missing_in = None;
         let mut before_links = None;
         let mut wandered = false;
         let mut links = 0;
         while let Some((name, from_link)) = ahead.pop_front() {
             if name == ".." {
                 wandered |= from_link && !bases.may_look(&at);
-                at.pop();
+                depth -= usize::from(at.pop());
+                missing_in = missing_in.filter(|missing_in| *missing_in < depth);
                 continue;
             }
-            let next = at.join(&name);
-            let target = match bases.may_look(&next) && links < MAX_LINKS {
-                true => std::fs::read_link(&next).ok(),
-                false => None,
-            };
-            let Some(target) = target else {
-                at = next;
+            at.push(&name);
+            depth += 1;
+            if missing_in.is_some() || links == MAX_LINKS || !bases.may_look(&at) {
                 continue;
+            }
+            let target = match std::fs::read_link(&at) {
+                Ok(target) => target,
+                Err(error) => {
+                    if is_missing(&error) {
+                        missing_in = Some(depth - 1);
+                        before_links.get_or_insert_with(|| parent_of(&at));
+                    }
+                    continue;
+                }
             };
             links += 1;
-            if bases.containing(&next).next().is_some() {
-                self.judge_rules(bases, &next, Kind::Unknown, asked)?;
+            if bases.containing(&at).next().is_some() {
+                self.judge_rules(bases, &at, Kind::Unknown, asked)?;
             }
-            before_links.get_or_insert_with(|| at.clone());
+            before_links.get_or_insert_with(|| parent_of(&at));
+            depth -= usize::from(at.pop());
             if target.is_absolute() {
-                at = PathBuf::from("/");
+                (at, depth) = (PathBuf::from("/"), 0);
             }
-            for part in names_of(&target, true)
-                .collect::<Vec<_>>()
-                .into_iter()
-                .rev()
-            {
+            let parts: Vec<_> = names_of(&target, true).collect();
+            for part in parts.into_iter().rev() {
                 ahead.push_front(part);
             }
         }
+        let below = missing_in.map_or(0, |missing_in| depth - missing_in);
+        let there = at.ancestors().nth(below).unwrap_or(&at).to_path_buf();
         Ok(Walked {
             before_links: before_links.unwrap_or_else(|| at.clone()),
+            there,
             path: at,
             wandered,
         })
@@ -430,86 +485,6 @@ impl Access {
     }
 }
 
-/// A path below a folder, in the form that rules are matched against.
-struct Below<'a> {
-    base: &'a Path,
-    names: Vec<&'a OsStr>,
-    /// The names folded and joined by `/`, and where in that each ends.
-    text: String,
-    ends: Vec<usize>,
-}
-
-impl<'a> Below<'a> {
-    fn new(base: &'a Path, path: &'a Path) -> Below<'a> {
-        let names: Vec<&OsStr> = path.strip_prefix(base).unwrap_or(path).iter().collect();
-        let mut text = String::new();
-        let mut ends = Vec::with_capacity(names.len());
-        for (index, name) in names.iter().enumerate() {
-            if index > 0 {
-                text.push('/');
-            }
-            text.push_str(&fold_for_rules(&name.to_string_lossy()));
-            ends.push(text.len());
-        }
-        Below {
-            base,
-            names,
-            text,
-            ends,
-        }
-    }
-
-    /// The first `depth` names as seen from the directory that is `from` names down.
-    fn folded(&self, from: usize, depth: usize) -> &str {
-        let start = match from {
-            0 => 0,
-            _ => self.ends[from - 1] + 1,
-        };
-        &self.text[start..self.ends[depth - 1]]
-    }
-
-    fn kinds(&self, depth: usize, kind: Kind) -> &'static [bool] {
-        match kind {
-            _ if depth < self.names.len() => &[true],
-            Kind::Directory => &[true],
-            Kind::File => &[false],
-            Kind::Unknown => &[true, false],
-        }
-    }
-
-    /// Gitignore's order: from the top down, since what is excluded there cannot be re-included;
-    /// for each name the deepest directory with an opinion decides.
-    fn ignore_rule(&self, rules: &[&Rules], file: &str, kind: Kind) -> Option<Rule> {
-        let named = |at: usize| {
-            let mut path: PathBuf = self.names[..at].iter().collect();
-            path.push(file);
-            path.to_string_lossy().into_owned()
-        };
-        for depth in 1..=self.names.len() {
-            if let Some(Rules::Unreadable) = rules.get(depth - 1) {
-                let file = named(depth - 1);
-                return Some(Rule::UnreadableIgnoreFile { file });
-            }
-            for is_dir in self.kinds(depth, kind) {
-                for at in (0..depth.min(rules.len())).rev() {
-                    let Rules::Patterns(patterns) = rules[at] else {
-                        continue;
-                    };
-                    match patterns.verdict(self.folded(at, depth), *is_dir) {
-                        Verdict::Silent => {}
-                        Verdict::Allowed => break,
-                        Verdict::Denied(pattern) => {
-                            let file = named(at);
-                            return Some(Rule::IgnoreFile { file, pattern });
-                        }
-                    }
-                }
-            }
-        }
-        None
-    }
-}
-
 /// The user's home directory, from the environment alone.
 pub(super) fn home() -> Option<PathBuf> {
     let home = std::env::var_os("HOME").map(PathBuf::from)?;
@@ -537,20 +512,47 @@ pub fn where_it_leads(path: &Path) -> Option<(PathBuf, bool)> {
     None
 }
 
+/// Nothing is there, and nothing can be below it.
+fn is_missing(error: &io::Error) -> bool {
+    use io::ErrorKind::{InvalidFilename, NotADirectory, NotFound};
+    matches!(error.kind(), NotFound | NotADirectory | InvalidFilename)
+}
+
+fn parent_of(path: &Path) -> PathBuf {
+    path.parent().unwrap_or(path).to_path_buf()
+}
+
 /// The real path of the deepest directory of `path` that exists, and the rest as it is.
 fn deepest_existing(path: &Path) -> Option<PathBuf> {
     let (real, rest) = deepest_directory(path)?;
     Some(real.components().chain(rest.components()).collect())
 }
 
+/// The two halves of that.
 fn deepest_directory(path: &Path) -> Option<(PathBuf, PathBuf)> {
-    let mut above = path.ancestors().skip(1);
-    let (ancestor, opened) = above.find_map(|ancestor| {
-        let opened = Unjudged::open(ancestor).ok()?;
-        Some((ancestor, opened))
-    })?;
+    let (opened, ancestor) = deepest_opened(path.parent()?)?;
     let rest = path.strip_prefix(ancestor).ok()?;
     Some((opened.real()?.to_path_buf(), rest.to_path_buf()))
+}
+
+/// The deepest of `path` and what is above it that exists.
+fn deepest_opened(path: &Path) -> Option<(Unjudged, &Path)> {
+    let above: Vec<&Path> = path.ancestors().collect();
+    // Below what is missing everything is: it need not be asked for name by name.
+    let missing = above.partition_point(|ancestor| ancestor.metadata().is_err());
+    let mut there = above[missing..].iter();
+    there.find_map(|ancestor| Some((Unjudged::open(ancestor).ok()?, *ancestor)))
+}
+
+/// For who would make or replace what is found under a name that is not listed.
+fn unlisted(asked: &str) -> Refusal {
+    Refusal::NoSuchPart {
+        path: asked.to_owned(),
+        message: format!(
+            "File not found: {asked}. The file system knows that name, but no folder lists it so; use the listed name."
+        ),
+        suggestions: Vec::new(),
+    }
 }
 
 fn names_of(path: &Path, from_link: bool) -> impl Iterator<Item = (OsString, bool)> {

@@ -275,6 +275,11 @@ impl Unjudged {
         self.real.as_deref()
     }
 
+    /// What was opened, as a place.
+    pub(super) fn file(&self) -> &File {
+        &self.file
+    }
+
     pub(super) fn is_dir(&self) -> bool {
         self.metadata.is_dir()
     }

@@ -9,9 +9,12 @@
 mod access;
 mod device;
 mod entries;
+mod file_system;
 mod folder;
 mod handle;
 mod ignore_files;
+mod listed;
+mod names;
 mod noise;
 mod patterns;
 mod resolve;
@@ -29,9 +32,10 @@ pub use access::where_it_leads;
 pub use entries::{Directory, Entries, Entry, EntryKind, ListError};
 pub use folder::Folder;
 pub use handle::{FileType, Handle, RealPath, Stamp};
+pub use names::NamesStatus;
 pub use resolve::{At, Found, Look, Scope, Via};
 pub use roots::{Root, Roots};
-pub use spelling::decode_file_uri;
+pub use spelling::{MAX_PATH_BYTES, decode_file_uri, is_too_long};
 pub use state::state_directory;
 pub use suggest::measure;
 

@@ -20,7 +20,11 @@ pub(super) enum Verdict {
 /// Patterns over folded paths ([`fold_for_rules`]), relative to the directory they are for.
 #[derive(Debug)]
 pub(super) enum Patterns {
-    Compiled(Gitignore),
+    Compiled {
+        rules: Gitignore,
+        /// No pattern has a slash but at its end: a path is judged by its last name.
+        by_name: bool,
+    },
     /// The list does not compile as a whole (too large); it denies everything. Holds its first line.
     Broken(String),
 }
@@ -29,8 +33,10 @@ impl Patterns {
     pub(super) fn compile<'a>(lines: impl Iterator<Item = &'a str>) -> Patterns {
         let mut builder = GitignoreBuilder::new("");
         let mut first = None;
+        let mut by_name = true;
         for line in lines {
             first.get_or_insert(line);
+            by_name &= !line.trim_end().trim_end_matches('/').contains('/');
             let folded = fold_for_rules(line);
             // The crate reports for each match the file its pattern is from: that field carries
             // the text as the user wrote it, since the pattern itself is folded.
@@ -44,22 +50,28 @@ impl Patterns {
             }
         }
         match builder.build() {
-            Ok(compiled) => Patterns::Compiled(compiled),
+            Ok(rules) => Patterns::Compiled { rules, by_name },
             Err(_) => Patterns::Broken(first.unwrap_or_default().to_owned()),
         }
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        matches!(self, Patterns::Compiled(compiled) if compiled.is_empty())
+        matches!(self, Patterns::Compiled { rules, .. } if rules.is_empty())
     }
 
     /// Judges `folded` alone, not its parents.
     pub(super) fn verdict(&self, folded: &str, is_dir: bool) -> Verdict {
-        let compiled = match self {
+        let (rules, by_name) = match self {
             Patterns::Broken(line) => return Verdict::Denied(line.clone()),
-            Patterns::Compiled(compiled) => compiled,
+            Patterns::Compiled { rules, by_name } => (rules, by_name),
         };
-        match compiled.matched(folded, is_dir) {
+        // Each directory on the way of a path is judged, so that all of it each time would make
+        // long paths dear.
+        let seen = match by_name {
+            true => folded.rsplit('/').next().unwrap_or(folded),
+            false => folded,
+        };
+        match rules.matched(seen, is_dir) {
             Match::None => Verdict::Silent,
             Match::Whitelist(_) => Verdict::Allowed,
             Match::Ignore(glob) => Verdict::Denied(match glob.from() {

@@ -5,15 +5,16 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::protocol::{Refusal, Settings};
+use crate::protocol::{Refusal, Settings, shortened};
 use crate::task::{Stopped, Work};
 use crate::view::Guess;
 
 use super::access::{Access, Kind, Opened, home};
 use super::entries::Directory;
 use super::handle::{Handle, RealPath};
+use super::names::{Names, NamesStatus};
 use super::roots::{Root, Roots};
-use super::spelling::{climbs, normalise};
+use super::spelling::{climbs, is_too_long, normalise};
 use super::suffix::Suffix;
 use super::variants::{Descent, Stuck};
 use super::{suffix, suggest, variants};
@@ -75,6 +76,7 @@ impl At {
 pub struct Scope {
     access: Access,
     settings: Arc<Settings>,
+    names: Names,
     scans: Arc<AtomicU64>,
 }
 
@@ -114,8 +116,10 @@ impl Scope {
     /// Does no I/O. `roots` are absolute, in the client's order; `scans` counts the walks over
     /// whole trees, of this scope and of those before it.
     pub fn new(roots: Vec<PathBuf>, settings: Arc<Settings>, scans: Arc<AtomicU64>) -> Scope {
+        let roots = Roots::new(roots);
         Scope {
-            access: Access::new(Roots::new(roots), &settings),
+            names: Names::new(roots.len(), settings.watch.max_directories > 0),
+            access: Access::new(roots, &settings),
             settings,
             scans,
         }
@@ -136,6 +140,11 @@ impl Scope {
         self.scans.load(Ordering::Relaxed)
     }
 
+    /// The names of the roots that are kept, for `agent/status`.
+    pub fn names_status(&self) -> NamesStatus {
+        self.names.status()
+    }
+
     /// Opens `path` exactly as it is spelled; `None` when there is nothing, in an allowed place.
     ///
     /// Refuses with `outsideWorkspace` and `denied` whether or not it exists, with `badParams`
@@ -154,12 +163,15 @@ impl Scope {
 
     /// Like [`Scope::find_exact`]; where there is nothing, also tells where that was looked for.
     pub fn look(&self, path: &str) -> Result<Look, Refusal> {
+        if is_too_long(path) {
+            return Ok(Look::Nothing(Vec::new()));
+        }
         validate(path)?;
         match self.exact(path)? {
             Exact::Here { handle, at } => Ok(Look::Here(self.found(path, handle, &at, Via::Exact))),
             Exact::Nothing {
                 error: Some(error), ..
-            } if !is_no_name(&error) => Err(Refusal::io(path, &error)),
+            } if !is_of_length(&error) => Err(Refusal::io(path, &error)),
             Exact::Nothing { candidates, .. } => Ok(Look::Nothing(
                 candidates.iter().map(Candidate::path).collect(),
             )),
@@ -173,7 +185,7 @@ impl Scope {
         let asked = path.to_string_lossy();
         match self.open_absolute(path, &asked)? {
             Opened::Here(handle) => Ok(At::Here(handle)),
-            Opened::Nothing(error) if is_absence(&error) || is_no_name(&error) => {
+            Opened::Nothing(error) if is_absence(&error) || is_of_length(&error) => {
                 Ok(At::Nothing(self.would_be(path, &asked)?))
             }
             Opened::Nothing(error) => Err(Refusal::io(asked, &error)),
@@ -202,9 +214,16 @@ impl Scope {
 
     /// Like [`Scope::find`], with no more guesses than those.
     pub fn find_by(&self, path: &str, guess: Guess, work: &Work) -> Result<Found, Refusal> {
+        if is_too_long(path) {
+            return Err(not_found(path, Vec::new()));
+        }
         validate(path)?;
         let candidates = match self.exact(path)? {
             Exact::Here { handle, at } => return Ok(self.found(path, handle, &at, Via::Exact)),
+            // No other spelling of it could be shorter.
+            Exact::Nothing {
+                error: Some(error), ..
+            } if is_of_length(&error) => return Err(not_found(path, Vec::new())),
             Exact::Nothing {
                 error: Some(error), ..
             } => return Err(Refusal::io(path, &error)),
@@ -260,9 +279,15 @@ impl Scope {
     /// The real path of what is exactly here, or where it would be if it were made: in the first
     /// root for a relative path. Refuses as [`Scope::probe`] does.
     pub fn destination(&self, path: &str) -> Result<RealPath, Refusal> {
+        if is_too_long(path) {
+            return Err(no_such_name(path));
+        }
         validate(path)?;
         match self.exact(path)? {
             Exact::Here { handle, .. } => Ok(handle.real().clone()),
+            Exact::Nothing {
+                error: Some(error), ..
+            } if is_of_length(&error) => Err(no_such_name(path)),
             Exact::Nothing {
                 error: Some(error), ..
             } => Err(Refusal::io(path, &error)),
@@ -499,7 +524,7 @@ impl Scope {
         if path.is_absolute() || climbs(path) || below_home(asked).is_some() {
             return Ok(Suffix::Nothing);
         }
-        suffix::search(&self.access, asked, work, &self.scans)
+        suffix::search(&self.access, &self.names, asked, work, &self.scans)
     }
 }
 
@@ -529,15 +554,25 @@ fn is_absence(error: &io::Error) -> bool {
     )
 }
 
-/// A name too long for the file system is none: it may be a query, or a selector.
-fn is_no_name(error: &io::Error) -> bool {
+/// `ENAMETOOLONG`: nothing can have that name.
+fn is_of_length(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::InvalidFilename
+}
+
+/// That nothing can have so long a name, for those who would make it.
+fn no_such_name(path: &str) -> Refusal {
+    let path = shortened(path).into_owned();
+    Refusal::NoSuchPart {
+        message: format!("File not found: {path}. No file can have so long a name."),
+        path,
+        suggestions: Vec::new(),
+    }
 }
 
 fn not_found(path: &str, mut suggestions: Vec<String>) -> Refusal {
     suggestions.truncate(MAX_SUGGESTIONS);
     Refusal::NotFound {
-        path: path.to_owned(),
+        path: shortened(path).into_owned(),
         suggestions,
     }
 }

@@ -9,6 +9,19 @@ use unicode_normalization::UnicodeNormalization;
 
 use crate::protocol::Refusal;
 
+/// Bytes of the longest path that the system takes, its final NUL included.
+pub const MAX_PATH_BYTES: usize = if cfg!(target_os = "linux") {
+    4096
+} else {
+    1024
+};
+
+/// Whether the system answers `ENAMETOOLONG` whatever the path is relative to: then nothing can be
+/// there, and nothing is looked for.
+pub fn is_too_long(path: &str) -> bool {
+    path.len() >= MAX_PATH_BYTES
+}
+
 /// The form in which two names are the same to a reader: NFC, with typographic apostrophes and
 /// spaces made plain. macOS writes U+202F into screenshot names and some tools write NFD; models
 /// write neither.

@@ -1,4 +1,4 @@
-//! The search of whole trees for the one path that ends as asked; it never runs unless a name is missing.
+//! The search of whole trees for the one path that ends as asked; it never runs unless a name is missing, and walks none whose names are known.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -7,13 +7,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use ignore::{DirEntry, WalkBuilder, WalkState};
+use ignore::{WalkBuilder, WalkState};
 use parking_lot::Mutex;
 
 use crate::task::{Stopped, Work};
 
 use super::access::{Access, Opened};
+use super::file_system::is_remote;
 use super::handle::{Handle, RealPath};
+use super::names::{Collector, Names};
 use super::resolve::MAX_SUGGESTIONS;
 use super::spelling::{fold, normalise};
 
@@ -41,6 +43,7 @@ type Hits = Mutex<BTreeMap<RealPath, (Handle, PathBuf)>>;
 /// found a suggestion. `scans` is raised by one for each walk.
 pub(super) fn search(
     access: &Access,
+    names: &Names,
     asked: &str,
     work: &Work,
     scans: &AtomicU64,
@@ -51,9 +54,9 @@ pub(super) fn search(
         .filter_map(|name| name.to_str())
         .map(fold)
         .collect();
-    if wanted.is_empty() {
+    let Some(last) = wanted.len().checked_sub(1) else {
         return Ok(Suffix::Nothing);
-    }
+    };
     let search = Search {
         access,
         wanted,
@@ -62,13 +65,26 @@ pub(super) fn search(
         hits: Hits::default(),
     };
     let mut complete = true;
-    for root in access.roots.iter() {
+    for (index, root) in access.roots.iter().enumerate() {
         let real = root.real(false);
         if is_remote(&real) {
             continue;
         }
-        scans.fetch_add(1, Ordering::Relaxed);
-        search.walk(root.spelled(), &real);
+        let mut names = names.of_root(index, work)?;
+        let ends = |below: &Path| search.ends_as_asked(below);
+        if let Some(places) = names.ending_in(&real, &search.wanted[last], ends, work) {
+            drop(names);
+            for below in places.iter().take_while(|_| search.goes_on()) {
+                search.visit(below, root.spelled(), &real);
+            }
+        } else {
+            scans.fetch_add(1, Ordering::Relaxed);
+            let collector = names.collect(&real);
+            search.walk(root.spelled(), &real, &collector);
+            if search.work.check().is_ok() {
+                names.keep(&real, collector);
+            }
+        }
         work.check()?;
         complete &= search.work.check().is_ok();
         if search.is_full() {
@@ -104,8 +120,13 @@ impl Search<'_> {
         self.hits.lock().len() >= MAX_SUGGESTIONS
     }
 
-    fn walk(&self, spelled: &Path, real: &Arc<Path>) {
+    fn goes_on(&self) -> bool {
+        self.work.check().is_ok() && !self.is_full()
+    }
+
+    fn walk(&self, spelled: &Path, real: &Arc<Path>, collector: &Arc<Collector>) {
         let in_repository = real.ancestors().any(|above| above.join(".git").exists());
+        let entered = collector.clone();
         let walk = WalkBuilder::new(real)
             .hidden(false)
             // Rules above the root count where git would read them. Elsewhere those in the root do.
@@ -114,32 +135,47 @@ impl Search<'_> {
             .follow_links(false)
             .same_file_system(true)
             .threads(THREADS)
-            .filter_entry(|entry| {
-                entry.depth() == 0
-                    || (entry.file_name() != ".git" && entry.file_name() != "node_modules")
+            // Asked of each entry before anything in it is read.
+            .filter_entry(move |entry| {
+                let is_noise = entry.file_name() == ".git" || entry.file_name() == "node_modules";
+                if entry.depth() > 0 && is_noise {
+                    return false;
+                }
+                if entry.file_type().is_some_and(|kind| kind.is_dir()) {
+                    entered.enter(entry.path());
+                }
+                true
             })
             .build_parallel();
         walk.run(|| {
             Box::new(|entry| {
-                if self.work.check().is_err() || self.is_full() {
+                // Names that are to be kept are collected to the end.
+                let goes_on = self.goes_on();
+                let collects = collector.is_of_use() && self.work.check().is_ok();
+                if !goes_on && !collects {
                     return WalkState::Quit;
                 }
-                if let Ok(entry) = entry {
-                    self.visit(&entry, spelled, real);
+                let entry = match entry {
+                    Ok(entry) => entry,
+                    Err(error) => {
+                        collector.miss(error.io_error());
+                        return WalkState::Continue;
+                    }
+                };
+                if let Ok(below) = entry.path().strip_prefix(&**real) {
+                    collector.add(below);
+                    if goes_on && self.ends_as_asked(below) {
+                        self.visit(below, spelled, real);
+                    }
                 }
                 WalkState::Continue
             })
         });
     }
 
-    fn visit(&self, entry: &DirEntry, spelled: &Path, real: &Path) {
-        let Ok(below) = entry.path().strip_prefix(real) else {
-            return;
-        };
-        if !self.ends_as_asked(below) {
-            return;
-        }
-        let Ok(Opened::Here(handle)) = self.access.open(entry.path(), "") else {
+    /// Takes an entry that ends as asked, by its path below the root, if it may be named.
+    fn visit(&self, below: &Path, spelled: &Path, real: &Path) {
+        let Ok(Opened::Here(handle)) = self.access.open(&real.join(below), "") else {
             return;
         };
         if self.only_directories && handle.file_type() != super::FileType::Directory {
@@ -162,63 +198,4 @@ impl Search<'_> {
             name.is_some_and(|name| fold(name) == *wanted)
         })
     }
-}
-
-/// Whether a walk of this folder would go over a network.
-#[cfg(target_os = "linux")]
-fn is_remote(folder: &Path) -> bool {
-    const FUSE: u32 = 0x6573_5546;
-    // From linux/magic.h and the file systems' own headers: NFS, SMB, CIFS, SMB2, 9P, AFS, kAFS,
-    // Coda, Ceph, NCP, Lustre, GPFS.
-    const REMOTE: [u32; 12] = [
-        0x6969,
-        0x517B,
-        0xFF53_4D42,
-        0xFE53_4D42,
-        0x0102_1997,
-        0x5346_414F,
-        0x6B41_4653,
-        0x7375_7245,
-        0x00C3_6400,
-        0x564C,
-        0x0BD0_0BD0,
-        0x4750_4653,
-    ];
-    let Ok(system) = rustix::fs::statfs(folder) else {
-        return false;
-    };
-    // The field's width differs between machines; magic numbers have 32 bits.
-    let magic = (i128::from(system.f_type) & 0xFFFF_FFFF) as u32;
-    REMOTE.contains(&magic) || (magic == FUSE && !is_local_fuse(folder))
-}
-
-/// FUSE has one magic number for sshfs and for the host folders of a virtual machine; the mount
-/// table tells them apart.
-#[cfg(target_os = "linux")]
-fn is_local_fuse(folder: &Path) -> bool {
-    let table = std::fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
-    let mounts = table.lines().filter_map(|line| {
-        // https://docs.kernel.org/filesystems/proc.html#proc-pid-mountinfo
-        let (place, kind) = line.split_once(" - ")?;
-        let point = place.split(' ').nth(4)?;
-        folder
-            .starts_with(point)
-            .then(|| (point.len(), kind.split(' ').next()))
-    });
-    let nearest = mounts.max_by_key(|(length, _)| *length);
-    matches!(
-        nearest,
-        Some((_, Some("virtiofs" | "fuseblk" | "fuse.grpcfuse")))
-    )
-}
-
-#[cfg(target_os = "macos")]
-fn is_remote(folder: &Path) -> bool {
-    const MNT_LOCAL: u32 = 0x1000;
-    rustix::fs::statfs(folder).is_ok_and(|system| system.f_flags & MNT_LOCAL == 0)
-}
-
-#[cfg(not(any(target_os = "linux", target_os = "macos")))]
-fn is_remote(_: &Path) -> bool {
-    false
 }

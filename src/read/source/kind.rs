@@ -11,7 +11,7 @@ use crate::protocol::Refusal;
 use crate::protocol::read::ResourceKind;
 use crate::task::{Detour, Work};
 use crate::view::Selector;
-use crate::workspace::Handle;
+use crate::workspace::{Handle, MAX_PATH_BYTES};
 
 use super::archive::Archive;
 use super::document::Documents;
@@ -218,6 +218,8 @@ pub fn open_by_content(asked: &Asked) -> Result<Option<Opened>, Detour> {
 
 /// Where a path string may be split into a resource and something within it, leftmost first.
 pub fn splits(path: &str) -> Vec<usize> {
+    // The resource's own path is before it, so that it cannot be any further on.
+    let path = &path[..path.floor_char_boundary(MAX_PATH_BYTES)];
     let mut all: Vec<usize> = KINDS.iter().flat_map(|kind| kind.splits(path)).collect();
     all.sort_unstable();
     all.dedup();

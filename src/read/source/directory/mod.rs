@@ -4,7 +4,7 @@ mod walk;
 
 use std::time::SystemTime;
 
-use crate::protocol::read::{Cache, MoreDetails, ResourceKind};
+use crate::protocol::read::{Cache, Limits, MoreDetails, ResourceKind};
 use crate::task::{Detour, Lane};
 use crate::text::Text;
 use crate::view::listing::{self, Listing, Rest};
@@ -19,16 +19,18 @@ pub fn open(handle: &Handle, spelled: &str, means: Means) -> Result<Opened, Deto
         return Err(Detour::TakesLong);
     }
     let mut footers = Vec::new();
+    let deep = means.listing == view::Listing::Tree;
+    let inside = walk::contents(handle, spelled, deep, means.scope, means.work)?;
+    let limit = walk::limit_met(&inside).filter(|_| deep || inside.rest != Rest::Nothing);
     let text = match means.listing {
         view::Listing::Tree => {
             let listing = Listing {
                 path: means.display.to_owned(),
-                inside: walk::contents(handle, spelled, true, means.scope, means.work)?,
+                inside,
             };
             listing::rows(&listing, now_ns())
         }
         view::Listing::Names => {
-            let inside = walk::contents(handle, spelled, false, means.scope, means.work)?;
             if let Rest::MoreThan(read) = inside.rest {
                 footers.push(format!("There are more than {read} entries"));
             }
@@ -48,6 +50,10 @@ pub fn open(handle: &Handle, spelled: &str, means: Means) -> Result<Opened, Deto
             resolved_path: Some(path),
             is_directory: Some(true),
             total_lines: Some(text.len_lines() as u64),
+            limits: limit.map(|result_limit| Limits {
+                result_limit,
+                total: None,
+            }),
             ..MoreDetails::default()
         },
         text: text.into(),

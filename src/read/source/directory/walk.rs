@@ -75,7 +75,11 @@ pub fn contents(
     })
 }
 
-/// The entries, newest first and then by name; and whether there are more than these.
+/// How exactly times are compared: what a checkout wrote within one is in order of name.
+const MINUTE_NS: i128 = 60_000_000_000;
+
+/// The entries, newest first by the minute and then by name; and whether there are more than
+/// these.
 fn sorted(
     directory: &mut Directory<'_>,
     work: &Work,
@@ -85,7 +89,8 @@ fn sorted(
         is_cut,
     } = directory.read(MAX_ENTRIES, work)?;
     entries.sort_unstable_by(|a, b| {
-        let newest_first = b.modified_ns.cmp(&a.modified_ns);
+        let minute = |entry: &workspace::Entry| Some(entry.modified_ns?.div_euclid(MINUTE_NS));
+        let newest_first = minute(b).cmp(&minute(a));
         newest_first.then_with(|| a.name_bytes().cmp(b.name_bytes()))
     });
     Ok((entries, is_cut))
@@ -133,6 +138,29 @@ fn inside(
         entries: shown.collect(),
         rest,
     }))
+}
+
+/// The limit by which something of a listing was left out, if one was.
+pub fn limit_met(contents: &Contents) -> Option<u64> {
+    if let Rest::MoreThan(read) = contents.rest {
+        return Some(read);
+    }
+    let mut inside = contents
+        .entries
+        .iter()
+        .filter_map(|entry| match &entry.kind {
+            Kind::Directory(inside) => Some(inside),
+            _ => None,
+        });
+    inside.find_map(|inside| match inside {
+        Inside::Contents(Contents {
+            rest: Rest::Nothing,
+            ..
+        }) => None,
+        Inside::Contents(_) => Some(SHOWN_IN_CHILD as u64),
+        Inside::NotOpened => Some(CHILDREN.directories as u64),
+        Inside::Ignored | Inside::Unreadable(_) => None,
+    })
 }
 
 /// `inside` is that of a directory, and set of a link that leads to one.
