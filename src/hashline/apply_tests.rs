@@ -1,7 +1,7 @@
 //! Scenarios of applying a patch to a text, by their numbers; the whole way from patch text to new text, but never a file.
 
 use super::apply::new_text;
-use super::block::{Action, NoBlock, NoBlockReason, PlainBatch};
+use super::block::{Action, BlockAt, NoBlock, NoBlockReason, PlainBatch};
 use super::changed::outcome;
 use super::diff::unified;
 use super::echo::echoes;
@@ -19,10 +19,10 @@ pub(super) fn plan(
     batch: Batch,
     blocks: &[(u64, u64)],
 ) -> Result<(PlainBatch, Splices), String> {
-    batch
+    let batch = batch
         .check_lines(text.len_lines() as u64)
         .map_err(|error| error.to_string())?;
-    let block_of = |line| {
+    let block_of = |BlockAt { line, .. }| {
         let found = blocks.iter().find(|(start, _)| *start == line);
         let closes = blocks.iter().find(|(_, end)| *end == line);
         match (found, closes) {
