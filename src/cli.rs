@@ -9,13 +9,12 @@ use serde_json::json;
 
 use crate::buffer::Overlays;
 use crate::edit::{EditRequest, Patch};
+use crate::protocol::Settings;
 use crate::protocol::read::ContentBlock;
-use crate::protocol::{EditRefusal, Refusal, Settings};
 use crate::read::Ask;
 use crate::server::{self, Engine};
 use crate::task::{CancelToken, Detour, Lane, Work};
 use crate::view::dialect;
-use crate::view::in_header;
 use crate::worker::{Without, child};
 
 /// Pilcrow reads and edits files for coding agents.
@@ -208,27 +207,13 @@ pub fn edit(options: &EditOptions) -> anyhow::Result<String> {
         patch: Patch::Text(text),
         dry_run: options.dry_run,
     };
-    let result = engine.edit(&request, &world).map_err(with_lines)?;
+    let result = engine
+        .edit(&request, &world)
+        .map_err(|refusal| anyhow!("{refusal}"))?;
     match options.json {
         true => Ok(serde_json::to_string_pretty(&result)? + "\n"),
         false => Ok(printed(&result.content)),
     }
-}
-
-/// A refusal with the live lines that it gives, as a read shows them.
-fn with_lines(refusal: Refusal) -> anyhow::Error {
-    let mut message = refusal.to_string();
-    if let Refusal::Edit(refusal) = &refusal
-        && let EditRefusal::Outdated { files, .. } = &**refusal
-    {
-        for file in files {
-            message.push_str(&format!("\n\n¶{}#{}", in_header(&file.path), file.tag));
-            for line in &file.lines {
-                message.push_str(&format!("\n{}:{}", line.line, line.text));
-            }
-        }
-    }
-    anyhow!(message)
 }
 
 /// The longest patch that is read, in bytes: that of a frame of the daemon's.

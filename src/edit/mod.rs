@@ -2,11 +2,14 @@
 
 mod applied;
 mod beside;
+mod bytes;
 mod cells;
 mod commit;
 pub mod disk;
+mod faults;
 mod finished;
 mod job;
+mod judge;
 mod live;
 mod no_ops;
 mod outdated;
@@ -20,6 +23,7 @@ mod target;
 mod write;
 
 pub use applied::{Applied, Made, Request};
+pub use faults::{Fault, Faults};
 pub use finished::{Answer, Finished};
 pub use job::{Begun, Change, Found, Job, Part, Plan, Seen, partly};
 pub use live::{EditorCan, Home, Live, Means, Wanted};

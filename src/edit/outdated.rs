@@ -1,21 +1,24 @@
 //! Refusals that show the live lines, so that the next call can succeed from the error alone; a line that is not given whole never counts as shown.
 
+use std::fmt::Write;
+
 use crate::hashline::patch::header_text;
-use crate::hashline::{Origin, Stale, Tag};
+use crate::hashline::{Origin, Tag};
 use crate::protocol::edit_refusal::{LiveFile, LiveLine, Outdated};
 use crate::protocol::read::LineSpan;
 use crate::protocol::{EditRefusal, Refusal};
 use crate::session::Sessions;
-use crate::view::LineSet;
+use crate::view::{LineSet, in_header};
 
 use super::refuse::sentence;
 use super::{Live, Planned};
 
 /// Lines of a file that an error gives.
 const MAX_LINES: usize = 40;
-const MANY: u64 = MAX_LINES as u64;
 /// Bytes of a line that is given whole.
 const MAX_LINE_BYTES: usize = 4096;
+/// Bytes of the lines that one refusal gives, of all its files together.
+const MAX_BYTES: usize = 16 * 1024;
 /// Lines around what was addressed.
 const CONTEXT: u64 = 2;
 
@@ -27,14 +30,29 @@ pub struct Revealer<'a> {
     pub live: &'a Live,
 }
 
-impl Revealer<'_> {
-    /// Some addressed lines are others now.
-    pub fn stale(&self, stale: &Stale) -> Refusal {
-        let anchors = stale.anchors.iter().map(|anchor| anchor.now);
-        let (file, _) = self.reveal(&around(anchors));
-        self.refuse(Outdated::Stale, &format!("{stale} {}", self.go_on()), file)
-    }
+/// What a refusal has room for.
+#[derive(Debug)]
+pub struct Room {
+    bytes: usize,
+}
 
+impl Default for Room {
+    fn default() -> Room {
+        Room { bytes: MAX_BYTES }
+    }
+}
+
+/// Live lines that a refusal gives.
+#[derive(Debug)]
+pub struct Revealed {
+    pub file: LiveFile,
+    /// Those that are given whole.
+    whole: LineSet,
+    /// Those that are too long for that.
+    cut: LineSet,
+}
+
+impl Revealer<'_> {
     /// A version that is to be replaced as a whole is no longer what is there.
     pub fn written_over(&self, tag: Tag, all: impl Iterator<Item = LineSpan>) -> Refusal {
         let live = &self.live.version;
@@ -42,8 +60,8 @@ impl Revealer<'_> {
             "'{}' has changed since #{tag} and is #{} now. Nothing was written; look at what is there, then write again with its tag.",
             self.live.name, live.tag
         );
-        let (file, _) = self.reveal(&all.collect());
-        self.refuse(Outdated::Stale, &message, file)
+        let revealed = self.reveal(&all.collect(), &mut Room::default());
+        self.refuse_alone(Outdated::Stale, &message, revealed)
     }
 
     /// An edit that was made before, of a file that has changed since. `named` are the lines
@@ -55,31 +73,46 @@ impl Revealer<'_> {
             self.live.version.tag,
             self.header()
         );
-        let (file, _) = self.reveal(&around(named));
-        self.refuse(Outdated::Stale, &message, file)
+        let revealed = self.reveal(&around(named), &mut Room::default());
+        self.refuse_alone(Outdated::Stale, &message, revealed)
     }
 
-    /// A tag that names nothing, or nothing any more. `named` are the lines addressed by it.
+    /// A tag of a whole file that names nothing, or nothing any more.
     pub fn no_version(
         &self,
         why: Outdated,
-        (tag, origin): (Tag, Option<Origin>),
-        named: impl Iterator<Item = LineSpan>,
+        tag: Tag,
+        all: impl Iterator<Item = LineSpan>,
     ) -> Refusal {
+        let message = format!("{} {}", self.no_version_words(why, tag), self.go_on());
+        let revealed = self.reveal(&around(all), &mut Room::default());
+        self.refuse_alone(why, &message, revealed)
+    }
+
+    pub fn no_version_words(&self, why: Outdated, tag: Tag) -> String {
         let name = &self.live.name;
-        let what = match why {
+        match why {
             Outdated::ExpiredTag => {
                 format!("the version #{tag} of '{name}' is too old and no longer held.")
             }
             _ => format!("#{tag} is no tag of '{name}' given out since the daemon started."),
-        };
-        let message = format!("{}{what} {}", written_at(origin), self.go_on());
-        let (file, _) = self.reveal(&around(named));
-        self.refuse(why, &message, file)
+        }
     }
 
-    /// Lines that this session was never shown, in live numbers; `origin` names the first.
-    pub fn not_shown(&self, unseen: &LineSet, origin: Option<Origin>) -> Refusal {
+    /// Lines of a whole file that this session was never shown.
+    pub fn not_shown(&self, unseen: &LineSet) -> Refusal {
+        let revealed = self.reveal(unseen, &mut Room::default());
+        let message = self.not_shown_words(unseen, None, &revealed);
+        self.refuse_alone(Outdated::NotShown, &message, revealed)
+    }
+
+    /// Lines that this session was never shown, in live numbers; `origin` is where they are named.
+    pub fn not_shown_words(
+        &self,
+        unseen: &LineSet,
+        origin: Option<Origin>,
+        revealed: &Revealed,
+    ) -> String {
         let name = &self.live.name;
         let total: u64 = unseen.spans().iter().map(length).sum();
         let first = unseen.spans().first().map_or(1, |span| span.start);
@@ -87,51 +120,56 @@ impl Revealer<'_> {
             1 => (format!("line {first} of '{name}' was"), "it"),
             _ => (format!("{total} lines of '{name}' were"), "them"),
         };
-        let (file, cut) = self.reveal(unseen);
-        let given = match total {
-            1 => "it is".to_owned(),
-            2..=MANY => "they are".to_owned(),
-            _ => format!("the first {MAX_LINES} are"),
-        };
+        let lines = || unseen.spans().iter().flat_map(|span| span.start..=span.end);
+        let given = lines()
+            .filter(|line| revealed.whole.contains(*line))
+            .count() as u64;
+        let cut = lines().find(|line| revealed.cut.contains(*line));
         let header = self.header();
-        let how = match cut {
-            Some(line) => format!(
+        let how = match (cut, given) {
+            (Some(line), _) => format!(
                 "line {line} is too long to be given whole: read '{name}:{line}-{line}:raw'"
             ),
-            None if total > MANY => {
-                format!("{given} given here, numbered as in {header}: read the rest")
+            (None, 0) => format!("there is no room here to give {them}: read {them}"),
+            (None, 1) if total == 1 => {
+                format!("it is given here, numbered as in {header}: check it")
             }
-            None => format!("{given} given here, numbered as in {header}: check {them}"),
+            (None, given) if given == total => {
+                format!("they are given here, numbered as in {header}: check them")
+            }
+            (None, given) => {
+                format!("the first {given} are given here, numbered as in {header}: read the rest")
+            }
         };
-        let message = format!(
+        format!(
             "{}{which} never shown to you. Nothing was written; {how} and send the edit again.",
             written_at(origin)
-        );
-        self.refuse(Outdated::NotShown, &message, file)
+        )
     }
 
     fn header(&self) -> String {
         header_text(&self.live.name, Some(self.live.version.tag))
     }
 
-    fn go_on(&self) -> String {
+    pub fn go_on(&self) -> String {
         let header = self.header();
         format!("Nothing was written; use the header {header} and the lines given here.")
     }
 
-    fn refuse(&self, why: Outdated, message: &str, file: LiveFile) -> Refusal {
+    /// A refusal of one file that has no place in a patch.
+    fn refuse_alone(&self, why: Outdated, message: &str, revealed: Revealed) -> Refusal {
+        let files = vec![revealed.file];
         EditRefusal::Outdated {
             why,
-            message: sentence(message),
+            message: with_lines(&sentence(message), &files),
             path: self.live.name.clone(),
-            files: vec![file],
+            files,
         }
         .into()
     }
 
-    /// Gives the lines that there are of these, and records them as shown; also tells the first
-    /// that is too long to be given whole.
-    fn reveal(&self, lines: &LineSet) -> (LiveFile, Option<u64>) {
+    /// Gives the lines that there are of these, and records those as shown that it gives whole.
+    pub fn reveal(&self, lines: &LineSet, room: &mut Room) -> Revealed {
         let Live {
             name,
             document,
@@ -140,45 +178,69 @@ impl Revealer<'_> {
         } = self.live;
         let total = version.text.len_lines() as u64;
         let numbers = lines.spans().iter().flat_map(|span| span.start..=span.end);
-        let mut shown = LineSet::new();
+        let mut numbers = numbers.filter(|line| (1..=total).contains(line));
+        let (mut whole, mut cut) = (LineSet::new(), LineSet::new());
         let mut given = Vec::new();
-        let mut cut = None;
-        for line in numbers
-            .filter(|line| (1..=total).contains(line))
-            .take(MAX_LINES)
-        {
+        let mut is_cut = false;
+        for line in numbers.by_ref().take(MAX_LINES) {
             let text = version.text.line((line - 1) as usize);
-            let whole = text.len() <= MAX_LINE_BYTES;
-            if whole {
-                shown.insert(line, line);
-            }
-            let text = match whole {
+            let fits = text.len() <= MAX_LINE_BYTES;
+            let text = match fits {
                 true => text.into_owned(),
-                false => {
-                    cut.get_or_insert(line);
-                    format!("{}…", &text[..text.floor_char_boundary(MAX_LINE_BYTES)])
-                }
+                false => format!("{}…", &text[..text.floor_char_boundary(MAX_LINE_BYTES)]),
             };
+            let Some(left) = room.bytes.checked_sub(text.len()) else {
+                is_cut = true;
+                break;
+            };
+            room.bytes = left;
+            let kept = if fits { &mut whole } else { &mut cut };
+            kept.insert(line, line);
             given.push(LiveLine { line, text });
         }
         self.sessions
-            .show(self.session, document, version, &shown, name);
-        let file = LiveFile {
-            path: name.clone(),
-            tag: version.tag.to_string(),
-            lines: given,
-        };
-        (file, cut)
+            .show(self.session, document, version, &whole, name);
+        Revealed {
+            file: LiveFile {
+                path: name.clone(),
+                tag: version.tag.to_string(),
+                lines: given,
+                is_cut: is_cut || numbers.next().is_some(),
+            },
+            whole,
+            cut,
+        }
     }
 }
 
+/// A message and the lines it speaks of, as a read gives them: most clients show a model nothing
+/// else.
+pub fn with_lines(message: &str, files: &[LiveFile]) -> String {
+    let mut out = message.to_owned();
+    for file in files.iter().filter(|file| !file.lines.is_empty()) {
+        let _ = write!(out, "\n¶{}#{}", in_header(&file.path), file.tag);
+        let mut last = None;
+        for LiveLine { line, text } in &file.lines {
+            if last.is_some_and(|last| last + 1 < *line) {
+                out.push_str("\n…");
+            }
+            let _ = write!(out, "\n{line}:{text}");
+            last = Some(*line);
+        }
+        if file.is_cut {
+            out.push_str("\n[There is no room for more lines here; read the file to see them.]");
+        }
+    }
+    out
+}
+
 /// Where in a patch, for the beginning of a message; a whole file has no such place.
-fn written_at(origin: Option<Origin>) -> String {
+pub fn written_at(origin: Option<Origin>) -> String {
     origin.map_or_else(String::new, |origin| format!("{origin}: "))
 }
 
 /// Spans with some lines around each.
-fn around(spans: impl Iterator<Item = LineSpan>) -> LineSet {
+pub fn around(spans: impl Iterator<Item = LineSpan>) -> LineSet {
     let wide = spans.map(|span| LineSpan {
         start: span.start.saturating_sub(CONTEXT).max(1),
         // A range may be as wide as a number can say; more than this is never given.
@@ -189,24 +251,6 @@ fn around(spans: impl Iterator<Item = LineSpan>) -> LineSet {
 
 fn length(span: &LineSpan) -> u64 {
     span.end - span.start + 1
-}
-
-/// Joins refusals of several files that all ask for newer lines into one; else the first one.
-pub fn joined(refusals: Vec<Refusal>) -> Option<Refusal> {
-    let mut refusals = refusals.into_iter();
-    let mut first = refusals.next()?;
-    if let Refusal::Edit(refusal) = &mut first
-        && let EditRefusal::Outdated { files, .. } = refusal.as_mut()
-    {
-        for other in refusals {
-            if let Refusal::Edit(other) = other
-                && let EditRefusal::Outdated { files: more, .. } = *other
-            {
-                files.extend(more);
-            }
-        }
-    }
-    Some(first)
 }
 
 /// The editor did not take a planned edit though its text is what was planned on.
@@ -225,6 +269,6 @@ pub fn declined(session: &str, sessions: &Sessions, planned: &Planned) -> Refusa
         start: region.start,
         end: region.start + region.removed.saturating_sub(1),
     });
-    let (file, _) = revealer.reveal(&around(regions));
-    revealer.refuse(Outdated::Stale, &message, file)
+    let revealed = revealer.reveal(&around(regions), &mut Room::default());
+    revealer.refuse_alone(Outdated::Stale, &message, revealed)
 }

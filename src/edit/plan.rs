@@ -4,8 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use parking_lot::Mutex;
 
-use crate::hashline::apply::{FileBytes, new_bytes};
-use crate::hashline::block::TextHunk;
+use crate::hashline::block::{PlainError, TextHunk};
 use crate::hashline::changed::{self, Outcome};
 use crate::hashline::echo::echoes;
 use crate::hashline::ops::Op;
@@ -13,8 +12,8 @@ use crate::hashline::replace_text::TextMatch;
 use crate::hashline::splice::{Change, Splices, splices};
 use crate::hashline::tag::Fingerprint;
 use crate::hashline::{
-    self, Batch, BlockSpan, Blocks, Moved, Origin, PlainBatch, PlainHunk, Remap, Step, Tag, carry,
-    replace_text,
+    self, Batch, BlockSpan, Blocks, Faulty, Hunk, Moved, Origin, PlainBatch, PlainHunk, Remap,
+    Step, Tag, carry, replace_text,
 };
 use crate::protocol::Refusal;
 use crate::protocol::edit::Warning;
@@ -23,17 +22,20 @@ use crate::protocol::read::LineSpan;
 use crate::read::Place;
 use crate::session::{Meaning, Notice, Version, steps};
 use crate::task::{Detour, Lane};
-use crate::text::{Text, encode};
+use crate::text::Text;
 use crate::view::LineSet;
 use crate::workspace::Stamp;
 
 use super::applied::{Applied, Part, Request};
 use super::beside::Beside;
+use super::bytes::{bytes_after, check_characters};
 use super::cells::{Recast, recast};
+use super::faults::{Fault, Faults};
 use super::job::Found;
+use super::judge::Judge;
 use super::live::Means;
-use super::outdated::{Revealer, joined};
-use super::{Home, Job, Live, Named, Wanted, refuse, target};
+use super::outdated::Revealer;
+use super::{Job, Live, Named, Wanted, refuse, target};
 
 /// One file of an edit, ready to be written.
 #[derive(Debug)]
@@ -49,6 +51,8 @@ pub struct Planned {
     pub bytes: Option<Vec<u8>>,
     pub blocks: Vec<BlockSpan>,
     pub remapped: Vec<Remap>,
+    /// Lines that went with a block, though the edit names but one of them.
+    pub removed: Vec<Removed>,
     pub warnings: Vec<Warning>,
     /// The stamp of its file once that is written on disk.
     pub written: Option<Stamp>,
@@ -123,8 +127,8 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// Plans all files, or says why one of them cannot be.
-    pub fn plan(&self, named: Vec<Named>) -> Result<Plans, Detour> {
+    /// Plans all files, or says everything that is wrong: `known` is what parsing found.
+    pub fn plan(&self, named: Vec<Named>, known: &[Fault]) -> Result<Plans, Detour> {
         let mut groups: Vec<(Place, Vec<Named>)> = Vec::new();
         for named in named {
             match groups.iter_mut().find(|(place, _)| *place == named.place) {
@@ -132,19 +136,28 @@ impl<'a> Planner<'a> {
                 None => groups.push((named.place.clone(), vec![named])),
             }
         }
+        let mut faults = Faults::new(known.to_vec());
         let mut notices = Vec::new();
         // Access to every file is judged before the tag of any.
         let mut opened = Vec::new();
         for (place, group) in groups {
             let tag = group.iter().find_map(|named| named.section.tag);
-            let (live, news) = self.open(&group[0], &place, tag)?;
-            notices.extend(news);
-            opened.push((live, group));
+            match self.open(&group[0], &place, tag) {
+                Ok((live, news)) => {
+                    notices.extend(news);
+                    opened.push((live, group));
+                }
+                Err(detour) => {
+                    let origin = group[0].section.origin;
+                    faults.add(Fault::of(detour, origin, &group[0].section.path)?);
+                }
+            }
         }
         let parts = opened.iter();
         let parts = parts.map(|(live, group)| Part::of_patch(&live.document, group));
         let request = Request::of(self.session, &parts.collect::<Vec<_>>());
-        if self.was_applied(request, &opened)? {
+        // What is faulty was never carried out.
+        if faults.is_empty() && self.was_applied(request, &opened)? {
             let files = opened.into_iter().map(|(live, group)| {
                 let tag = group.iter().find_map(|named| named.section.tag);
                 Planned::untouched(live, tag)
@@ -157,15 +170,10 @@ impl<'a> Planner<'a> {
             });
         }
         let mut planned = Vec::new();
-        let mut refused = Vec::new();
         for (live, group) in opened {
-            match self.plan_file(live, group) {
-                Ok(file) => planned.push(file),
-                Err(Detour::Refused(refusal)) => refused.push(refusal),
-                Err(detour) => return Err(detour),
-            }
+            planned.extend(self.plan_file(live, group, &mut faults)?);
         }
-        match joined(refused) {
+        match faults.refusal() {
             Some(refusal) => Err(refusal.into()),
             None => Ok(Plans {
                 files: planned,
@@ -218,56 +226,53 @@ impl<'a> Planner<'a> {
         Live::open(located, named.path(), Wanted::Tagged(tag), self.means)
     }
 
-    fn plan_file(&self, live: Live, group: Vec<Named>) -> Result<Planned, Detour> {
+    /// Plans a file; `None` where something is wrong with it, which goes to the faults.
+    fn plan_file(
+        &self,
+        live: Live,
+        group: Vec<Named>,
+        faults: &mut Faults,
+    ) -> Result<Option<Planned>, Detour> {
         let mut warnings: Vec<Warning> = group.iter().flat_map(rebound_warnings).collect();
-        let tagged_at = group.iter().find(|named| named.section.tag.is_some());
-        let tagged_at = tagged_at
-            .or(group.first())
-            .map(|named| named.section.origin);
-        let sections = group.into_iter().map(|named| named.section);
-        let batch = Batch::join(sections).map_err(|error| refuse::two_tags(&error))?;
-        let batch = batch.ok_or(Refusal::Internal)?;
-        let tag_before = batch.tag;
-        let ends = batch
-            .hunks
-            .iter()
-            .any(|hunk| matches!(hunk.op, Op::InsertHead { .. } | Op::InsertTail { .. }));
-        let versions = self.versions(&live, &batch, tagged_at.ok_or(Refusal::Internal)?)?;
-        let tagged = versions.first().unwrap_or(&live.version).clone();
-        let plain = self.plain(batch, &tagged, &live)?;
-        warnings.extend(plain.warnings.iter().map(on_the_wire));
-        let PlainBatch {
-            hunks,
-            texts,
-            blocks,
-            ..
-        } = plain;
-        let steps = steps(&versions);
-        let Moved { hunks, remapped } = self.moved(&live, &tagged, hunks, &steps)?;
-        if ends && tagged.content != live.version.content {
-            let went = "rows for the head or the tail went to those of what is there now";
-            warnings.push(moved_on(&live, tagged.tag, went));
-        } else if steps.iter().any(|step| matches!(step, Step::Diffed(_))) {
-            let went = "the edit went to the same lines of what is there now";
-            warnings.push(moved_on(&live, tagged.tag, went));
-        }
-        let found = found(&live, &texts)?;
-        let splices = splices(live.text(), &hunks, found)
-            .map_err(|error| refuse::overlap(&error, &live.name))?;
-        warnings.extend(echoes(live.text(), &hunks).iter().map(on_the_wire));
-        let outcome = changed::outcome(live.text(), &splices);
-        let (recast, outcome) = match (&live.notebook, live.home.text()) {
-            (Some(notebook), Some(json)) => {
-                let work = self.means.work;
-                let (recast, outcome) = recast(&live, notebook, json, outcome, work)?;
-                (Some(recast), outcome)
-            }
-            _ => (None, outcome),
+        let header = group[0].section.origin;
+        let mut judge = Judge::new(self.revealer(&live));
+        let Some(hunks) = self.hunks(&live, group, &mut judge) else {
+            judge.hand_on(faults);
+            return Ok(None);
         };
-        let changes = recast.as_ref().map_or(&splices.changes, |it| &it.changes);
-        let bytes = bytes_after(&live, changes)?;
+        warnings.extend(hunks.plain.warnings.iter().map(on_the_wire));
+        warnings.extend(hunks.moved_on(&live));
+        let Hunks {
+            tagged,
+            plain,
+            remapped,
+            found,
+            tag_before,
+            ..
+        } = hunks;
+        let splices = splices(live.text(), &plain.hunks, found);
+        let splices = splices.map_err(|error| judge.overlap(&error)).ok();
+        check_characters(&live, &plain, &mut judge);
+        let Some(splices) = splices.filter(|_| judge.is_sound()) else {
+            judge.hand_on(faults);
+            return Ok(None);
+        };
+        warnings.extend(echoes(live.text(), &plain.hunks).iter().map(on_the_wire));
+        let made = match self.carried_through(&live, &splices) {
+            Ok(made) => made,
+            Err(refusal) => {
+                faults.add(Fault::of(refusal.into(), header, &live.name)?);
+                return Ok(None);
+            }
+        };
+        let Made {
+            recast,
+            outcome,
+            bytes,
+        } = made;
+        let removed = removed(&plain, &tagged);
         let outcome = Arc::new(outcome);
-        Ok(Planned {
+        Ok(Some(Planned {
             beside: Beside::new(&live, outcome.clone()),
             live,
             tag_before,
@@ -275,11 +280,61 @@ impl<'a> Planner<'a> {
             outcome,
             recast,
             bytes,
-            blocks,
+            blocks: plain.blocks,
             remapped,
+            removed,
             warnings,
             written: None,
             no_change: OnceLock::new(),
+        }))
+    }
+
+    /// What the edit makes of the text and of the bytes.
+    fn carried_through(&self, live: &Live, splices: &Splices) -> Result<Made, Refusal> {
+        let outcome = changed::outcome(live.text(), splices);
+        let (recast, outcome) = match (&live.notebook, live.home.text()) {
+            (Some(notebook), Some(json)) => {
+                let work = self.means.work;
+                let (recast, outcome) = recast(live, notebook, json, outcome, work)?;
+                (Some(recast), outcome)
+            }
+            _ => (None, outcome),
+        };
+        let changes = recast.as_ref().map_or(&splices.changes, |it| &it.changes);
+        Ok(Made {
+            bytes: bytes_after(live, changes)?,
+            recast,
+            outcome,
+        })
+    }
+
+    /// The hunks of a file that can be applied, in live numbers; `None` where nobody knows what
+    /// they are numbered by.
+    fn hunks(&self, live: &Live, group: Vec<Named>, judge: &mut Judge) -> Option<Hunks> {
+        let tagged_at = group.iter().find(|named| named.section.tag.is_some());
+        let tagged_at = tagged_at.or(group.first())?.section.origin;
+        let sections = group.into_iter().map(|named| named.section);
+        let batch = Batch::join(sections).map_err(|error| judge.two_tags(&error));
+        let batch = batch.ok()??;
+        let tag_before = batch.tag;
+        let ends = |hunk: &Hunk| matches!(hunk.op, Op::InsertHead { .. } | Op::InsertTail { .. });
+        let has_ends = batch.hunks.iter().any(ends);
+        let versions = self.versions(live, &batch, tagged_at, judge)?;
+        let tagged = versions.first().unwrap_or(&live.version).clone();
+        let steps = steps(&versions);
+        let mut plain = self.plain(batch, &tagged, live, &steps, judge);
+        let hunks = std::mem::take(&mut plain.hunks);
+        let Moved { hunks, remapped } = self.moved(live, &tagged, hunks, &steps, judge);
+        plain.hunks = hunks;
+        let found = found(live, &plain.texts, judge);
+        Some(Hunks {
+            tagged,
+            steps,
+            plain,
+            remapped,
+            found,
+            tag_before,
+            has_ends,
         })
     }
 
@@ -290,36 +345,31 @@ impl<'a> Planner<'a> {
         live: &Live,
         batch: &Batch,
         origin: Origin,
-    ) -> Result<Vec<Version>, Refusal> {
+        judge: &mut Judge,
+    ) -> Option<Vec<Version>> {
         let Some(tag) = batch.tag else {
-            return Ok(vec![live.version.clone()]);
+            return Some(vec![live.version.clone()]);
         };
-        let named = || batch.hunks.iter().filter_map(|hunk| hunk.op.named_lines());
-        match self.means.sessions.meaning(&live.document, tag) {
+        let why = match self.means.sessions.meaning(&live.document, tag) {
             Meaning::Held(mut versions) => {
                 let named = versions.first().map(|version| version.content);
                 // What the store was told of last need not be what is there: a look at the disk
                 // may end after the editor's next change.
                 if named == Some(live.version.content) {
-                    return Ok(vec![live.version.clone()]);
+                    return Some(vec![live.version.clone()]);
                 }
                 let newest = versions.last().map(|version| version.content);
                 if newest != Some(live.version.content) {
                     versions.push(live.version.clone());
                 }
-                Ok(versions)
+                return Some(versions);
             }
-            Meaning::Expired => Err(self.revealer(live).no_version(
-                Outdated::ExpiredTag,
-                (tag, Some(origin)),
-                named(),
-            )),
-            Meaning::Unknown => Err(self.revealer(live).no_version(
-                Outdated::UnknownTag,
-                (tag, Some(origin)),
-                named(),
-            )),
-        }
+            Meaning::Expired => Outdated::ExpiredTag,
+            Meaning::Unknown => Outdated::UnknownTag,
+        };
+        let named = batch.hunks.iter().filter_map(|hunk| hunk.op.named_lines());
+        judge.no_version(why, (tag, origin), named);
+        None
     }
 
     pub(super) fn revealer<'b>(&'b self, live: &'b Live) -> Revealer<'b> {
@@ -331,47 +381,80 @@ impl<'a> Planner<'a> {
     }
 
     /// Blocks as ranges, in the numbers of the tagged version.
-    fn plain(&self, batch: Batch, tagged: &Version, live: &Live) -> Result<PlainBatch, Refusal> {
-        batch
-            .check_lines(tagged.text.len_lines() as u64)
-            .map_err(|error| refuse::syntax(&error))?;
+    fn plain(
+        &self,
+        batch: Batch,
+        tagged: &Version,
+        live: &Live,
+        steps: &[Step],
+        judge: &mut Judge,
+    ) -> PlainBatch {
+        let total = tagged.text.len_lines() as u64;
+        let (batch, missing) = Faulty::parts(batch.check_lines(total));
+        missing.iter().for_each(|error| judge.syntax(error, steps));
         // Most edits name no block.
         let mut blocks = None;
         let blocks_of = || {
             let language = live.language(&tagged.text);
             Blocks::new(&tagged.text, language, self.means.work)
         };
-        batch
-            .into_plain(|line| blocks.get_or_insert_with(blocks_of).at(line))
-            .map_err(|error| refuse::plain(&error, &live.name))
+        let plain = batch.into_plain(|at| blocks.get_or_insert_with(blocks_of).at(at));
+        let (plain, faults) = Faulty::parts(plain);
+        for fault in &faults {
+            match fault {
+                PlainError::Patch(error) => judge.syntax(error, steps),
+                PlainError::Overlap(error) => judge.overlap(error),
+            }
+        }
+        plain
     }
 
-    /// The hunks in live numbers, if their lines still stand and were shown to this session.
+    /// The hunks in live numbers whose lines still stand and were shown to this session.
     fn moved(
         &self,
         live: &Live,
         tagged: &Version,
         hunks: Vec<PlainHunk>,
         steps: &[Step],
-    ) -> Result<Moved, Refusal> {
-        let must_be_shown: Vec<_> = hunks.iter().map(shown_and_touched).collect();
-        let moved = carry(hunks, steps).map_err(|stale| self.revealer(live).stale(&stale))?;
-        if !self.require_seen {
-            return Ok(moved);
+        judge: &mut Judge,
+    ) -> Moved {
+        let addressed: Vec<Addressed> = hunks.iter().map(Addressed::of).collect();
+        let moved = carry(hunks, steps).unwrap_or_else(|stale| {
+            judge.stale(&stale);
+            stale.standing
+        });
+        if self.require_seen {
+            self.check_shown(live, tagged, &addressed, &moved.hunks, judge);
         }
+        moved
+    }
+
+    /// Finds the hunks that touch lines which were never shown: `hunks`, in live numbers, are some
+    /// of those that were `addressed`, in the same order.
+    fn check_shown(
+        &self,
+        live: &Live,
+        tagged: &Version,
+        addressed: &[Addressed],
+        hunks: &[PlainHunk],
+        judge: &mut Judge,
+    ) {
         let shown_of = |version: &Version| {
             let sessions = self.means.sessions;
             sessions.shown(self.session, &live.document, version)
         };
         // A line that was carried is the same one; what an error gave of the live text counts.
         let (shown, shown_live) = (shown_of(tagged), shown_of(&live.version));
-        let mut unseen = LineSet::new();
-        let mut first = None;
-        for (before, hunk) in must_be_shown.iter().zip(&moved.hunks) {
-            let (Some((lines, touched)), Some(now)) = (before, hunk.touched()) else {
+        let mut addressed = addressed.iter();
+        for hunk in hunks {
+            let before = addressed.find(|before| before.origin == hunk.origin);
+            let lines = before.and_then(|before| before.lines);
+            let (Some((lines, touched)), Some(now)) = (lines, hunk.touched()) else {
                 continue;
             };
-            // A hunk has one offset, and the line that a block op names is its own or below it.
+            let mut unseen = LineSet::new();
+            // A hunk has one offset, and the line that a block op names may be another than its
+            // first.
             for line in lines.start..=lines.end {
                 let now = match hunk.block_line {
                     Some(line) => line,
@@ -380,48 +463,88 @@ impl<'a> Planner<'a> {
                 // What was carried has the same text in both, so either will do.
                 if !shown.contains(line) && !shown_live.contains(now) {
                     unseen.insert(now, now);
-                    first.get_or_insert(hunk.origin);
                 }
             }
-        }
-        match first {
-            None => Ok(moved),
-            origin => Err(self.revealer(live).not_shown(&unseen, origin)),
+            if !unseen.is_empty() {
+                judge.not_shown(hunk.origin, unseen);
+            }
         }
     }
 }
 
-/// The lines of a hunk that must have been shown, and those that it touches.
-fn shown_and_touched(hunk: &PlainHunk) -> Option<(LineSpan, LineSpan)> {
-    hunk.must_be_shown().zip(hunk.touched())
+/// The lines of a hunk, as it was written.
+struct Addressed {
+    origin: Origin,
+    /// Those that must have been shown, and those that it touches.
+    lines: Option<(LineSpan, LineSpan)>,
 }
 
-/// The new bytes of a file that is written on disk.
-pub(super) fn bytes_after(live: &Live, changes: &[Change]) -> Result<Option<Vec<u8>>, Refusal> {
-    let (buffer, bytes) = match &live.home {
-        Home::Disk { buffer, bytes, .. } => (buffer, bytes),
-        Home::Editor { overlay, disk } => {
-            // Saving is the editor's, which may write another character where it lacks one.
-            let encoding = overlay.encoding.or(disk.as_ref().map(|disk| disk.encoding));
-            for change in changes {
-                let fits =
-                    encoding.map_or(Ok(()), |encoding| encode(&change.text, encoding).map(drop));
-                fits.map_err(|error| refuse::encoding(&error.into(), &live.name))?;
-            }
-            return Ok(None);
+impl Addressed {
+    fn of(hunk: &PlainHunk) -> Addressed {
+        Addressed {
+            origin: hunk.origin,
+            lines: hunk.must_be_shown().zip(hunk.touched()),
         }
-        Home::Absent { .. } => return Ok(None),
-    };
-    let file = FileBytes {
-        bytes,
-        text: &buffer.text,
-        encoding: buffer.encoding,
-        confidence: buffer.confidence,
-        bom: buffer.bom,
-    };
-    new_bytes(&file, changes)
-        .map(Some)
-        .map_err(|error| refuse::encoding(&error, &live.name))
+    }
+}
+
+/// The hunks of a file, in live numbers.
+struct Hunks {
+    /// The version that they were numbered by.
+    tagged: Version,
+    /// From there to the live one.
+    steps: Vec<Step>,
+    plain: PlainBatch,
+    remapped: Vec<Remap>,
+    /// Where the texts of `replace_text` are.
+    found: Vec<TextMatch>,
+    tag_before: Option<Tag>,
+    /// Whether any goes to the head or the tail.
+    has_ends: bool,
+}
+
+impl Hunks {
+    /// Tells that the file is another than the edit was made for.
+    fn moved_on(&self, live: &Live) -> Option<Warning> {
+        let is_diffed = |step: &Step| matches!(step, Step::Diffed(_));
+        let went = if self.has_ends && self.tagged.content != live.version.content {
+            "rows for the head or the tail went to those of what is there now"
+        } else if self.steps.iter().any(is_diffed) {
+            "the edit went to the same lines of what is there now"
+        } else {
+            return None;
+        };
+        let (name, tag) = (&live.name, self.tagged.tag);
+        Some(Warning {
+            code: "movedOn",
+            message: format!("'{name}' has changed since #{tag}; {went}."),
+        })
+    }
+}
+
+/// Lines that went, in the numbers of the tagged version.
+#[derive(Debug)]
+pub struct Removed {
+    pub lines: LineSpan,
+    /// What the first of them said.
+    pub first: String,
+}
+
+/// The lines of blocks that go.
+fn removed(plain: &PlainBatch, tagged: &Version) -> Vec<Removed> {
+    let gone = plain.blocks.iter().filter(|block| block.goes);
+    gone.map(|BlockSpan { lines, .. }| Removed {
+        lines: *lines,
+        first: tagged.text.line((lines.start - 1) as usize).into_owned(),
+    })
+    .collect()
+}
+
+/// What becomes of a file.
+struct Made {
+    recast: Option<Recast>,
+    outcome: Outcome,
+    bytes: Option<Vec<u8>>,
 }
 
 /// What an edit goes to that names no file there is.
@@ -446,14 +569,11 @@ fn on_the_wire(warning: &hashline::Warning) -> Warning {
     }
 }
 
-fn moved_on(live: &Live, tag: Tag, went: &str) -> Warning {
-    Warning {
-        code: "movedOn",
-        message: format!("'{}' has changed since #{tag}; {went}.", live.name),
-    }
-}
-
 /// Where the texts of `replace_text` are.
-fn found(live: &Live, texts: &[TextHunk]) -> Result<Vec<TextMatch>, Refusal> {
-    replace_text::find(live.text(), texts).map_err(|error| refuse::no_match(&error, &live.name))
+fn found(live: &Live, texts: &[TextHunk], judge: &mut Judge) -> Vec<TextMatch> {
+    let (found, missing) = replace_text::find(live.text(), texts);
+    for error in &missing {
+        judge.no_match(error);
+    }
+    found
 }

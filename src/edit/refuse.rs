@@ -1,7 +1,6 @@
 //! What the hashline engine refuses, as refusals on the wire; no message is written twice.
 
 use crate::hashline::apply::EncodingError;
-use crate::hashline::block::PlainError;
 use crate::hashline::ops::TwoTags;
 use crate::hashline::replace_text::NoMatch;
 use crate::hashline::{Overlap, PatchError};
@@ -30,13 +29,6 @@ pub fn two_tags(error: &TwoTags) -> Refusal {
         )),
     }
     .into()
-}
-
-pub fn plain(error: &PlainError, path: &str) -> Refusal {
-    match error {
-        PlainError::Patch(error) => syntax(error),
-        PlainError::Overlap(error) => overlap(error, path),
-    }
 }
 
 pub fn overlap(error: &Overlap, path: &str) -> Refusal {

@@ -12,6 +12,7 @@ use crate::text::Text;
 use crate::view::{LineSet, in_header};
 
 use super::Planned;
+use super::plan::Removed;
 
 /// Unchanged rows on each side of a change.
 const CONTEXT: u64 = 2;
@@ -21,6 +22,10 @@ const RUN_ENDS: u64 = 2;
 /// Rows of one file, and bytes of one answer, after which only the numbers are told.
 const MAX_ROWS: usize = 400;
 const MAX_BYTES: usize = 50 * 1024;
+/// Notes of one kind on one file.
+const MAX_NOTES: usize = 20;
+/// Characters of a line that a note names.
+const EXCERPT: usize = 60;
 
 /// A file as it is after the edit.
 #[derive(Debug)]
@@ -131,6 +136,7 @@ fn write_file(file: &Done, rows: &Rows, out: &mut String) {
         return;
     }
     let _ = writeln!(out, "¶{name}#{tag}");
+    write_notes(&file.planned, out);
     match &file.outcome {
         Outcome::NoChange | Outcome::Applied => {
             out.push_str("[No change: the file already reads so. Nothing was written.]\n");
@@ -143,6 +149,51 @@ fn write_file(file: &Done, rows: &Rows, out: &mut String) {
     }
     for warning in warnings {
         let _ = writeln!(out, "warning: {}", warning.message);
+    }
+}
+
+/// What an edit did beyond the lines that it names: where it went, and what went with a block.
+fn write_notes(planned: &Planned, out: &mut String) {
+    let tag = planned
+        .tag_before
+        .map_or_else(String::new, |tag| tag.to_string());
+    for moved in planned.remapped.iter().take(MAX_NOTES) {
+        let LineSpan { start, end } = moved.named;
+        let more = end - start;
+        let (was, now) = match more {
+            0 => (format!("line {start} is"), moved.named_now.to_string()),
+            _ => (
+                format!("lines {start}-{end} are"),
+                format!("{}-{}", moved.named_now, moved.named_now + more),
+            ),
+        };
+        let _ = writeln!(out, "[#{tag} is an older version: {was} now {now}]");
+    }
+    more_notes(planned.remapped.len(), "lines that moved", out);
+    for Removed { lines, first } in planned.removed.iter().take(MAX_NOTES) {
+        let LineSpan { start, end } = *lines;
+        let count = end - start + 1;
+        let first = excerpt(first);
+        let _ = writeln!(
+            out,
+            "[Removed {start}-{end}: {count} lines, from \"{first}\"]"
+        );
+    }
+    more_notes(planned.removed.len(), "blocks that went", out);
+}
+
+fn more_notes(count: usize, what: &str, out: &mut String) {
+    if count > MAX_NOTES {
+        let _ = writeln!(out, "[{} more {what}]", count - MAX_NOTES);
+    }
+}
+
+/// The start of a line, without its indentation.
+fn excerpt(line: &str) -> String {
+    let line = line.trim();
+    match line.char_indices().nth(EXCERPT) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line.to_owned(),
     }
 }
 

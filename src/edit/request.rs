@@ -2,13 +2,13 @@
 
 use serde_json::Value;
 
-use crate::hashline::structured::{StructuredError, parse_files};
-use crate::hashline::{self, Section};
+use crate::hashline::structured::parse_files;
+use crate::hashline::{self, Faulty, Section};
 use crate::protocol::Refusal;
 use crate::protocol::params::Fields;
 use crate::read::session_name;
 
-use super::refuse;
+use super::Fault;
 
 /// One call of `agent/edit`.
 #[derive(Debug, Clone)]
@@ -62,16 +62,19 @@ pub(super) fn flag(fields: Fields, key: &str) -> Result<bool, Refusal> {
 }
 
 impl Patch {
-    /// Its sections, in the order written.
-    pub fn sections(&self) -> Result<Vec<Section>, Refusal> {
+    /// Its sections, in the order written, as far as they can be meant, and what is wrong with
+    /// the rest.
+    pub fn sections(&self) -> (Vec<Section>, Vec<Fault>) {
         match self {
-            Patch::Text(text) => hashline::Patch::parse(text)
-                .map(|patch| patch.sections)
-                .map_err(|error| refuse::syntax(&error)),
-            Patch::Files(files) => parse_files(files).map_err(|error| match error {
-                StructuredError::Params(refusal) => refusal,
-                StructuredError::Patch(error) => refuse::syntax(&error),
-            }),
+            Patch::Text(text) => {
+                let (patch, faults) = Faulty::parts(hashline::Patch::parse(text));
+                let faults = faults.into_iter().map(Fault::from);
+                (patch.sections, faults.collect())
+            }
+            Patch::Files(files) => {
+                let (sections, faults) = Faulty::parts(parse_files(files));
+                (sections, faults.into_iter().map(Fault::from).collect())
+            }
         }
     }
 }

@@ -9,6 +9,8 @@ use crate::task::{Detour, Lane, Work};
 use crate::view::{Guess, Selector, Target};
 use crate::workspace::{Scope, decode_file_uri};
 
+use super::Fault;
+
 /// A section and where it belongs.
 #[derive(Debug, Clone)]
 pub struct Named {
@@ -35,14 +37,15 @@ pub type PlacedFiles = Vec<(Place, Located)>;
 const KEPT_OPEN: usize = 16;
 
 /// Finds the place of each section, for the order of edits, and gives what was found there on
-/// disk: a plan that is made in the same moment need not look again.
+/// disk: a plan that is made in the same moment need not look again. Sections that lead nowhere
+/// are left out, and go to `faults`.
 pub fn name_places(
     sections: Vec<Section>,
-    session: &str,
-    sessions: &Sessions,
+    (session, sessions): (&str, &Sessions),
     scope: &Scope,
     overlays: &Overlays,
     (lane, work): (Lane, &Work),
+    faults: &mut Vec<Fault>,
 ) -> Result<(Vec<Named>, PlacedFiles), Detour> {
     let mut found = PlacedFiles::new();
     let mut name = |section: Section| {
@@ -75,8 +78,15 @@ pub fn name_places(
             Err(detour) => Err(detour),
         }
     };
-    let named: Result<Vec<Named>, Detour> = sections.into_iter().map(&mut name).collect();
-    Ok((named?, found))
+    let mut named = Vec::with_capacity(sections.len());
+    for section in sections {
+        let (origin, path) = (section.origin, section.path.clone());
+        match name(section) {
+            Ok(section) => named.push(section),
+            Err(detour) => faults.push(Fault::of(detour, origin, &path)?),
+        }
+    }
+    Ok((named, found))
 }
 
 /// What a path leads to, as a read of it would find it.

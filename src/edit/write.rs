@@ -20,8 +20,9 @@ use crate::view::LineSet;
 
 use super::applied::{Part, Request};
 use super::beside::Beside;
+use super::bytes::bytes_after;
 use super::live::refuse_read_only;
-use super::plan::{Planned, Planner, Plans, bytes_after};
+use super::plan::{Planned, Planner, Plans};
 use super::request::flag;
 use super::{Home, Live, Wanted, find};
 
@@ -183,14 +184,10 @@ impl Planner<'_> {
                 }
             }
             Meaning::Expired => {
-                return Err(revealer
-                    .no_version(Outdated::ExpiredTag, (tag, None), all())
-                    .into());
+                return Err(revealer.no_version(Outdated::ExpiredTag, tag, all()).into());
             }
             Meaning::Unknown => {
-                return Err(revealer
-                    .no_version(Outdated::UnknownTag, (tag, None), all())
-                    .into());
+                return Err(revealer.no_version(Outdated::UnknownTag, tag, all()).into());
             }
         }
         if self.require_seen {
@@ -204,7 +201,7 @@ impl Planner<'_> {
                 })
                 .collect();
             if !unseen.is_empty() {
-                return Err(revealer.not_shown(&unseen, None).into());
+                return Err(revealer.not_shown(&unseen).into());
             }
         }
         let text = with_ends(&request.text, live.text());
@@ -244,6 +241,7 @@ fn planned(live: Live, tag: Option<Tag>, splices: Splices, bytes: Option<Vec<u8>
         bytes,
         blocks: Vec::new(),
         remapped: Vec::new(),
+        removed: Vec::new(),
         warnings: Vec::new(),
         written: None,
         no_change: OnceLock::new(),

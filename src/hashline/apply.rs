@@ -1,5 +1,6 @@
 //! Changes applied to a text and to the bytes of its file; no byte outside the changes is ever another afterwards.
 
+use std::cell::OnceCell;
 use std::ops::Range;
 
 use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE};
@@ -7,7 +8,7 @@ use memchr::memchr_iter;
 
 use super::replace_text::Spot;
 use super::splice::Change;
-use crate::text::{Confidence, LineEnding, Text, Unmappable, encode};
+use crate::text::{Confidence, LineEnding, Rival, Text, Unmappable, disagreement, encode, rivals};
 
 /// Why bytes cannot be changed as their text was: `encoding` on the wire.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -19,6 +20,17 @@ pub enum EncodingError {
         "the encoding was guessed as {encoding}, but the file does not read and write back to the same bytes in it. Read the file again with the encoding parameter set to the right one."
     )]
     Guess { encoding: &'static str },
+    /// The encoding was guessed, and others that it may be write the character differently.
+    #[error(
+        "the character '{character}' (U+{:04X}) is not the same bytes in all encodings that the file may be in: {bytes}. {guess} was a guess. Leave the character out, or read the file again with the encoding parameter set to the right one, which is remembered.",
+        u32::from(*character)
+    )]
+    Ambiguous {
+        character: char,
+        guess: &'static str,
+        /// In each of the encodings.
+        bytes: String,
+    },
     /// Some bytes around the change would read as other characters than before.
     #[error(
         "in {encoding} the text around the change cannot be kept as it is. Read the file again with the encoding parameter if {encoding} is wrong."
@@ -105,6 +117,10 @@ pub fn new_bytes(file: &FileBytes, changes: &[Change]) -> Result<Vec<u8>, Encodi
     if file.confidence == Confidence::Likely && !file.round_trips(body) {
         return Err(EncodingError::Guess { encoding });
     }
+    let repertoire = Repertoire::of(*file);
+    for change in changes {
+        repertoire.check(&change.text)?;
+    }
     let context = || EncodingError::Context { encoding };
     let lines = RawLines::of(file, body).ok_or_else(context)?;
     let mut new = bom.to_vec();
@@ -122,6 +138,54 @@ pub fn new_bytes(file: &FileBytes, changes: &[Change]) -> Result<Vec<u8>, Encodi
     match read_back == new_text(file.text, changes) {
         true => Ok(new),
         false => Err(context()),
+    }
+}
+
+/// The characters that may be written into a file.
+#[derive(Debug)]
+pub struct Repertoire<'a> {
+    file: FileBytes<'a>,
+    /// Encodings that it may be in as well.
+    rivals: OnceCell<Vec<Rival>>,
+}
+
+impl<'a> Repertoire<'a> {
+    pub fn of(file: FileBytes<'a>) -> Repertoire<'a> {
+        Repertoire {
+            file,
+            rivals: OnceCell::new(),
+        }
+    }
+
+    /// Refuses the first character that the file's encoding has not, or that nobody knows the
+    /// bytes of.
+    pub fn check(&self, text: &str) -> Result<(), EncodingError> {
+        let FileBytes {
+            bytes,
+            encoding,
+            confidence,
+            ..
+        } = self.file;
+        if encoding == UTF_8 || text.is_ascii() {
+            return Ok(());
+        }
+        encode(text, encoding)?;
+        if confidence == Confidence::Certain {
+            return Ok(());
+        }
+        let rivals = || rivals(encoding, &bytes[self.file.bom_bytes()..]);
+        let rivals = self.rivals.get_or_init(rivals);
+        let disagreement = text
+            .chars()
+            .find_map(|c| Some((c, disagreement(encoding, rivals, c)?)));
+        match disagreement {
+            None => Ok(()),
+            Some((character, bytes)) => Err(EncodingError::Ambiguous {
+                character,
+                guess: encoding.name(),
+                bytes,
+            }),
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::apply::new_text;
-use super::block::{Action, NoBlock, NoBlockReason, PlainBatch};
+use super::block::{Action, BlockAt, NoBlock, NoBlockReason, PlainBatch};
 use super::changed::outcome;
 use super::diff::unified;
 use super::echo::echoes;
@@ -22,10 +22,10 @@ pub(super) fn plan(
     batch: Batch,
     blocks: &[(u64, u64)],
 ) -> Result<(PlainBatch, Splices), String> {
-    batch
+    let batch = batch
         .check_lines(text.len_lines() as u64)
         .map_err(|error| error.to_string())?;
-    let block_of = |line| {
+    let block_of = |BlockAt { line, .. }| {
         let found = blocks.iter().find(|(start, _)| *start == line);
         let closes = blocks.iter().find(|(_, end)| *end == line);
         match (found, closes) {
@@ -49,7 +49,10 @@ pub(super) fn plan(
     let plain = batch
         .into_plain(block_of)
         .map_err(|error| error.to_string())?;
-    let found = replace_text::find(text, &plain.texts).map_err(|error| error.to_string())?;
+    let (found, missing) = replace_text::find(text, &plain.texts);
+    if let Some(error) = missing.first() {
+        return Err(error.to_string());
+    }
     let splices = splices(text, &plain.hunks, found).map_err(|error| error.to_string())?;
     Ok((plain, splices))
 }

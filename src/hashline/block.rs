@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use super::error::{Overlap, PatchError, Syntax};
+use super::error::{Faulty, Overlap, PatchError, Syntax};
 use super::ops::{Batch, Hunk, Op, Origin, Warning, WarningCode};
 use crate::protocol::read::LineSpan;
 
@@ -112,6 +112,15 @@ impl PlainHunk {
     }
 }
 
+/// Which block an op is of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BlockAt {
+    /// 1-indexed.
+    pub line: u64,
+    /// Whether attributes, decorators and doc comments above what begins there go with it.
+    pub with_docs: bool,
+}
+
 /// A text to be found and replaced, and where that was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TextHunk {
@@ -126,6 +135,8 @@ pub struct TextHunk {
 pub struct BlockSpan {
     pub line: u64,
     pub lines: LineSpan,
+    /// Whether its lines are deleted or replaced.
+    pub goes: bool,
 }
 
 /// A batch whose blocks have their spans and whose ranges do not meet.
@@ -149,30 +160,33 @@ pub enum PlainError {
 
 impl Batch {
     /// Gives every block op its span, by `block_of` on the version that the numbers are of, and
-    /// then refuses ranges that meet. Warnings of the batch come along.
+    /// then refuses ranges that meet. Warnings of the batch come along; sound are the hunks that
+    /// have a span and meet no other before them.
     pub fn into_plain(
         self,
-        mut block_of: impl FnMut(u64) -> Result<LineSpan, NoBlock>,
-    ) -> Result<PlainBatch, PlainError> {
+        mut block_of: impl FnMut(BlockAt) -> Result<LineSpan, NoBlock>,
+    ) -> Result<PlainBatch, Faulty<PlainBatch, PlainError>> {
         let mut plain = PlainBatch {
             hunks: Vec::new(),
             texts: Vec::new(),
             blocks: Vec::new(),
             warnings: self.warnings,
         };
+        let mut faults = Vec::new();
         for hunk in self.hunks {
             let origin = hunk.origin;
-            plain
-                .add(hunk, &mut block_of)
-                .map_err(|(line, why)| PatchError {
+            if let Err((line, why)) = plain.add(hunk, &mut block_of) {
+                let error = PatchError {
                     what: Syntax::NoBlock { line, why },
                     origin,
                     path: Some(self.path.clone()),
                     tag: self.tag,
-                })?;
+                };
+                faults.push(error.into());
+            }
         }
-        plain.settle_ranges()?;
-        Ok(plain)
+        faults.extend(plain.settle_ranges().into_iter().map(PlainError::from));
+        Faulty::unless_sound(plain, faults)
     }
 }
 
@@ -180,24 +194,27 @@ impl PlainBatch {
     fn add(
         &mut self,
         hunk: Hunk,
-        block_of: &mut impl FnMut(u64) -> Result<LineSpan, NoBlock>,
+        block_of: &mut impl FnMut(BlockAt) -> Result<LineSpan, NoBlock>,
     ) -> Result<(), (u64, NoBlock)> {
-        let mut block = |line: u64| block_of(line).map_err(|why| (line, why));
+        let mut block = |line: u64, with_docs: bool| {
+            let at = BlockAt { line, with_docs };
+            block_of(at).map_err(|why| (line, why))
+        };
         let origin = hunk.origin;
         let (action, named) = match hunk.op {
             Op::Replace { lines, rows } => (Action::Replace { lines, rows }, None),
             Op::Delete { lines } => (delete(lines), None),
             Op::ReplaceBlock { line, rows } => {
-                let lines = block(line)?;
+                let lines = block(line, false)?;
                 (Action::Replace { lines, rows }, Some((line, lines)))
             }
             Op::DeleteBlock { line } => {
-                let lines = block(line)?;
+                let lines = block(line, true)?;
                 (delete(lines), Some((line, lines)))
             }
             Op::InsertBefore { line, rows } => (insert(Place::Before(line), rows), None),
             Op::InsertAfter { line, rows } => (insert(Place::After(line), rows), None),
-            Op::InsertAfterBlock { line, rows } => match block(line) {
+            Op::InsertAfterBlock { line, rows } => match block(line, false) {
                 Ok(lines) => (insert(Place::After(lines.end), rows), Some((line, lines))),
                 Err((_, why)) if why.reason == NoBlockReason::Closing => {
                     self.warnings.push(after_closing(origin, line));
@@ -218,7 +235,8 @@ impl PlainBatch {
             }
         };
         if let Some((line, lines)) = named {
-            self.blocks.push(BlockSpan { line, lines });
+            let goes = matches!(action, Action::Replace { .. });
+            self.blocks.push(BlockSpan { line, lines, goes });
         }
         self.hunks.push(PlainHunk {
             action,
@@ -228,47 +246,63 @@ impl PlainBatch {
         Ok(())
     }
 
-    /// Keeps the last of replacements of exactly one range; other ranges must not meet.
-    fn settle_ranges(&mut self) -> Result<(), Overlap> {
+    /// Keeps the last of replacements of exactly one range; other ranges must not meet, and of two
+    /// that do the one written later is left out.
+    fn settle_ranges(&mut self) -> Vec<Overlap> {
+        let mut faults = Vec::new();
         let mut last: BTreeMap<(u64, u64), usize> = BTreeMap::new();
-        let mut superseded = BTreeSet::new();
+        let mut left_out = BTreeSet::new();
         for (at, hunk) in self.hunks.iter().enumerate() {
             let Action::Replace { lines, rows } = &hunk.action else {
                 continue;
             };
-            let Some(earlier) = last.insert((lines.start, lines.end), at) else {
+            let key = (lines.start, lines.end);
+            let Some(&earlier) = last.get(&key) else {
+                last.insert(key, at);
                 continue;
             };
             let first = &self.hunks[earlier];
             if rows.is_empty() || is_deletion(&first.action) {
-                return Err(meeting(first.origin, *lines, hunk.origin, *lines));
+                faults.push(meeting(first.origin, *lines, hunk.origin, *lines));
+                left_out.insert(at);
+                continue;
             }
             self.warnings
                 .push(replaced_twice(first.origin, hunk.origin));
-            superseded.insert(earlier);
+            left_out.insert(earlier);
+            last.insert(key, at);
         }
-        let ranges: Vec<(LineSpan, usize)> = last
-            .into_iter()
-            .map(|((start, end), at)| (LineSpan { start, end }, at))
-            .collect();
-        // Ascending by start and pairwise disjoint so far, so only neighbours can meet first.
-        for pair in ranges.windows(2) {
-            let [(one, one_at), (other, other_at)] = [pair[0], pair[1]];
-            if other.start <= one.end {
-                let (one_from, other_from) =
-                    (self.hunks[one_at].origin, self.hunks[other_at].origin);
-                return Err(match one_at < other_at {
-                    true => meeting(one_from, one, other_from, other),
-                    false => meeting(other_from, other, one_from, one),
-                });
+        // Ascending by start and no two the same, so that a range can only meet one that reaches
+        // furthest so far.
+        let mut furthest: Option<(LineSpan, usize)> = None;
+        for ((start, end), at) in last {
+            let range = LineSpan { start, end };
+            match furthest {
+                Some((before, before_at)) if start <= before.end => {
+                    let (one, other) = ((before, before_at), (range, at));
+                    let (first, second) = match before_at < at {
+                        true => (one, other),
+                        false => (other, one),
+                    };
+                    let origin = |at: usize| self.hunks[at].origin;
+                    faults.push(meeting(
+                        origin(first.1),
+                        first.0,
+                        origin(second.1),
+                        second.0,
+                    ));
+                    left_out.insert(second.1);
+                    furthest = Some(first);
+                }
+                _ => furthest = Some((range, at)),
             }
         }
         let mut at = 0;
         self.hunks.retain(|_| {
             at += 1;
-            !superseded.contains(&(at - 1))
+            !left_out.contains(&(at - 1))
         });
-        Ok(())
+        faults
     }
 }
 

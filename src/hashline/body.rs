@@ -52,7 +52,7 @@ fn plus_rows(
             }
             rows.push(row.to_owned());
         } else if is_blank(line) {
-            if at < last && !rows.is_empty() {
+            if at < last {
                 noted.blank.get_or_insert(*number);
                 rows.push(String::new());
             }

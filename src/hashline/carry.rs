@@ -80,10 +80,14 @@ fn joined(pieces: Vec<LineSpan>) -> Vec<LineSpan> {
 pub struct Remap {
     pub from: u64,
     pub to: u64,
+    /// The lines that it names, as addressed: of a block op the one line.
+    pub named: LineSpan,
+    /// The first of these now.
+    pub named_now: u64,
 }
 
 /// Hunks in live line numbers.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Moved {
     pub hunks: Vec<PlainHunk>,
     /// One for each hunk that moved, in the order written.
@@ -105,64 +109,89 @@ pub struct Anchor {
 
 /// Some hunk's lines are no longer what was addressed: `stale` on the wire.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{}", stale_message(anchors))]
+#[error("{}", self.reasons().next().map_or_else(String::new, |(_, reason)| reason))]
 pub struct Stale {
     /// Every hunk's that has one, in the order written.
     pub anchors: Vec<Anchor>,
+    /// The hunks that are not stale.
+    pub standing: Moved,
 }
 
-fn stale_message(anchors: &[Anchor]) -> String {
-    let Some(anchor) = anchors.iter().find(|anchor| anchor.stale.is_some()) else {
-        return String::new();
-    };
-    let LineSpan { start, end } = anchor.lines;
-    let lines = match start == end {
-        true => format!("line {start}"),
-        false => format!("lines {start}..{end}"),
-    };
-    let why = match anchor.stale {
-        Some(StaleReason::Split) => "now have other lines between them",
-        Some(StaleReason::Unproven) => "cannot be found for certain after a change from outside",
-        Some(StaleReason::Changed) | None if start == end => "changed since it was read",
-        Some(StaleReason::Changed) | None => "changed since they were read",
-    };
-    format!("{}: {lines} {why}.", anchor.origin)
+impl Stale {
+    /// Why, for each hunk that is stale.
+    pub fn reasons(&self) -> impl Iterator<Item = (Origin, String)> {
+        let stale = |anchor: &Anchor| Some((anchor.origin, anchor.message(anchor.stale?)));
+        self.anchors.iter().filter_map(stale)
+    }
+}
+
+impl Anchor {
+    fn message(&self, stale: StaleReason) -> String {
+        let LineSpan { start, end } = self.lines;
+        let lines = match start == end {
+            true => format!("line {start}"),
+            false => format!("lines {start}..{end}"),
+        };
+        let why = match stale {
+            StaleReason::Split => "now have other lines between them",
+            StaleReason::Unproven => "cannot be found for certain after a change from outside",
+            StaleReason::Changed if start == end => "changed since it was read",
+            StaleReason::Changed => "changed since they were read",
+        };
+        format!("{}: {lines} {why}.", self.origin)
+    }
 }
 
 /// Carries hunks through the steps from the version they are numbered by, whose lines they name,
 /// to the live text. Each is carried on its own; if one is stale, all are refused.
-pub fn carry(mut hunks: Vec<PlainHunk>, steps: &[Step]) -> Result<Moved, Stale> {
+pub fn carry(hunks: Vec<PlainHunk>, steps: &[Step]) -> Result<Moved, Stale> {
     let mut anchors = Vec::new();
-    let mut remapped = Vec::new();
-    for hunk in &mut hunks {
-        let Some(lines) = hunk.touched() else {
-            continue;
-        };
-        let anchor = carry_anchor(hunk.origin, lines, steps);
-        anchors.push(anchor);
-        if let Some(line) = hunk.block_line {
-            let named = LineSpan {
-                start: line,
-                end: line,
-            };
-            let named = carry_anchor(hunk.origin, named, steps);
-            hunk.block_line = Some(named.now.start);
-            if named.stale.is_some() && anchor.stale.is_none() {
-                anchors.push(named);
-            }
-        }
-        if anchor.now != lines {
-            remapped.push(Remap {
-                from: lines.start,
-                to: anchor.now.start,
-            });
-            hunk.move_to(anchor.now);
+    let mut moved = Moved::default();
+    for mut hunk in hunks {
+        let own = anchors.len();
+        let remap = carry_hunk(&mut hunk, steps, &mut anchors);
+        if anchors[own..].iter().all(|anchor| anchor.stale.is_none()) {
+            moved.hunks.push(hunk);
+            moved.remapped.extend(remap);
         }
     }
     match anchors.iter().any(|anchor| anchor.stale.is_some()) {
-        true => Err(Stale { anchors }),
-        false => Ok(Moved { hunks, remapped }),
+        true => Err(Stale {
+            anchors,
+            standing: moved,
+        }),
+        false => Ok(moved),
     }
+}
+
+/// Carries one hunk and adds what it holds on to; tells where it went if it moved.
+fn carry_hunk(hunk: &mut PlainHunk, steps: &[Step], anchors: &mut Vec<Anchor>) -> Option<Remap> {
+    let lines = hunk.touched()?;
+    let anchor = carry_anchor(hunk.origin, lines, steps);
+    anchors.push(anchor);
+    let mut named = (lines, anchor.now.start);
+    if let Some(line) = hunk.block_line {
+        let line = LineSpan {
+            start: line,
+            end: line,
+        };
+        let line_anchor = carry_anchor(hunk.origin, line, steps);
+        hunk.block_line = Some(line_anchor.now.start);
+        named = (line, line_anchor.now.start);
+        if line_anchor.stale.is_some() && anchor.stale.is_none() {
+            anchors.push(line_anchor);
+        }
+    }
+    if anchor.now == lines {
+        return None;
+    }
+    hunk.move_to(anchor.now);
+    Some(Remap {
+        from: lines.start,
+        to: anchor.now.start,
+        named: named.0,
+        named_now: named.1,
+    })
 }
 
 impl PlainHunk {
@@ -199,6 +228,11 @@ fn carry_anchor(origin: Origin, lines: LineSpan, steps: &[Step]) -> Anchor {
         now: around(&pieces),
         stale,
     }
+}
+
+/// Where lines are after these steps, or what stands in their place.
+pub fn place_of(lines: LineSpan, steps: &[Step]) -> LineSpan {
+    carry_anchor(Origin::File(0), lines, steps).now
 }
 
 /// From the first line of pieces in order to their last.

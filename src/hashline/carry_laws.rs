@@ -96,7 +96,7 @@ proptest! {
                 let moved = remapped.iter().map(|remap| (remap.from, remap.to)).next();
                 prop_assert_eq!(moved, (lines.start != start).then_some((start, lines.start)));
             }
-            Err(Stale { anchors }) => {
+            Err(Stale { anchors, .. }) => {
                 prop_assert!(now.contains(&None) || !side_by_side);
                 prop_assert_eq!(anchors.len(), 1);
                 let place = anchors[0].now;

@@ -1,5 +1,7 @@
 //! Why a patch cannot be meant; an error never leaves out what to write instead.
 
+use std::fmt;
+
 use super::block::NoBlock;
 use super::ops::{Op, Origin};
 use super::patch::header_text;
@@ -32,6 +34,38 @@ impl PatchError {
     }
 }
 
+/// Something of which not everything can be meant: what can be, and every fault of the rest.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Faulty<T, E> {
+    pub sound: T,
+    /// At least one, in the order written.
+    pub faults: Vec<E>,
+}
+
+impl<T, E> Faulty<T, E> {
+    /// All of `sound` where there are no faults.
+    pub(super) fn unless_sound(sound: T, faults: Vec<E>) -> Result<T, Faulty<T, E>> {
+        match faults.is_empty() {
+            true => Ok(sound),
+            false => Err(Faulty { sound, faults }),
+        }
+    }
+
+    /// What is sound, and the faults.
+    pub fn parts(result: Result<T, Faulty<T, E>>) -> (T, Vec<E>) {
+        match result {
+            Ok(sound) => (sound, Vec::new()),
+            Err(Faulty { sound, faults }) => (sound, faults),
+        }
+    }
+}
+
+impl<T, E: fmt::Display> fmt::Display for Faulty<T, E> {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.faults.first().map_or(Ok(()), |fault| fault.fmt(out))
+    }
+}
+
 /// The longest excerpt of a patch in a message, in characters.
 const EXCERPT: usize = 60;
 
@@ -49,6 +83,20 @@ fn last_number(range: &str) -> &str {
     let numbers = range.rsplit(|c: char| !c.is_ascii_digit());
     let mut numbers = numbers.filter(|number| !number.is_empty());
     numbers.next().unwrap_or(range)
+}
+
+/// What to write instead of `delete 1,4`, which elsewhere is a list and elsewhere a range.
+fn one_range_each(numbers: &[u64]) -> String {
+    let ops: Vec<String> = numbers.iter().map(|n| format!("delete {n}")).collect();
+    match (numbers, ops.as_slice()) {
+        ([start, end], [first, second]) if start <= end => format!(
+            "One range for each op: delete {start}..{end}, or {first} and {second} as two ops."
+        ),
+        _ => format!(
+            "One range for each op: {}, each as an op of its own.",
+            ops.join(", ")
+        ),
+    }
 }
 
 /// What is wrong.
@@ -112,6 +160,8 @@ pub enum Syntax {
         start + 2
     )]
     Reversed { start: u64, end: u64 },
+    #[error("{}", one_range_each(numbers))]
+    NumberList { numbers: Vec<u64> },
     #[error("{found} is no line number: lines are numbered from 1 up to at most 2147483648.")]
     BadNumber { found: String },
     #[error(
@@ -148,6 +198,7 @@ impl Syntax {
             | Syntax::IndentedPlus { .. }
             | Syntax::PerhapsRemoved { .. } => "+TEXT",
             Syntax::Reversed { .. } => "N..M with N <= M",
+            Syntax::NumberList { .. } => "one range",
             Syntax::BadNumber { .. } | Syntax::NoSuchLine { .. } => "a line that exists",
             Syntax::NoBlock { .. } => "the first line of a block of several lines",
         }

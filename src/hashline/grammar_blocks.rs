@@ -5,7 +5,8 @@ use std::ops::Range;
 
 use tree_sitter::{Node, Tree};
 
-use super::block::{NoBlock, NoBlockReason};
+use super::block::{BlockAt, NoBlock, NoBlockReason};
+use super::item_head::ItemHead;
 use super::sections::{Sections, is_of_section};
 use crate::protocol::read::LineSpan;
 use crate::syntax::{self, Language, Parsed, Piece, Source};
@@ -28,7 +29,7 @@ pub struct Blocks<'a> {
 #[derive(Debug)]
 struct Blocked {
     parsed: Parsed,
-    lists: &'static [String],
+    language: &'static Language,
     /// Of prose.
     sections: Option<Sections>,
 }
@@ -45,13 +46,16 @@ impl<'a> Blocks<'a> {
 
     /// The block that begins at `line`, which counts from 1: of the named nodes that begin with the
     /// first character of the line and are more than a list of siblings, the largest. Of a heading of
-    /// prose it is the section. Comments on what comes next are no part of a block.
+    /// prose it is the section. Comments on what comes next are no part of a block. At an attribute
+    /// or decorator it is the item with all of them; `with_docs` it is so at the item too, and its
+    /// doc comments belong to it.
     ///
     /// # Errors
     ///
     /// `NoBlock` where none does, or it is one line, or has a syntax error; and where the text cannot
     /// be parsed, or not by the deadline.
-    pub fn at(&mut self, line: u64) -> Result<LineSpan, NoBlock> {
+    pub fn at(&mut self, at: BlockAt) -> Result<LineSpan, NoBlock> {
+        let BlockAt { line, with_docs } = at;
         let blocked = self
             .parsed
             .get_or_insert_with(|| parse(self.text, self.language, self.work));
@@ -64,7 +68,7 @@ impl<'a> Blocks<'a> {
                 piece,
                 blocked,
             }
-            .at(row),
+            .at_with_attributes(row, with_docs),
             None if source.line(row).trim().is_empty() => Err(none(NoBlockReason::Blank)),
             None => Err(none(NoBlockReason::Broken)),
         }
@@ -82,7 +86,7 @@ fn parse(
     let prose = tree.filter(|_| language.is_prose());
     Ok(Blocked {
         sections: prose.map(|tree| Sections::new(tree, parsed.source.len_lines())),
-        lists: language.list_nodes(),
+        language,
         parsed,
     })
 }
@@ -102,6 +106,39 @@ struct Finder<'a> {
 }
 
 impl<'a> Finder<'a> {
+    fn at_with_attributes(&self, row: usize, with_docs: bool) -> Result<LineSpan, NoBlock> {
+        let start = self.source.line_start(row);
+        let indent = indent(self.source.line(row));
+        let (Some(indent), None) = (indent, &self.blocked.sections) else {
+            return self.at(row);
+        };
+        let way = way_to(&self.piece.tree, start + indent);
+        let head = ItemHead {
+            source: self.source,
+            language: self.blocked.language,
+        };
+        let Some(item) = head.item_at(&way, start + indent, with_docs) else {
+            return self.at(row);
+        };
+        let first = head.first_row(item, with_docs);
+        if first == row && item.start_position().row == row {
+            return self.at(row);
+        }
+        let blocks = self.openings(&way);
+        let refused = |reason| Err(self.no_block(reason, &blocks, row));
+        let (own, last) = (item.start_position().row, self.last_row(item));
+        let believed = self.piece.lines.contains(&first) && self.piece.lines.contains(&last);
+        if !believed || item.has_error() {
+            return refused(NoBlockReason::Broken);
+        }
+        let span = several(first..self.last_own_row(item, last.max(own)) + 1);
+        match span {
+            None => refused(NoBlockReason::OneLine),
+            Some(span) if self.is_alone_at_its_end(item, span) => Ok(span),
+            Some(_) => refused(NoBlockReason::SharesLine),
+        }
+    }
+
     fn at(&self, row: usize) -> Result<LineSpan, NoBlock> {
         let start = self.source.line_start(row);
         let Some(indent) = indent(self.source.line(row)) else {
@@ -150,7 +187,7 @@ impl<'a> Finder<'a> {
         let around = blocks
             .iter()
             .rev()
-            .filter(|node| self.last_row(**node) >= row)
+            .filter(|node| self.last_row(**node) >= row && !self.is_attribute(**node))
             .filter_map(|node| Some((*node, self.sound_span(*node)?)))
             .filter(|(node, span)| self.is_alone_at_its_end(*node, *span))
             .map(|(_, span)| span)
@@ -187,8 +224,15 @@ impl<'a> Finder<'a> {
 
     /// Whether a node only holds siblings. Sections of prose are looked up elsewhere.
     fn is_list(&self, node: Node<'_>) -> bool {
-        self.blocked.lists.iter().any(|list| list == node.kind())
+        let lists = self.blocked.language.list_nodes();
+        lists.iter().any(|list| list == node.kind())
             || (self.blocked.sections.is_some() && is_of_section(node))
+    }
+
+    /// Whether a node is but a part of the head of an item: its block is the item's.
+    fn is_attribute(&self, node: Node<'_>) -> bool {
+        let kinds = self.blocked.language.attributes();
+        kinds.iter().any(|kind| kind == node.kind())
     }
 
     /// The lines of a node, if they are several, without an error, and of the part of the tree that

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use super::block::{NoBlock, NoBlockReason};
+use super::block::{BlockAt, NoBlock, NoBlockReason};
 use super::grammar_blocks::Blocks;
 use super::syntax_errors::{may_be_checked, syntax_errors};
 use crate::protocol::read::LineSpan;
@@ -14,6 +14,12 @@ use crate::text::Text;
 
 fn work() -> Work {
     Work::new(CancelToken::new(), Duration::from_secs(60))
+}
+
+/// What `replace block` takes.
+fn item(line: u64) -> BlockAt {
+    let with_docs = false;
+    BlockAt { line, with_docs }
 }
 
 fn language(name: &str) -> &'static Language {
@@ -45,7 +51,7 @@ fn check(name: &str, input: &str) {
     let (mut found, mut expect) = (String::new(), String::new());
     for (at, (wanted, line)) in rows.iter().enumerate() {
         let wanted = wanted.trim();
-        let got = written(&blocks.at(at as u64 + 1));
+        let got = written(&blocks.at(item(at as u64 + 1)));
         // Most refusals are of one line, and say so in one word.
         let got = if wanted.is_empty() { "" } else { &got };
         let wanted = match wanted {
@@ -76,16 +82,16 @@ OneLine             |f();";
     let text = Text::new("a {\n  b\n}\n");
     let work = work();
     let mut unknown = Blocks::new(&text, None, &work);
-    assert_eq!(written(&unknown.at(1)), "NoGrammar");
+    assert_eq!(written(&unknown.at(item(1))), "NoGrammar");
     let mut rust = Blocks::new(&text, Some(language("rust")), &work);
-    assert_eq!(written(&rust.at(99)), "Blank");
-    assert_eq!(written(&rust.at(u64::MAX)), "Blank");
+    assert_eq!(written(&rust.at(item(99))), "Blank");
+    assert_eq!(written(&rust.at(item(u64::MAX))), "Blank");
     let late = Work::new(CancelToken::new(), Duration::ZERO);
     let mut late = Blocks::new(&text, Some(language("rust")), &late);
-    assert_eq!(written(&late.at(1)), "NoGrammar");
+    assert_eq!(written(&late.at(item(1))), "NoGrammar");
     let empty = Text::new("");
     let mut empty = Blocks::new(&empty, Some(language("rust")), &work);
-    assert_eq!(written(&empty.at(1)), "Blank");
+    assert_eq!(written(&empty.at(item(1))), "Blank");
 }
 
 #[test]
@@ -102,7 +108,7 @@ OneLine in 7-8      |        c()
 OneLine in 1-9      |    return 1
 Blank               |
 11-20               |@deco
-12-14               |@deco2(
+11-20               |@deco2(
 one                 |    1,
 end                 |)
 15-20               |class A(
@@ -119,7 +125,7 @@ OneLine             |a, b = 1, 2";
 fn scenario_54_comments_and_errors() {
     let text = "\
 OneLine             |/// A struct.
-OneLine             |#[derive(Debug)]
+2-6                 |#[derive(Debug)]
 3-6                 |pub struct S {
 OneLine in 3-6      |    /// Its field.
 one                 |    a: u8,
@@ -227,7 +233,7 @@ fn scenario_56_one_line_names_the_plain_form() {
     let text = Text::new("fn f() {\n    let x = 1;\n    g(x);\n}\n");
     let work = work();
     let mut blocks = Blocks::new(&text, Some(language("rust")), &work);
-    let refused = blocks.at(2).expect_err("one line");
+    let refused = blocks.at(item(2)).expect_err("one line");
     insta::assert_snapshot!(refused, @"what begins there is one line. Use the plain form, with the line number alone. The block around it is 1..4.");
 }
 
@@ -396,7 +402,7 @@ fn all_blocks(language: &'static Language, text: &Text) -> Vec<Result<LineSpan, 
     let work = work();
     let mut blocks = Blocks::new(text, Some(language), &work);
     let lines = 1..=text.len_lines() as u64;
-    lines.map(|line| blocks.at(line)).collect()
+    lines.map(|line| blocks.at(item(line))).collect()
 }
 
 #[test]
@@ -451,7 +457,9 @@ fn check_spans(name: &str, text: &Text, found: &[Result<LineSpan, NoBlock>]) {
         let is_blank = text.line(line as usize - 1).trim().is_empty();
         match at {
             Ok(span) => {
-                let fits = span.start == line && span.end > line && span.end <= total;
+                // At an attribute it is the block of the first one.
+                let begins = found[span.start as usize - 1].as_ref() == Ok(span);
+                let fits = span.start <= line && begins && span.end > line && span.end <= total;
                 assert!(fits && !is_blank, "{name}:{line} {span:?}");
                 open.retain(|outer| outer.end >= line);
                 let nests = open.last().is_none_or(|outer| span.end <= outer.end);
@@ -492,7 +500,16 @@ fn check_siblings(
         for inner in span.start + 1..=span.end {
             let begins = found[inner as usize - 1].is_ok() && column(inner) == column(span.start);
             let text = line_at(inner);
-            let may = goes_on(text.trim_start()) || is_flat(language.name(), first.trim_start());
+            let is_attribute = ["#[", "@", "["]
+                .iter()
+                .any(|mark| first.trim_start().starts_with(mark));
+            let is_its_item = is_attribute
+                && found[inner as usize - 1]
+                    .as_ref()
+                    .is_ok_and(|it| it.end == span.end);
+            let may = goes_on(text.trim_start())
+                || is_its_item
+                || is_flat(language.name(), first.trim_start());
             assert!(
                 !begins || may,
                 "{name}: the block of '{first}' takes in '{text}'"
@@ -509,11 +526,11 @@ fn many_blocks_of_a_long_text_are_quick() {
     let text = Text::new(&body);
     let work = work();
     let mut blocks = Blocks::new(&text, Some(language("rust")), &work);
-    assert_eq!(written(&blocks.at(1)), "1-5");
+    assert_eq!(written(&blocks.at(item(1))), "1-5");
     let begun = Instant::now();
     for line in (9_000..10_000).step_by(10) {
-        assert!(blocks.at(line + 1).is_ok() && blocks.at(line + 2).is_ok());
-        assert!(blocks.at(line + 4).is_err());
+        assert!(blocks.at(item(line + 1)).is_ok() && blocks.at(item(line + 2)).is_ok());
+        assert!(blocks.at(item(line + 4)).is_err());
     }
     let taken = begun.elapsed();
     // A guard against a walk over the whole tree for each, which takes longer by far.
@@ -528,7 +545,7 @@ fn deep_texts_are_walked_without_a_stack() {
     let work = work();
     let mut blocks = Blocks::new(&text, Some(language("javascript")), &work);
     for line in [1, 2, deep as u64, deep as u64 + 1, deep as u64 + 2] {
-        let _ = blocks.at(line);
+        let _ = blocks.at(item(line));
     }
     let parsed = syntax::parse(&text, language("javascript"), &work).expect("time enough");
     let _ = syntax_errors(&parsed);

@@ -16,10 +16,13 @@ pub mod diff;
 pub mod diffed;
 pub mod echo;
 pub mod error;
+#[cfg(test)]
+mod fault_laws;
 mod grammar_blocks;
 #[cfg(test)]
 mod grammar_blocks_tests;
 mod header;
+mod item_head;
 pub mod line_map;
 mod op_line;
 pub mod ops;
@@ -33,10 +36,10 @@ pub mod structured;
 mod syntax_errors;
 pub mod tag;
 
-pub use block::{Action, BlockSpan, NoBlock, NoBlockReason, Place, PlainBatch, PlainHunk};
+pub use block::{Action, BlockAt, BlockSpan, NoBlock, NoBlockReason, Place, PlainBatch, PlainHunk};
 pub use carry::{Anchor, Moved, Remap, Stale, StaleReason, Step, carry};
 pub use diffed::DiffedMap;
-pub use error::{Overlap, PatchError, Syntax};
+pub use error::{Faulty, Overlap, PatchError, Syntax};
 pub use grammar_blocks::Blocks;
 pub use line_map::LineMap;
 pub use ops::{Batch, Hunk, Op, Origin, Section, Warning, WarningCode};

@@ -67,7 +67,23 @@ pub(super) fn parse_op(line: &str) -> Option<Result<OpLine, Syntax>> {
     if !cursor.rest.starts_with(|c: char| c.is_ascii_digit()) {
         return None;
     }
+    if verb == "delete"
+        && !one_line
+        && let Some(numbers) = list(cursor.rest)
+    {
+        return Some(Err(Syntax::NumberList { numbers }));
+    }
     Some(cursor.numbers(make, one_line, line))
+}
+
+/// Several numbers with nothing but commas and blanks between them: lines in a selector, a range
+/// to some. Below `replace` the rows leave one meaning.
+fn list(text: &str) -> Option<Vec<u64>> {
+    let text = text.trim_end_matches(|c: char| c == ':' || is_separator(c));
+    let between = |c: char| c == ',' || c.is_whitespace();
+    let numbers = text.split(between).filter(|number| !number.is_empty());
+    let numbers: Option<Vec<u64>> = numbers.map(|number| line_number(number).ok()).collect();
+    numbers.filter(|numbers| numbers.len() > 1)
 }
 
 /// Whether a line is only numbers, as an op without its verb.

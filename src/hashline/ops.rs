@@ -81,6 +81,15 @@ pub enum Origin {
 }
 
 impl Origin {
+    /// For the order of what was written: files and their edits are counted one after the other.
+    pub fn order(self) -> (usize, usize) {
+        match self {
+            Origin::PatchLine(line) => (usize::try_from(line).unwrap_or(usize::MAX), 0),
+            Origin::File(file) => (file, 0),
+            Origin::Edit { file, edit } => (file, edit + 1),
+        }
+    }
+
     /// The line for `data.patchLine`; the structured form has none.
     pub fn patch_line(self) -> Option<u64> {
         match self {

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::body::{self, BodyLine, is_blank, is_remark};
-use super::error::{PatchError, Syntax, excerpt, verb};
+use super::error::{Faulty, PatchError, Syntax, excerpt, verb};
 use super::header::{parse_header, resembles_header};
 use super::op_line::{OpHead, OpLine, begins_with_verb, is_bare_number, parse_op};
 use super::ops::{Hunk, Op, Origin, Section, Warning, WarningCode};
@@ -17,14 +17,20 @@ pub struct Patch {
     pub sections: Vec<Section>,
 }
 
+/// Faults after which a patch is not read on.
+pub const MAX_FAULTS: usize = 100;
+
 impl Patch {
-    /// Reads a patch. Errors name the patch line (1-indexed) and what was expected there.
-    pub fn parse(text: &str) -> Result<Patch, PatchError> {
+    /// Reads a patch. Errors name the patch line (1-indexed) and what was expected there: one for
+    /// each op or header that cannot be meant, after which reading goes on with the next. Sound
+    /// are the ops without a fault, below headers without one.
+    pub fn parse(text: &str) -> Result<Patch, Faulty<Patch, PatchError>> {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let mut parser = Parser::default();
         for (at, line) in text.split('\n').enumerate() {
             let line = line.strip_suffix('\r').unwrap_or(line);
-            if !parser.line(at as u64 + 1, line)? {
+            let goes_on = parser.line(at as u64 + 1, line);
+            if !goes_on || parser.faults.len() >= MAX_FAULTS {
                 break;
             }
         }
@@ -75,6 +81,23 @@ struct Parser<'a> {
     sections: Vec<Section>,
     /// The op whose rows are being read.
     open: Option<OpenOp<'a>>,
+    below: Below,
+    /// Below something that was refused: what is no op and no header belongs to that.
+    lost: bool,
+    /// Whether anything below the last header was refused.
+    spoilt: bool,
+    faults: Vec<PatchError>,
+}
+
+/// What the ops that are being read stand below.
+#[derive(Default, Clone, Copy, PartialEq, Eq)]
+enum Below {
+    #[default]
+    Nothing,
+    /// The header of the last section.
+    Header,
+    /// A header that was refused: nobody knows what its ops are meant for.
+    RefusedHeader,
 }
 
 struct OpenOp<'a> {
@@ -85,48 +108,62 @@ struct OpenOp<'a> {
 
 impl<'a> Parser<'a> {
     /// Takes one line; false at the end of the patch.
-    fn line(&mut self, number: u64, line: &'a str) -> Result<bool, PatchError> {
+    fn line(&mut self, number: u64, line: &'a str) -> bool {
         // A row that starts with + is text of the op above it, whatever follows.
         if line.starts_with('+') && self.takes_rows() {
             self.push(number, line);
-            return Ok(true);
+            return true;
         }
         if let Some(header) = parse_header(line) {
-            self.close_section()?;
-            let (path, tag) = header.map_err(|what| self.error(what, number))?;
-            self.open_section(path, tag, number);
-            return Ok(true);
+            self.close_section();
+            (self.lost, self.spoilt) = (false, false);
+            match header {
+                Ok((path, tag)) => self.open_section(path, tag, number),
+                Err(what) => self.refuse(what, number),
+            }
+            return true;
         }
-        if let Some(marker) = Marker::of(line) {
-            return match marker {
-                Marker::Begin => Ok(true),
-                Marker::End => Ok(false),
-                Marker::Foreign => {
-                    let found = excerpt(line);
-                    Err(self.error(Syntax::ForeignFormat { found }, number))
-                }
-            };
+        match Marker::of(line) {
+            Some(Marker::Begin) => return true,
+            Some(Marker::End) => return false,
+            Some(Marker::Foreign) => {
+                // An op without rows was to have those of the other format.
+                self.open
+                    .take_if(|open| open.body.iter().all(|(_, line)| is_blank(line)));
+                self.close_op();
+                let found = excerpt(line);
+                self.refuse_once(Syntax::ForeignFormat { found }, number);
+                return true;
+            }
+            None => {}
         }
-        if !self.sections.is_empty()
+        if self.below != Below::Nothing
             && let Some(op) = parse_op(line)
         {
-            self.close_op()?;
-            let op = op.map_err(|what| self.error(what, number))?;
-            self.open = Some(OpenOp {
-                op,
-                number,
-                body: Vec::new(),
-            });
-            return Ok(true);
+            self.close_op();
+            match op {
+                Ok(op) => {
+                    self.lost = false;
+                    let body = Vec::new();
+                    self.open = Some(OpenOp { op, number, body });
+                }
+                Err(what) => self.refuse(what, number),
+            }
+            return true;
         }
         if self.takes_rows() {
             self.push(number, line);
-            return Ok(true);
+        } else if let Some(what) = self.misplaced(line) {
+            match what {
+                Syntax::RowUnderDelete { .. } => self.open = None,
+                _ => self.close_op(),
+            }
+            match what {
+                Syntax::BadHeader { .. } => self.refuse(what, number),
+                what => self.refuse_once(what, number),
+            }
         }
-        match self.misplaced(line) {
-            Some(what) => Err(self.error(what, number)),
-            None => Ok(true),
-        }
+        true
     }
 
     fn takes_rows(&self) -> bool {
@@ -156,7 +193,7 @@ impl<'a> Parser<'a> {
         if line.starts_with('+') && self.open.is_none() {
             return Some(Syntax::OrphanRow { found: found() });
         }
-        let in_section = !self.sections.is_empty();
+        let in_section = self.below != Below::Nothing;
         if is_remark(line) && in_section {
             return None;
         }
@@ -183,6 +220,7 @@ impl<'a> Parser<'a> {
     }
 
     fn open_section(&mut self, path: String, tag: Tag, number: u64) {
+        self.below = Below::Header;
         self.sections.push(Section {
             path,
             tag: Some(tag),
@@ -192,58 +230,77 @@ impl<'a> Parser<'a> {
         });
     }
 
-    fn close_section(&mut self) -> Result<(), PatchError> {
-        self.close_op()?;
-        match self.sections.last() {
-            Some(section) if section.hunks.is_empty() => {
-                let path = section.path.clone();
-                let number = section.origin.patch_line().unwrap_or_default();
-                Err(self.error(Syntax::NoHunks { path }, number))
-            }
-            _ => Ok(()),
+    fn close_section(&mut self) {
+        self.close_op();
+        if self.below != Below::Header {
+            return;
+        }
+        let empty = self.sections.last();
+        let empty = empty.filter(|section| section.hunks.is_empty() && !self.spoilt);
+        if let Some(section) = empty {
+            let path = section.path.clone();
+            let number = section.origin.patch_line().unwrap_or_default();
+            self.refuse(Syntax::NoHunks { path }, number);
         }
     }
 
-    fn close_op(&mut self) -> Result<(), PatchError> {
+    fn close_op(&mut self) {
         let Some(open) = self.open.take() else {
-            return Ok(());
+            return;
         };
         let number = open.number;
         let mut warnings = Vec::new();
-        let op = open
-            .finish(&mut warnings)
-            .map_err(|(line, what)| self.error(what, line.unwrap_or(number)))?;
-        // An op opens only below a header.
-        if let Some(section) = self.sections.last_mut() {
+        let op = match open.finish(&mut warnings) {
+            Ok(op) => op,
+            Err((line, what)) => {
+                self.refuse(what, line.unwrap_or(number));
+                return;
+            }
+        };
+        if self.below == Below::Header
+            && let Some(section) = self.sections.last_mut()
+        {
             section.warnings.extend(warnings);
             section.hunks.push(Hunk {
                 op,
                 origin: Origin::PatchLine(number),
             });
         }
-        Ok(())
     }
 
-    fn finish(mut self) -> Result<Patch, PatchError> {
-        self.close_section()?;
-        match self.sections.is_empty() {
-            true => Err(self.error(Syntax::Empty, 1)),
-            false => Ok(Patch {
-                sections: self.sections,
-            }),
+    fn finish(mut self) -> Result<Patch, Faulty<Patch, PatchError>> {
+        self.close_section();
+        if self.sections.is_empty() && self.faults.is_empty() {
+            self.refuse(Syntax::Empty, 1);
+        }
+        self.faults.sort_by_key(|fault| fault.origin);
+        let mut sections = self.sections;
+        sections.retain(|section| !section.hunks.is_empty());
+        Faulty::unless_sound(Patch { sections }, self.faults)
+    }
+
+    /// Refuses a line, unless it belongs to what was refused above it.
+    fn refuse_once(&mut self, what: Syntax, number: u64) {
+        if !self.lost {
+            self.refuse(what, number);
         }
     }
 
-    fn error(&self, what: Syntax, number: u64) -> PatchError {
-        let section = match what {
-            Syntax::BadHeader { .. } | Syntax::MissingTag { .. } => None,
-            _ => self.sections.last(),
+    fn refuse(&mut self, what: Syntax, number: u64) {
+        let is_header = matches!(what, Syntax::BadHeader { .. } | Syntax::MissingTag { .. });
+        let section = match self.below {
+            Below::Header if !is_header => self.sections.last(),
+            _ => None,
         };
-        PatchError {
+        self.faults.push(PatchError {
             what,
             origin: Origin::PatchLine(number),
             path: section.map(|section| section.path.clone()),
             tag: section.and_then(|section| section.tag),
+        });
+        (self.lost, self.spoilt) = (true, true);
+        if is_header {
+            self.below = Below::RefusedHeader;
         }
     }
 }

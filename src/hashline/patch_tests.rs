@@ -119,12 +119,18 @@ fn scenario_06_07_08_10_headers() {
 #[test]
 fn scenario_09_11_bad_headers() {
     for tag in ["T copied", "1A2B copied", "1A2B:12", "1A2", "1A2G", "1A2B5"] {
-        let error = Patch::parse(&format!("¶f#{tag}\ndelete 1")).unwrap_err();
+        let error = Patch::parse(&format!("¶f#{tag}\ndelete 1"))
+            .unwrap_err()
+            .faults
+            .remove(0);
         assert!(matches!(error.what, Syntax::BadHeader { .. }), "{error}");
         assert_eq!(error.origin, Origin::PatchLine(1));
     }
     for header in ["¶f.ts", "¶f.ts#", "[f.ts]"] {
-        let error = Patch::parse(&format!("{header}\ninsert tail:\n+x")).unwrap_err();
+        let error = Patch::parse(&format!("{header}\ninsert tail:\n+x"))
+            .unwrap_err()
+            .faults
+            .remove(0);
         assert!(matches!(error.what, Syntax::MissingTag { .. }), "{error}");
     }
     insta::assert_snapshot!(refused("¶f.ts\ninsert head:\n+x"), @"patch line 1: the header '¶f.ts' has no tag. Copy the whole header ¶PATH#TAG from a read of the file; head and tail inserts need it too.");
@@ -162,7 +168,7 @@ fn scenario_14_other_formats() {
         "¶f#1A2B\nreplace 1..1:\n+a\n*** Update File: x\n",
         "¶f#1A2B\n--- a/x\n",
     ] {
-        let error = Patch::parse(text).unwrap_err();
+        let error = Patch::parse(text).unwrap_err().faults.remove(0);
         assert!(
             matches!(error.what, Syntax::ForeignFormat { .. }),
             "{error}"
@@ -252,7 +258,10 @@ fn scenario_21_rows_and_deletions() {
         "insert after block 2:",
         "replace block 2:",
     ] {
-        let error = Patch::parse(&format!("¶f#1A2B\n{text}")).unwrap_err();
+        let error = Patch::parse(&format!("¶f#1A2B\n{text}"))
+            .unwrap_err()
+            .faults
+            .remove(0);
         assert!(matches!(error.what, Syntax::NoRows { .. }), "{error}");
         assert_eq!(error.header().as_deref(), Some("¶f#1A2B"));
     }
@@ -271,7 +280,10 @@ fn scenario_22_23_numbers() {
         "delete 0",
         "insert after 0:\n+x",
     ] {
-        let error = Patch::parse(&format!("¶f#1A2B\n{text}")).unwrap_err();
+        let error = Patch::parse(&format!("¶f#1A2B\n{text}"))
+            .unwrap_err()
+            .faults
+            .remove(0);
         assert!(matches!(error.what, Syntax::BadNumber { .. }), "{error}");
     }
     refused_body("insert after 3..5:\n+x");
@@ -329,7 +341,7 @@ fn the_twin_makes_the_same_ops() {
 fn the_twin_names_the_parameter_at_fault() {
     let edit = |edit: serde_json::Value| {
         let files = [json!({ "path": "f", "tag": "1A2B", "edits": [edit] })];
-        parse_files(&files).unwrap_err()
+        parse_files(&files).unwrap_err().faults.remove(0).what
     };
     let key = |error: StructuredError| match error {
         StructuredError::Params(Refusal::BadParams { key, .. }) => key,

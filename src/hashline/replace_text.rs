@@ -95,14 +95,15 @@ impl NoMatch {
     }
 }
 
-/// Finds the texts of hunks in the live text. Line ends of all kinds are one newline here.
-pub fn find(text: &Text, hunks: &[TextHunk]) -> Result<Vec<TextMatch>, NoMatch> {
+/// Finds the texts of hunks in the live text, and says of which ones there is nothing to replace.
+/// Line ends of all kinds are one newline here.
+pub fn find(text: &Text, hunks: &[TextHunk]) -> (Vec<TextMatch>, Vec<NoMatch>) {
+    let (mut found, mut missing) = (Vec::with_capacity(hunks.len()), Vec::new());
     if hunks.is_empty() {
-        return Ok(Vec::new());
+        return (found, missing);
     }
     // To put a text together costs far more than to search it.
     let haystack = Haystack::of(text);
-    let mut found = Vec::with_capacity(hunks.len());
     for hunk in hunks {
         let make = |at: usize| TextMatch {
             start: haystack.spot(at),
@@ -110,9 +111,12 @@ pub fn find(text: &Text, hunks: &[TextHunk]) -> Result<Vec<TextMatch>, NoMatch> 
             new: hunk.new.clone(),
             origin: hunk.origin,
         };
-        found.extend(haystack.places(hunk)?.into_iter().map(make));
+        match haystack.places(hunk) {
+            Ok(places) => found.extend(places.into_iter().map(make)),
+            Err(error) => missing.push(error),
+        }
     }
-    Ok(found)
+    (found, missing)
 }
 
 /// A text with every line end as one newline.

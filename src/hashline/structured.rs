@@ -2,10 +2,10 @@
 
 use serde_json::Value;
 
-use super::error::{PatchError, Syntax, excerpt};
+use super::error::{Faulty, PatchError, Syntax, excerpt};
 use super::op_line::checked_range;
 use super::ops::{Hunk, Op, Origin, Section, Warning, WarningCode};
-use super::patch::lacks_rows;
+use super::patch::{MAX_FAULTS, lacks_rows};
 use super::tag::Tag;
 use crate::protocol::Refusal;
 use crate::protocol::params::Fields;
@@ -25,7 +25,17 @@ pub const OPS: &[&str] = &[
     "replace_text",
 ];
 
-/// Why `files` cannot be meant.
+/// What of `files` cannot be meant.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[error("{what}")]
+pub struct Misread {
+    pub what: StructuredError,
+    pub origin: Origin,
+    /// The path of the file, where it is known.
+    pub path: Option<String>,
+}
+
+/// Why something cannot be meant.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum StructuredError {
     /// A parameter is missing, unknown or of the wrong type.
@@ -35,67 +45,149 @@ pub enum StructuredError {
     Patch(#[from] PatchError),
 }
 
-/// Reads the parameter `files` of `agent/edit`: one section for each file.
-pub fn parse_files(files: &[Value]) -> Result<Vec<Section>, StructuredError> {
+/// Reads the parameter `files` of `agent/edit`: one section for each file. Sound are the edits
+/// without a fault, of files without one.
+pub fn parse_files(files: &[Value]) -> Result<Vec<Section>, Faulty<Vec<Section>, Misread>> {
+    let mut sections = Vec::new();
+    let mut faults = Vec::new();
     if files.is_empty() {
         let message = "'files' is empty; it must name at least one file.";
-        return Err(Refusal::bad_params("files", message).into());
+        faults.push(Misread {
+            what: Refusal::bad_params("files", message).into(),
+            origin: Origin::File(0),
+            path: None,
+        });
     }
-    files
-        .iter()
-        .enumerate()
-        .map(|(at, file)| parse_file(at, file))
-        .collect()
+    for (at, file) in files.iter().enumerate() {
+        let origin = Origin::File(at);
+        match File::of(at, file, &mut faults) {
+            Ok(file) => sections.extend(file.section(&mut faults)),
+            Err(refusal) => faults.push(Misread {
+                what: refusal.into(),
+                origin,
+                path: file["path"].as_str().map(str::to_owned),
+            }),
+        }
+        if faults.len() >= MAX_FAULTS {
+            break;
+        }
+    }
+    Faulty::unless_sound(sections, faults)
 }
 
-fn parse_file(at: usize, file: &Value) -> Result<Section, StructuredError> {
-    let name = format!("files[{at}]");
-    let fields = Fields::of(file, &name)?;
-    let path = fields.required_string("path")?.to_owned();
-    let edits = fields.list("edits")?.unwrap_or_default();
-    if edits.is_empty() {
-        let message = format!("'{name}.edits' must be a list of at least one edit.");
-        return Err(Refusal::bad_params(format!("{name}.edits"), message).into());
-    }
-    let error = |what, origin, tag| PatchError {
-        what,
-        origin,
-        path: Some(path.clone()),
-        tag,
-    };
-    let tag = match fields.string("tag")? {
-        Some(written) => match parse_tag(written) {
-            Some(tag) => Some(tag),
-            None => {
-                let found = excerpt(written);
-                return Err(error(Syntax::BadTag { found }, Origin::File(at), None).into());
-            }
-        },
-        None => None,
-    };
-    let mut warnings = Vec::new();
-    let mut hunks = Vec::with_capacity(edits.len());
-    for (edit_at, edit) in edits.iter().enumerate() {
-        let origin = Origin::Edit {
-            file: at,
-            edit: edit_at,
-        };
-        let name = origin.to_string();
-        let fields = Fields::of(edit, &name)?;
-        let op = parse_edit(&fields, &name, origin, &mut warnings)?
-            .map_err(|what| error(what, origin, tag))?;
-        if tag.is_none() && !matches!(op, Op::ReplaceText { .. }) {
-            return Err(error(Syntax::TagNeeded, origin, None).into());
+/// One file of `files`.
+struct File<'a> {
+    at: usize,
+    path: String,
+    tag: Written,
+    edits: &'a [Value],
+}
+
+/// A tag as it was given.
+#[derive(Clone, Copy)]
+enum Written {
+    Absent,
+    Tag(Tag),
+    Wrong,
+}
+
+impl<'a> File<'a> {
+    /// A wrong tag is a fault, and its edits are still read.
+    fn of(at: usize, file: &'a Value, faults: &mut Vec<Misread>) -> Result<File<'a>, Refusal> {
+        let name = format!("files[{at}]");
+        let fields = Fields::of(file, &name)?;
+        let path = fields.required_string("path")?.to_owned();
+        fields.list("edits")?;
+        let edits = file["edits"].as_array().map_or(&[][..], Vec::as_slice);
+        if edits.is_empty() {
+            let message = format!("'{name}.edits' must be a list of at least one edit.");
+            return Err(Refusal::bad_params(format!("{name}.edits"), message));
         }
-        hunks.push(Hunk { op, origin });
+        let tag = match fields.string("tag")? {
+            None => Written::Absent,
+            Some(written) => parse_tag(written).map_or(Written::Wrong, Written::Tag),
+        };
+        let file = File {
+            at,
+            path,
+            tag,
+            edits,
+        };
+        if let (Written::Wrong, Some(written)) = (tag, fields.string("tag")?) {
+            let found = excerpt(written);
+            faults.push(file.misread(Syntax::BadTag { found }, Origin::File(at)));
+        }
+        Ok(file)
     }
-    Ok(Section {
-        path,
-        tag,
-        origin: Origin::File(at),
-        hunks,
-        warnings,
-    })
+
+    /// Its section with the edits that are sound, if there is anything to do.
+    fn section(self, faults: &mut Vec<Misread>) -> Option<Section> {
+        let mut warnings = Vec::new();
+        let mut hunks = Vec::with_capacity(self.edits.len());
+        for (at, edit) in self.edits.iter().enumerate() {
+            let file = self.at;
+            let origin = Origin::Edit { file, edit: at };
+            match self.hunk(edit, origin, &mut warnings) {
+                Ok(hunk) => hunks.push(hunk),
+                Err(fault) => faults.push(fault),
+            }
+            if faults.len() >= MAX_FAULTS {
+                break;
+            }
+        }
+        let tag = match self.tag {
+            Written::Absent => None,
+            Written::Tag(tag) => Some(tag),
+            Written::Wrong => return None,
+        };
+        (!hunks.is_empty()).then_some(Section {
+            path: self.path,
+            tag,
+            origin: Origin::File(self.at),
+            hunks,
+            warnings,
+        })
+    }
+
+    fn hunk(
+        &self,
+        edit: &Value,
+        origin: Origin,
+        warnings: &mut Vec<Warning>,
+    ) -> Result<Hunk, Misread> {
+        let name = origin.to_string();
+        let params = |refusal: Refusal| Misread {
+            what: refusal.into(),
+            origin,
+            path: Some(self.path.clone()),
+        };
+        let fields = Fields::of(edit, &name).map_err(params)?;
+        let op = parse_edit(&fields, &name, origin, warnings)
+            .map_err(params)?
+            .map_err(|what| self.misread(what, origin))?;
+        let needs_tag = !matches!(op, Op::ReplaceText { .. });
+        match self.tag {
+            Written::Absent if needs_tag => Err(self.misread(Syntax::TagNeeded, origin)),
+            _ => Ok(Hunk { op, origin }),
+        }
+    }
+
+    fn misread(&self, what: Syntax, origin: Origin) -> Misread {
+        let error = PatchError {
+            what,
+            origin,
+            path: Some(self.path.clone()),
+            tag: match self.tag {
+                Written::Tag(tag) => Some(tag),
+                Written::Absent | Written::Wrong => None,
+            },
+        };
+        Misread {
+            what: error.into(),
+            origin,
+            path: Some(self.path.clone()),
+        }
+    }
 }
 
 /// A tag alone, or at the end of a header that was copied whole.

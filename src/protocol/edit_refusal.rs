@@ -3,8 +3,8 @@
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::Kind;
 use super::read::LineSpan;
+use super::{Kind, Refusal};
 
 /// What only edits refuse. Nothing is written where one of these is answered, but for `Partly` and
 /// `Unconfirmed`, which say so.
@@ -43,6 +43,18 @@ pub enum EditRefusal {
         candidates: Vec<LineSpan>,
         /// Line and byte (1-indexed) at which the longest part that is there diverges.
         diverges: Option<(u64, u64)>,
+    },
+    /// Everything that is wrong with one edit.
+    #[error("{message}")]
+    Faults {
+        /// All of it in words, with the live lines.
+        message: String,
+        /// The one that is written first: what the client goes by.
+        first: Box<Refusal>,
+        /// In the order written.
+        faults: Vec<Fault>,
+        files: Vec<LiveFile>,
+        retryable: bool,
     },
     /// A text with the line numbers of a reader in it.
     #[error("{message}")]
@@ -84,12 +96,29 @@ pub enum Outdated {
     NotShown,
 }
 
+/// One thing that is wrong with an edit.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Fault {
+    pub kind: Kind,
+    /// As it was written, or as headers name it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+    /// 1-indexed; the structured form has none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub patch_line: Option<u64>,
+    pub message: String,
+}
+
 /// The live tag of a file and the lines that matter.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct LiveFile {
     pub path: String,
     pub tag: String,
     pub lines: Vec<LiveLine>,
+    /// Whether there were more, for which there was no room.
+    #[serde(skip)]
+    pub is_cut: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -126,6 +155,7 @@ impl EditRefusal {
             },
             EditRefusal::NoMatch { .. } => Kind::NoMatch,
             EditRefusal::ReaderPrefixes { .. } => Kind::BadParams,
+            EditRefusal::Faults { first, .. } => first.kind(),
             EditRefusal::NoChange { .. } => Kind::NoChange,
             EditRefusal::Exists { .. } => Kind::Exists,
             EditRefusal::Unconfirmed { .. } => Kind::Timeout,
@@ -138,6 +168,7 @@ impl EditRefusal {
             EditRefusal::PatchSyntax { path, .. } | EditRefusal::Unconfirmed { path, .. } => {
                 path.as_deref()
             }
+            EditRefusal::Faults { first, .. } => first.path(),
             EditRefusal::Overlap { path, .. }
             | EditRefusal::Outdated { path, .. }
             | EditRefusal::NoMatch { path, .. }
@@ -146,6 +177,17 @@ impl EditRefusal {
             | EditRefusal::Exists { path, .. }
             | EditRefusal::Partly { path, .. } => Some(path),
         }
+    }
+
+    /// Whether the same edit may succeed when it is sent again unchanged.
+    pub(super) fn retryable(&self) -> bool {
+        matches!(
+            self,
+            EditRefusal::Faults {
+                retryable: true,
+                ..
+            }
+        )
     }
 
     /// What the kind adds to `data`.
@@ -168,6 +210,19 @@ impl EditRefusal {
             }
             EditRefusal::Overlap { patch_lines, .. } => add("patchLines", json!(patch_lines)),
             EditRefusal::Outdated { files, .. } => add("files", json!(files)),
+            EditRefusal::Faults {
+                first,
+                faults,
+                files,
+                ..
+            } => {
+                let own = first.data();
+                let own = own.as_object().into_iter().flatten();
+                let own = own.filter(|(key, _)| *key != "retryable");
+                own.for_each(|(key, value)| add(key, value.clone()));
+                add("faults", json!(faults));
+                add("files", some_or_null(files));
+            }
             EditRefusal::NoMatch {
                 candidates,
                 diverges,
@@ -195,5 +250,12 @@ impl EditRefusal {
             }
             EditRefusal::NoChange { .. } => {}
         }
+    }
+}
+
+fn some_or_null(files: &[LiveFile]) -> Value {
+    match files.is_empty() {
+        true => Value::Null,
+        false => json!(files),
     }
 }

@@ -257,14 +257,15 @@ impl Refusal {
     /// Whether the same request may succeed when it is sent again unchanged.
     pub fn retryable(&self) -> bool {
         match self {
-            // Nobody knows what came of it: sending it again could do it twice.
-            Refusal::Edit(_) => false,
+            // Of some nobody knows what came of it: sending them again could do it twice.
+            Refusal::Edit(refusal) => refusal.retryable(),
             Refusal::Worded { refusal, .. } => refusal.retryable(),
             _ => matches!(self.kind(), Kind::Busy | Kind::Timeout | Kind::Io),
         }
     }
 
-    fn path(&self) -> Option<&str> {
+    /// The path that it is about, as the caller wrote it.
+    pub fn path(&self) -> Option<&str> {
         match self {
             Refusal::NotFound { path, .. }
             | Refusal::NothingToEdit { path, .. }

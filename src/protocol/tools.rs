@@ -70,12 +70,13 @@ delete 3..9
 
 - Begin with the header ¶PATH#TAG exactly as a read or an edit showed it, then ops. More sections with headers of their own change several files at once: all of them, or none.
 - Ops: replace N..M:  delete N..M  insert before N:  insert after N:  insert head:  insert tail:  and, for a function, class, loop or section that begins at line N: replace block N:  delete block N  insert after block N:
+- One range for each op. delete block N takes attributes, decorators and doc comments above N with it; the others do when N is on an attribute.
 - Below an op that ends in a colon stand the new lines, each with one + in front, then the text exactly as it is to be, with its indentation. + alone is a blank line. Never repeat the old lines, and never write N: prefixes or - lines.
 - All numbers are those of the read. They do not shift while you edit: do not add up your own changes.
 - A range is replaced from its first to its last line, both included. Name only lines that are to change; lines just outside stay, so do not repeat them.
 - Only lines that you were shown can be edited. A folded row A-B:… shows none of its inside: read that range first.
 
-The answer has the new header and the rows around each change: use those for the next edit. If it is refused, nothing was written; the error says why and shows the lines as they are now with the tag to use, so you can go on from it without reading again."#;
+The answer has the new header and the rows around each change: use those for the next edit. If it is refused, nothing was written; the error has everything that is wrong with the patch and shows the lines as they are now with the tag to use, so you can go on from it without reading again."#;
 
 const EDIT_BY_TEXT: &str = "Changes files by replacing exact text. 'old' must be in the file once, to the last blank and line end (set 'all' to replace every occurrence); 'new' takes its place. Give enough lines of 'old' to make it unique. All edits of all files are made, or none; if it is refused nothing was written, and the error says where the text is or how it differs.";
 

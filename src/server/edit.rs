@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::Value;
 use tower_lsp::jsonrpc;
 
-use crate::edit::{Change, EditRequest, Found, Job, Planner, name_places};
+use crate::edit::{Change, EditRequest, Faults, Found, Job, Planner, name_places};
 use crate::protocol::Refusal;
 use crate::protocol::edit::EditResult;
 use crate::task::CancelToken;
@@ -56,12 +56,24 @@ impl State {
         let resolve = move |lane, work: &_| {
             let Moment { world, overlays } = &moment;
             let sessions = &state.engine.reader.sessions;
-            let sections = patch.sections()?;
-            let lane = (lane, work);
-            let (named, found) =
-                name_places(sections, &session, sessions, &world.scope, overlays, lane)?;
+            let (sections, mut faults) = patch.sections();
+            let (named, found) = name_places(
+                sections,
+                (&session, sessions),
+                &world.scope,
+                overlays,
+                (lane, work),
+                &mut faults,
+            )?;
+            if named.is_empty() {
+                return Err(Faults::new(faults)
+                    .refusal()
+                    .unwrap_or(Refusal::Internal)
+                    .into());
+            }
             let places = named.iter().map(|named| named.place.clone()).collect();
-            let plan: Plan = Arc::new(move |job: &Job| Planner::of(job).plan(named.clone()));
+            let plan: Plan =
+                Arc::new(move |job: &Job| Planner::of(job).plan(named.clone(), &faults));
             Ok(Resolved {
                 places,
                 plan,

@@ -32,15 +32,14 @@ impl Engine {
             editor: EditorCan::default(),
             work: &work,
         };
-        let lane = (Lane::Long, &work);
-        let sections = request.patch.sections()?;
+        let (sections, mut faults) = request.patch.sections();
         let named = name_places(
             sections,
-            &request.session,
-            sessions,
+            (&request.session, sessions),
             &world.scope,
             &overlays,
-            lane,
+            (Lane::Long, &work),
+            &mut faults,
         );
         let (named, _) = named.map_err(refused)?;
         let places: Vec<_> = named.iter().map(|named| named.place.clone()).collect();
@@ -75,7 +74,7 @@ impl Engine {
             places: &places,
             found: Found::default(),
         };
-        match job.begin(&|job| Planner::of(job).plan(named.clone()))? {
+        match job.begin(&|job| Planner::of(job).plan(named.clone(), &faults))? {
             Begun::Finished(finished) => Ok(finished.answer(&work).result),
             // There is no editor.
             Begun::AsksEditor(..) => Err(Refusal::Internal),

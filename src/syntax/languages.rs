@@ -37,6 +37,12 @@ struct Row {
     #[serde(default)]
     list_nodes: Vec<String>,
     #[serde(default)]
+    attributes: Vec<String>,
+    #[serde(default)]
+    docs: Vec<String>,
+    #[serde(default)]
+    documented: Vec<String>,
+    #[serde(default)]
     prose: bool,
     #[serde(default)]
     scripts: bool,
@@ -83,6 +89,21 @@ impl Language {
     /// The kinds of nodes that only hold siblings and begin where the first of them begins.
     pub fn list_nodes(&self) -> &[String] {
         &self.row.list_nodes
+    }
+
+    /// The kinds of nodes that say something of the item that comes next, or that they begin.
+    pub fn attributes(&self) -> &[String] {
+        &self.row.attributes
+    }
+
+    /// What a comment begins with that documents the item directly below.
+    pub fn docs(&self) -> &[String] {
+        &self.row.docs
+    }
+
+    /// The kinds of items that such comments document; all where there are none.
+    pub fn documented(&self) -> &[String] {
+        &self.row.documented
     }
 
     /// The compiled grammar.

@@ -30,11 +30,18 @@ fn every_query_compiles_here_and_in_the_library() {
 }
 
 #[test]
-fn list_nodes_are_kinds_of_the_grammar() {
+fn kinds_of_nodes_are_of_the_grammar() {
     let mut wrong = Vec::new();
     for language in languages() {
-        for kind in language.list_nodes() {
-            if language.grammar().id_for_node_kind(kind, true) == 0 {
+        let kinds = [
+            language.list_nodes(),
+            language.attributes(),
+            language.documented(),
+        ];
+        for kind in kinds.into_iter().flatten() {
+            if language.grammar().id_for_node_kind(kind, true) == 0
+                && language.grammar().id_for_node_kind(kind, false) == 0
+            {
                 wrong.push(format!("{} has no {kind}", language.name()));
             }
         }

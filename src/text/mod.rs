@@ -6,6 +6,7 @@ mod compare;
 mod decode;
 mod encode;
 mod lines;
+mod rivals;
 mod splice;
 mod utf16;
 
@@ -22,4 +23,5 @@ pub use decode::{
 };
 pub use encode::{Unmappable, encode};
 pub use lines::Lines;
+pub use rivals::{Rival, disagreement, rivals};
 pub use splice::{LineSplice, Position, PositionEncoding, Splice, splice};

@@ -314,3 +314,46 @@ fn the_encoding_parameter_is_the_way_out_of_a_wrong_guess() {
     let bytes = fs::read(tree.join("damaged.txt")).expect("the file");
     assert_eq!(bytes, ["漢字漢字\ny\n".as_bytes(), b"\xff\n"].concat());
 }
+
+#[test]
+fn a_character_that_a_guess_cannot_place_is_refused() {
+    let tree = Tree::new();
+    let daemon = Daemon::start(tree.path());
+    daemon.ignore_changes();
+    // Three encodings read this alike.
+    tree.write("f.txt", b"prix\ncaf\xe9 au lait\n");
+    let result = daemon.read("f.txt:raw").expect("a read");
+    assert_eq!(result["details"]["encodingConfidence"], "likely");
+    let tag = tag_of(&result);
+    let patch_of = |tag: &str, row: &str| patch("f.txt", tag, &format!("replace 1:\n+{row}\n"));
+    let error = edit(&daemon, &patch_of(&tag, "prix: 3 €")).expect_err("refused");
+    assert_eq!(error.kind(), "encoding", "{}", error.message);
+    for words in [
+        "atch line 2",
+        "'€' (U+20AC)",
+        "80 in windows-1252",
+        "A4 in ISO-8859-15",
+        "none in ISO-8859-1",
+        "encoding parameter",
+    ] {
+        assert!(error.message.contains(words), "{words}: {}", error.message);
+    }
+    // What is the same in all of them is no question.
+    edit(&daemon, &patch_of(&tag, "très cher")).expect("an edit");
+    let bytes = fs::read(tree.join("f.txt")).expect("the file");
+    assert_eq!(bytes, b"tr\xe8s cher\ncaf\xe9 au lait\n");
+    // Whoever knows the encoding says so, once.
+    let params = json!({ "path": "f.txt", "encoding": "iso-8859-15" });
+    let result = daemon.read_with(params).expect("a read");
+    edit(&daemon, &patch_of(&tag_of(&result), "prix: 3 €")).expect("an edit");
+    let bytes = fs::read(tree.join("f.txt")).expect("the file");
+    assert_eq!(bytes, b"prix: 3 \xa4\ncaf\xe9 au lait\n");
+    // ASCII is UTF-8.
+    tree.write("plain.txt", "prix\n");
+    let tag = read(&daemon, "plain.txt");
+    edit(&daemon, &patch("plain.txt", &tag, "replace 1:\n+3 €\n")).expect("an edit");
+    assert_eq!(
+        fs::read(tree.join("plain.txt")).expect("the file"),
+        "3 €\n".as_bytes()
+    );
+}

@@ -79,7 +79,13 @@ fn s53_blocks_of_python() {
     assert_eq!(block_at(&desk, "f.py", 2), Ok((2, 4)));
     assert_eq!(block_at(&desk, "f.py", 1), Ok((1, 5)));
     assert_eq!(block_at(&desk, "f.py", 8), Ok((8, 10)));
-    assert_eq!(block_at(&desk, "f.py", 9), Ok((9, 10)));
+    // `delete block` leaves no decorator behind; a new body is not meant to lose one.
+    assert_eq!(block_at(&desk, "f.py", 9), Ok((8, 10)));
+    let text = "@cached\ndef g():\n    return 2\n";
+    let (after, _) = desk.made_of("g.py", text, "replace block 2:\n+def h():\n+    pass\n");
+    assert_eq!(after, "@cached\ndef h():\n    pass\n");
+    let (after, _) = desk.made_of("g.py", text, "replace block 1:\n+x = 1\n");
+    assert_eq!(after, "x = 1\n");
 }
 
 #[test]
@@ -99,6 +105,50 @@ fn s54_comments_and_errors_around_blocks() {
         "struct S {\n    let a = 1\n\n    var b: Int {\n        return a\n    }\n}\n",
     );
     assert_eq!(block_at(&desk, "f.swift", 4), Ok((4, 6)));
+}
+
+#[test]
+fn s54_attributes_and_docs_go_with_an_item() {
+    let desk = Desk::new();
+    desk.tree.write(
+        "f.rs",
+        "// Plain.\n\n/// Said of it.\n/// More.\n#[derive(Debug)]\n#[cfg(test)]\nstruct S {\n    #[serde(skip)]\n    a: u8,\n}\n",
+    );
+    assert_eq!(block_at(&desk, "f.rs", 7), Ok((3, 10)));
+    assert_eq!(block_at(&desk, "f.rs", 5), Ok((3, 10)));
+    assert_eq!(block_at(&desk, "f.rs", 6), Ok((3, 10)));
+    assert_eq!(block_at(&desk, "f.rs", 9), Ok((8, 9)));
+    no_block(&desk, "f.rs", 3, &["one line"]);
+    let text = "#[test]\nfn a() {\n    b();\n}\n";
+    let (after, _) = desk.made_of("g.rs", text, "replace block 2:\n+fn c() {}\n");
+    assert_eq!(after, "#[test]\nfn c() {}\n");
+    let (after, _) = desk.made_of("g.rs", text, "replace block 1:\n+fn c() {}\n");
+    assert_eq!(after, "fn c() {}\n");
+    let (after, _) = desk.made_of("g.rs", text, "insert after block 1:\n+fn c() {}\n");
+    assert_eq!(after, format!("{text}fn c() {{}}\n"));
+    desk.tree.write(
+        "f.ts",
+        "/** Said of it. */\n@Component({\n  a: 1,\n})\nexport class A {\n  /** Also. */\n  @Input()\n  b() {\n    return 1;\n  }\n}\n",
+    );
+    assert_eq!(block_at(&desk, "f.ts", 5), Ok((1, 11)));
+    assert_eq!(block_at(&desk, "f.ts", 2), Ok((1, 11)));
+    assert_eq!(block_at(&desk, "f.ts", 8), Ok((6, 10)));
+    assert_eq!(block_at(&desk, "f.ts", 7), Ok((6, 10)));
+    desk.tree.write(
+        "F.java",
+        "class F {\n    int a;\n\n    /**\n     * Said.\n     */\n    @Override\n    @Deprecated\n    public void f() {\n        a = 1;\n    }\n}\n",
+    );
+    assert_eq!(block_at(&desk, "F.java", 9), Ok((4, 11)));
+    assert_eq!(block_at(&desk, "F.java", 8), Ok((4, 11)));
+    assert_eq!(block_at(&desk, "F.java", 7), Ok((4, 11)));
+    // A comment is the comment.
+    assert_eq!(block_at(&desk, "F.java", 4), Ok((4, 6)));
+    desk.tree.write(
+        "f.go",
+        "package f\n\n// apart\n\n// F says.\n// More.\nfunc F() {\n\t// not a doc\n\tif a {\n\t\tb()\n\t}\n}\n",
+    );
+    assert_eq!(block_at(&desk, "f.go", 7), Ok((5, 12)));
+    assert_eq!(block_at(&desk, "f.go", 9), Ok((9, 11)));
 }
 
 #[test]

@@ -3,6 +3,7 @@
 mod apply;
 mod blocks;
 mod boundary;
+mod faults;
 mod parse;
 mod stale;
 
@@ -136,7 +137,9 @@ impl Desk {
             !first.is_lowercase(),
             "no capital at its beginning: {message}"
         );
-        assert!(message.ends_with(['.', '?']), "no sentence: {message}");
+        // Live lines may follow.
+        let words = message.lines().next().expect("a line");
+        assert!(words.ends_with(['.', '?']), "no sentence: {message}");
         error
     }
 

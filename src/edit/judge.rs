@@ -1,0 +1,179 @@
+//! What is wrong with the hunks of one file, each judged by itself; one that cannot be applied never keeps another from being looked at.
+
+use crate::hashline::ops::TwoTags;
+use crate::hashline::replace_text::NoMatch;
+use crate::hashline::{Origin, apply::EncodingError};
+use crate::hashline::{Overlap, PatchError, Stale, Step, Syntax, Tag, carry};
+use crate::protocol::edit_refusal::Outdated;
+use crate::protocol::read::LineSpan;
+use crate::protocol::{EditRefusal, Refusal};
+use crate::view::LineSet;
+
+use super::faults::{Fault, Faults};
+use super::outdated::{Revealed, Revealer, around, written_at};
+use super::refuse::{self, sentence};
+
+/// The faults of one file.
+#[derive(Debug)]
+pub struct Judge<'a> {
+    revealer: Revealer<'a>,
+    found: Vec<Found>,
+    /// Live lines to be given.
+    lines: LineSet,
+}
+
+#[derive(Debug)]
+enum Found {
+    Plain(Origin, Refusal),
+    /// The lines are no longer what was addressed; why.
+    Outdated(Outdated, Origin, String),
+    NotShown(Origin, LineSet),
+}
+
+impl<'a> Judge<'a> {
+    pub fn new(revealer: Revealer<'a>) -> Judge<'a> {
+        Judge {
+            revealer,
+            found: Vec::new(),
+            lines: LineSet::new(),
+        }
+    }
+
+    pub fn is_sound(&self) -> bool {
+        self.found.is_empty()
+    }
+
+    fn give(&mut self, spans: impl Iterator<Item = LineSpan>) {
+        let spans = around(spans);
+        spans
+            .spans()
+            .iter()
+            .for_each(|span| self.lines.insert(span.start, span.end));
+    }
+
+    pub fn two_tags(&mut self, error: &TwoTags) {
+        self.found
+            .push(Found::Plain(error.second.1, refuse::two_tags(error)));
+    }
+
+    /// A tag that names nothing, or nothing any more; `named` are the lines addressed by it.
+    pub fn no_version(
+        &mut self,
+        why: Outdated,
+        (tag, origin): (Tag, Origin),
+        named: impl Iterator<Item = LineSpan>,
+    ) {
+        let words = self.revealer.no_version_words(why, tag);
+        let reason = format!("{}{words}", written_at(Some(origin)));
+        self.found.push(Found::Outdated(why, origin, reason));
+        self.give(named);
+    }
+
+    /// Lines or blocks that are not there; `steps` lead to the live text.
+    pub fn syntax(&mut self, error: &PatchError, steps: &[Step]) {
+        let line = match error.what {
+            Syntax::NoBlock { line, .. } => Some(line),
+            Syntax::NoSuchLine { total, .. } => Some(total),
+            _ => None,
+        };
+        if let Some(line) = line {
+            let span = LineSpan {
+                start: line,
+                end: line,
+            };
+            self.give(std::iter::once(carry::place_of(span, steps)));
+        }
+        self.found
+            .push(Found::Plain(error.origin, refuse::syntax(error)));
+    }
+
+    pub fn overlap(&mut self, error: &Overlap) {
+        let name = &self.revealer.live.name;
+        self.found
+            .push(Found::Plain(error.second, refuse::overlap(error, name)));
+    }
+
+    /// Lines that are others now. What stands around all anchors is given, of sound ones too.
+    pub fn stale(&mut self, stale: &Stale) {
+        self.found.extend(
+            stale
+                .reasons()
+                .map(|(origin, reason)| Found::Outdated(Outdated::Stale, origin, reason)),
+        );
+        self.give(stale.anchors.iter().map(|anchor| anchor.now));
+    }
+
+    /// Lines that were never shown, in live numbers.
+    pub fn not_shown(&mut self, origin: Origin, unseen: LineSet) {
+        let spans = unseen.spans().iter();
+        spans.for_each(|span| self.lines.insert(span.start, span.end));
+        self.found.push(Found::NotShown(origin, unseen));
+    }
+
+    pub fn no_match(&mut self, error: &NoMatch) {
+        let name = &self.revealer.live.name;
+        let refusal = refuse::no_match(error, name);
+        self.found.push(Found::Plain(error.origin, refusal));
+        let diverges = error.divergence.as_ref().map(|at| LineSpan {
+            start: at.line,
+            end: at.line,
+        });
+        self.give(error.candidates.iter().copied().chain(diverges));
+    }
+
+    pub fn encoding(&mut self, error: &EncodingError, origin: Origin) {
+        let refusal = Refusal::Encoding {
+            path: self.revealer.live.name.clone(),
+            message: format!("{}{error}", written_at(Some(origin))),
+        };
+        self.found.push(Found::Plain(origin, refusal));
+    }
+
+    /// Hands the faults on, with the lines that are given for them.
+    pub fn hand_on(self, faults: &mut Faults) {
+        if self.found.is_empty() {
+            return;
+        }
+        let revealer = self.revealer;
+        let revealed = revealer.reveal(&self.lines, &mut faults.room);
+        for found in &self.found {
+            faults.add(fault(&revealer, found, &revealed));
+        }
+        if !revealed.file.lines.is_empty() || self.found.iter().any(Found::gives_lines) {
+            faults.add_lines(revealed.file);
+        }
+    }
+}
+
+impl Found {
+    /// Whether a client is promised the live tag with it.
+    fn gives_lines(&self) -> bool {
+        matches!(self, Found::Outdated(..) | Found::NotShown(..))
+    }
+}
+
+fn fault(revealer: &Revealer, found: &Found, revealed: &Revealed) -> Fault {
+    let name = &revealer.live.name;
+    let outdated = |why, message: &str| {
+        Refusal::from(EditRefusal::Outdated {
+            why,
+            message: sentence(message),
+            path: name.clone(),
+            files: Vec::new(),
+        })
+    };
+    match found {
+        Found::Plain(origin, refusal) => Fault::new(*origin, name, refusal.clone()),
+        Found::Outdated(why, origin, reason) => {
+            let message = format!("{reason} {}", revealer.go_on());
+            Fault {
+                reason: Some(sentence(reason)),
+                ..Fault::new(*origin, name, outdated(*why, &message))
+            }
+        }
+        Found::NotShown(origin, unseen) => {
+            let message = revealer.not_shown_words(unseen, Some(*origin), revealed);
+            Fault::new(*origin, name, outdated(Outdated::NotShown, &message))
+        }
+    }
+}
