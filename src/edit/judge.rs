@@ -103,6 +103,18 @@ impl<'a> Judge<'a> {
         self.give(stale.anchors.iter().map(|anchor| anchor.now));
     }
 
+    /// The edit was made before, and the file has changed since; `named` are the lines addressed.
+    pub fn sent_again(&mut self, origin: Origin, named: impl Iterator<Item = LineSpan>) {
+        let live = self.revealer.live;
+        let reason = format!(
+            "this very edit was made before, and '{}' is #{} now; send it under that tag if you mean it once more.",
+            live.name, live.version.tag
+        );
+        self.found
+            .push(Found::Outdated(Outdated::Stale, origin, reason));
+        self.give(named);
+    }
+
     /// Lines that were never shown, in live numbers.
     pub fn not_shown(&mut self, origin: Origin, unseen: LineSet) {
         let spans = unseen.spans().iter();

@@ -64,19 +64,6 @@ impl Revealer<'_> {
         self.refuse_alone(Outdated::Stale, &message, revealed)
     }
 
-    /// An edit that was made before, of a file that has changed since. `named` are the lines
-    /// addressed.
-    pub fn sent_again(&self, named: impl Iterator<Item = LineSpan>) -> Refusal {
-        let message = format!(
-            "This very edit was made before, and '{}' is #{} now. Nothing was written; if you mean it once more, use the header {} and the lines given here.",
-            self.live.name,
-            self.live.version.tag,
-            self.header()
-        );
-        let revealed = self.reveal(&around(named), &mut Room::default());
-        self.refuse_alone(Outdated::Stale, &message, revealed)
-    }
-
     /// A tag of a whole file that names nothing, or nothing any more.
     pub fn no_version(
         &self,

@@ -9,7 +9,8 @@ use crate::protocol::Refusal;
 
 use super::applied::{Made, Request};
 use super::beside::Beside;
-use super::outdated::joined;
+use super::faults::Faults;
+use super::judge::Judge;
 use super::plan::{Planned, Planner};
 use super::{Live, Named};
 
@@ -40,12 +41,15 @@ impl Planner<'_> {
         if !tagged.is_empty() && tagged.iter().all(is_live) {
             return Ok(false);
         }
-        let refused = opened.iter().map(|(live, group)| {
+        let mut faults = Faults::default();
+        for (live, group) in opened {
             let hunks = group.iter().flat_map(|named| &named.section.hunks);
             let named = hunks.filter_map(|hunk| hunk.op.named_lines());
-            self.revealer(live).sent_again(named)
-        });
-        Err(joined(refused.collect()).unwrap_or(Refusal::Internal))
+            let mut judge = Judge::new(self.revealer(live));
+            judge.sent_again(group[0].section.origin, named);
+            judge.hand_on(&mut faults);
+        }
+        Err(faults.refusal().unwrap_or(Refusal::Internal))
     }
 
     /// Whether the same request to write a whole file was carried out before, and the file still is
@@ -78,6 +82,7 @@ impl Planned {
             bytes: None,
             blocks: Vec::new(),
             remapped: Vec::new(),
+            removed: Vec::new(),
             warnings: Vec::new(),
             written: None,
             no_change: OnceLock::from(true),
