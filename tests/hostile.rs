@@ -129,7 +129,11 @@ const RECURSED_ON: &[(&str, &str, &str, &str)] = &[
 #[test]
 fn no_way_to_a_parser_ends_the_daemon() {
     let deep = |(_, begin, opener, end): &(&str, &str, &str, &str)| {
-        format!("{begin}{}\n{}{end}", opener.repeat(40_000), "\n".repeat(120))
+        format!(
+            "{begin}{}\n{}{end}",
+            opener.repeat(40_000),
+            "\n".repeat(120)
+        )
     };
     let mut tree = Tree::new();
     for row in RECURSED_ON {

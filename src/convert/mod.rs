@@ -6,9 +6,12 @@
 //! panics, but a document can still make them ask for more memory or stack than there is, or
 //! compute for ever; that ends a child, and nothing else.
 
+mod book;
 pub mod child;
 mod csv;
+mod footers;
 mod limits;
+mod mend;
 mod office;
 mod ole;
 mod package;
@@ -26,5 +29,5 @@ mod worker;
 pub use limits::Limits;
 pub use pool::{Converters, Status};
 pub use rows::numbered;
-pub use wire::{Extension, Format, PageState, Part, Picture, Whole, Why};
+pub use wire::{Damage, Extension, Format, PageState, Part, Picture, Whole, Why};
 pub use worker::{Answer, Input, Job, Pages, Stop};

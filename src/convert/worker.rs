@@ -13,7 +13,7 @@ use crate::task::{Stopped, Work};
 
 use super::Limits;
 use super::pool::Lease;
-use super::wire::{self, Format, PageState, Picture, Request, Response, Whole, Why};
+use super::wire::{self, Damage, Format, PageState, Picture, Request, Response, Whole, Why};
 
 /// Why a job came to nothing.
 #[derive(Debug, thiserror::Error)]
@@ -61,8 +61,7 @@ pub enum Answer {
 #[derive(Debug)]
 pub struct Pages {
     pub count: u32,
-    /// Whether it can be read only in part.
-    pub is_damaged: bool,
+    pub damage: Option<Damage>,
     /// What is filled in in its form, as a list.
     pub fields: String,
 }
@@ -222,9 +221,9 @@ impl<'p> Job<'p> {
         let text = job.text(body)?;
         let answer = match response {
             Response::Whole(whole) => Answer::Whole(whole, text),
-            Response::Pages { count, is_damaged } => Answer::Pages(Pages {
+            Response::Pages { count, damage } => Answer::Pages(Pages {
                 count,
-                is_damaged,
+                damage,
                 fields: text,
             }),
             Response::Failed(why) => Answer::Failed(why),

@@ -3,7 +3,7 @@
 use std::io::{self, Read};
 use std::sync::Arc;
 
-use crate::convert::{Answer, Format, Input, Job, PageState, Part, Stop, Why};
+use crate::convert::{Answer, Damage, Format, Input, Job, PageState, Pages, Part, Stop, Why};
 use crate::protocol::Refusal;
 use crate::protocol::read::Cache;
 use crate::task::{Detour, Lane};
@@ -229,9 +229,8 @@ impl<'a> Errand<'a> {
         let mut growing = begun.unwrap_or_else(|| Growing::from(&Converted::default()));
         growing.made.part = Some(Part::Page);
         growing.made.total = pages.count;
-        if pages.is_damaged && growing.made.footers.is_empty() {
-            let said = "The file is damaged: what could be read of it is shown";
-            growing.made.footers.push(said.to_owned());
+        if let (Some(damage), true) = (pages.damage, growing.made.footers.is_empty()) {
+            growing.made.footers.push(damage.sentence().to_owned());
         }
         let total = pages.count;
         let (before, mut deaths) = (growing.pages(), 0);
@@ -265,7 +264,7 @@ impl<'a> Errand<'a> {
                 Err(stop) => return self.stopped(stop).map(Made::Note),
             }
         }
-        Ok(self.grown(growing, &pages.fields, cap))
+        Ok(self.grown(growing, &pages, cap))
     }
 
     /// What to say where a request ends before it has what it needs.
@@ -283,7 +282,8 @@ impl<'a> Errand<'a> {
         })
     }
 
-    fn grown(&self, mut growing: Growing, fields: &str, cap: usize) -> Made {
+    fn grown(&self, mut growing: Growing, found: &Pages, cap: usize) -> Made {
+        let fields = &found.fields;
         let (pages, total) = (growing.pages(), growing.made.total);
         growing.made.is_all = pages == total;
         if growing.made.is_all && !fields.is_empty() {
@@ -305,7 +305,13 @@ impl<'a> Errand<'a> {
             "No extractable text in {} ({total} page{plural})",
             self.name
         );
+        // What is missing may be their text.
+        let is_lost = matches!(found.damage, Some(Damage::Tree | Damage::Parts));
         Made::Note(match failed {
+            _ if is_lost && failed == 0 => {
+                let none = format!("damaged: no text is left on its {total} page{plural}");
+                cannot_read(self.name, &none)
+            }
             0 if made.blank == total => format!("[{none}: blank, or lines alone]"),
             0 if made.blank + made.drawn == total => {
                 format!("[{none}: drawings, or letters that are only drawn]")
