@@ -61,6 +61,7 @@ mod overlays;
 mod paging;
 mod read_forms;
 mod read_many;
+mod readme;
 mod resolve;
 #[cfg(unix)]
 mod scenarios;

@@ -4,7 +4,7 @@ use crate::picture::Written;
 use crate::task::Work;
 use crate::worker::{Call, Input, Limits, Status, Stop, Workers};
 
-use super::messages::{Format, PageState, Picture, Request, Response, Whole, Why};
+use super::messages::{Damage, Format, PageState, Picture, Request, Response, Whole, Why};
 
 /// Converters at a time.
 const PLACES: usize = 2;
@@ -25,8 +25,7 @@ pub enum Answer {
 #[derive(Debug)]
 pub struct Pages {
     pub count: u32,
-    /// Whether it can be read only in part.
-    pub is_damaged: bool,
+    pub damage: Option<Damage>,
     /// Whether it has an XFA form, which is on none of its pages.
     pub has_xfa: bool,
     /// What is filled in in its form, as a list.
@@ -68,11 +67,11 @@ impl Converters {
             Response::Whole(whole) => Answer::Whole(whole, text),
             Response::Pages {
                 count,
-                is_damaged,
+                damage,
                 has_xfa,
             } => Answer::Pages(Pages {
                 count,
-                is_damaged,
+                damage,
                 has_xfa,
                 fields: text,
             }),

@@ -61,7 +61,7 @@ pub enum Response {
     /// body.
     Pages {
         count: u32,
-        is_damaged: bool,
+        damage: Option<Damage>,
         /// Whether it has an XFA form, which is on none of its pages.
         has_xfa: bool,
     },
@@ -78,6 +78,32 @@ pub struct Painted {
     pub format: picture::Format,
     pub width: u32,
     pub height: u32,
+}
+
+/// What of a PDF's structure had to be made up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Damage {
+    /// Where its objects are: they were looked for one by one.
+    Table,
+    /// Which its pages are: all that were found are taken for its pages.
+    Tree,
+    /// Something is missing.
+    Parts,
+}
+
+impl Damage {
+    /// What is said of it.
+    pub fn sentence(self) -> &'static str {
+        match self {
+            Damage::Table => {
+                "The file's cross-reference table is broken; it was rebuilt from the objects in the file"
+            }
+            Damage::Tree => {
+                "The file is damaged: its list of pages is lost, and the pages that were found are shown in the order in which they stand in the file"
+            }
+            Damage::Parts => "The file is damaged: what could be read of it is shown",
+        }
+    }
 }
 
 /// A document that is converted as a whole.

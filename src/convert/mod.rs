@@ -5,9 +5,12 @@
 //! but a document can still make them ask for more memory or stack than there is, or compute for
 //! ever; that ends a worker, and nothing else.
 
+mod book;
 mod child;
 mod csv;
+mod footers;
 mod job;
+mod mend;
 mod messages;
 mod office;
 mod ole;
@@ -22,5 +25,5 @@ mod word;
 
 pub use child::serve;
 pub use job::{Answer, Converters, Job, Pages};
-pub use messages::{Extension, Format, PageState, Part, Picture, Whole, Why};
+pub use messages::{Damage, Extension, Format, PageState, Part, Picture, Whole, Why};
 pub use rows::numbered;

@@ -5,7 +5,7 @@ use anydoc::ConvertError;
 use super::messages::{Extension, Format, Part, Whole, Why};
 use super::rows::{cap, clean, wrapped};
 use super::sheets::{Facts, breaks};
-use super::{csv, ole, package, ppt, sheets, slides, word};
+use super::{book, csv, ole, package, ppt, sheets, slides, word};
 
 /// Converts a document to at most `cap_bytes` of Markdown.
 pub(super) fn convert(
@@ -42,10 +42,11 @@ pub(super) fn convert(
         Err(error) => return Err(why(&error)),
     };
     // Of a workbook that hides all there is, that is said.
-    if !slides::holds_text(&text) && facts.hidden_footer().is_none() {
+    let says_more = facts.has_comments() || facts.hidden_footer().is_some();
+    if !slides::holds_text(&text) && !says_more {
         return Err(Why::Empty);
     }
-    let (mut whole, text) = arranged(known, &facts, text);
+    let (mut whole, text) = arranged(bytes, known, &facts, text);
     whole.footers.extend(slides::hidden_footer(&hidden_slides));
     let (text, is_all) = cap(text, cap_bytes);
     if !is_all {
@@ -96,13 +97,16 @@ fn with_line_ends(bytes: &[u8], text: String) -> String {
 }
 
 /// The Markdown without marks, in its parts, and what is to be said of it.
-fn arranged(known: anydoc::Format, facts: &Facts, text: String) -> (Whole, String) {
+fn arranged(bytes: &[u8], known: anydoc::Format, facts: &Facts, text: String) -> (Whole, String) {
     let mut whole = Whole::default();
     let text = match known {
         anydoc::Format::Excel | anydoc::Format::Ods => {
             whole.footers.extend(facts.hidden_footer());
             let text = breaks::with_breaks(text);
-            let (text, starts) = sheets::headed(&text, &facts.names);
+            let (mut text, mut starts) = sheets::headed(&text, &facts.names);
+            if facts.has_comments() {
+                text = sheets::with_comments(&text, &mut starts, facts);
+            }
             whole.parts = (!starts.is_empty()).then_some((Part::Sheet, starts));
             text
         }
@@ -112,6 +116,7 @@ fn arranged(known: anydoc::Format, facts: &Facts, text: String) -> (Whole, Strin
             text
         }
         anydoc::Format::Csv => breaks::with_breaks(text),
+        anydoc::Format::Epub => book::with_authors(bytes, text),
         _ => text,
     };
     (whole, text)

@@ -89,6 +89,37 @@ pub(super) fn relations(
     Some(parts)
 }
 
+/// The parts to which a part has a relation of that kind, which is the last word of its address.
+pub(super) fn related(package: &mut Package, name: &str, kind: &str) -> Vec<String> {
+    let (folder, file) = name.rsplit_once('/').unwrap_or(("", name));
+    let relations = part(package, &format!("{folder}/_rels/{file}.rels")).unwrap_or_default();
+    let mut parts = Vec::new();
+    let _ = each_tag(&relations, |tag| {
+        let address = attribute(tag, b"Type").unwrap_or_default();
+        if address.rsplit('/').next() == Some(kind) {
+            parts.extend(attribute(tag, b"Target").map(|target| within(folder, &target)));
+        }
+    });
+    parts
+}
+
+/// The name of a part that is named from within a folder.
+fn within(folder: &str, target: &str) -> String {
+    let whole = match target.strip_prefix('/') {
+        Some(absolute) => absolute.to_owned(),
+        None => format!("{folder}/{target}"),
+    };
+    let mut names = Vec::new();
+    for name in whole.split('/') {
+        match name {
+            ".." => drop(names.pop()),
+            "." | "" => {}
+            name => names.push(name),
+        }
+    }
+    names.join("/")
+}
+
 /// An attribute by its name without a prefix.
 pub(super) fn attribute(tag: &BytesStart, name: &[u8]) -> Option<String> {
     attribute_where(tag, |key| key.local_name().as_ref() == name)
@@ -113,14 +144,36 @@ fn attribute_where(tag: &BytesStart, is: impl Fn(QName) -> bool) -> Option<Strin
 
 /// Calls `see` with each start tag.
 pub(super) fn each_tag(xml: &[u8], mut see: impl FnMut(&BytesStart)) -> Option<()> {
+    each_event(xml, |event| {
+        if let Event::Start(tag) | Event::Empty(tag) = event {
+            see(tag);
+        }
+    })
+}
+
+/// Calls `see` with everything up to the end; `None` where that is not reached.
+pub(super) fn each_event(xml: &[u8], mut see: impl FnMut(&Event)) -> Option<()> {
     let mut reader = Reader::from_reader(xml);
     reader.config_mut().check_end_names = false;
     loop {
         match reader.read_event().ok()? {
             Event::Eof => return Some(()),
-            Event::Start(tag) | Event::Empty(tag) => see(&tag),
-            _ => {}
+            event => see(&event),
         }
+    }
+}
+
+/// The characters that an event stands for, if it stands for any.
+pub(super) fn text_of(event: &Event) -> Option<String> {
+    match event {
+        Event::Text(text) => Some(String::from_utf8_lossy(text).into_owned()),
+        Event::CData(text) => Some(String::from_utf8_lossy(text).into_owned()),
+        Event::GeneralRef(name) => {
+            let reference = format!("&{};", String::from_utf8_lossy(name));
+            let text = quick_xml::escape::unescape(&reference).ok()?;
+            Some(text.into_owned())
+        }
+        _ => None,
     }
 }
 

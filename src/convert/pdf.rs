@@ -12,7 +12,8 @@ use unpdf::{
 use crate::worker::WorkerLoop;
 
 use super::child::STOPPED;
-use super::messages::{PageState, Request, Response, Why};
+use super::mend;
+use super::messages::{Damage, PageState, Request, Response, Why};
 use super::rows::{cap, clean, wrapped};
 
 /// Opens a PDF and converts the pages that are asked for; returns the request that ends that.
@@ -22,27 +23,19 @@ pub(super) fn serve(
     bytes: Vec<u8>,
     cap_bytes: u64,
 ) -> Option<(Request, Vec<u8>)> {
-    let opened =
-        catch_unwind(|| PdfParser::from_bytes_with_options(from_header(&bytes), options()));
-    let is_cut = !has_end(&bytes);
     let has_xfa = memchr::memmem::find(&bytes, b"/XFA").is_some();
-    drop(bytes);
-    let parser = match opened.map(|parser| parser.map_err(|error| why(&error))) {
-        Ok(Ok(parser)) => parser,
-        Ok(Err(why)) => return refuse(requests, why),
-        Err(_) => return refuse(requests, Why::Unreadable(STOPPED.to_owned())),
+    let Opened {
+        parser,
+        pages,
+        fields,
+        damage,
+    } = match open_or_mend(bytes) {
+        Ok(opened) => opened,
+        Err(why) => return refuse(requests, why),
     };
-    let pages = parser.page_count();
-    if pages == 0 {
-        return refuse(
-            requests,
-            Why::Unreadable("damaged: it has no pages".to_owned()),
-        );
-    }
-    let (fields, lacks) = look_around(&parser);
     let found = Response::Pages {
         count: pages,
-        is_damaged: lacks == Lacks::Pages || lacks == Lacks::Table && is_cut,
+        damage,
         has_xfa,
     };
     requests.answer(&found, &fields)?;
@@ -70,10 +63,87 @@ fn refuse(requests: &mut WorkerLoop, why: Why) -> Option<(Request, Vec<u8>)> {
     }
 }
 
-/// The document without what some program put before it: its offsets count from its header.
-fn from_header(bytes: &[u8]) -> &[u8] {
+/// A PDF with pages.
+struct Opened {
+    parser: PdfParser,
+    pages: u32,
+    /// What is filled in in its form, as a list.
+    fields: String,
+    damage: Option<Damage>,
+}
+
+/// Opens it as it is, or mended where that gives more of its pages.
+fn open_or_mend(bytes: Vec<u8>) -> Result<Opened, Why> {
+    let is_cut = !has_end(&bytes);
+    let mut opened = match open(&bytes) {
+        Ok(opened) if opened.damage == Some(Damage::Parts) => {
+            let pages = opened.pages;
+            // One parser at a time: each holds all of the document.
+            drop(opened);
+            with_more_pages(bytes, pages)
+        }
+        Err(why @ Why::Unreadable(_)) => with_any_pages(bytes, why),
+        opened => opened,
+    }?;
+    if opened.damage == Some(Damage::Table) && is_cut {
+        opened.damage = Some(Damage::Parts);
+    }
+    Ok(opened)
+}
+
+/// Of a document of which some pages are found.
+fn with_more_pages(mut bytes: Vec<u8>, pages: u32) -> Result<Opened, Why> {
+    let end = bytes.len();
+    mend::forget_table(&mut bytes);
+    match open(&bytes) {
+        Ok(found) if found.pages > pages => Ok(found),
+        _ => {
+            bytes.truncate(end);
+            open(&bytes)
+        }
+    }
+}
+
+/// Of a document of which no page is found; `why` is what is said where none is to be had.
+fn with_any_pages(mut bytes: Vec<u8>, why: Why) -> Result<Opened, Why> {
+    mend::forget_table(&mut bytes);
+    if let Ok(found) = open(&bytes) {
+        return Ok(found);
+    }
+    let header = header(&bytes);
+    let append = AssertUnwindSafe(|| mend::append_pages(&mut bytes, header));
+    if !catch_unwind(append).unwrap_or(false) {
+        return Err(why);
+    }
+    let found = open(&bytes).map_err(|_| why)?;
+    Ok(Opened {
+        damage: Some(Damage::Tree),
+        ..found
+    })
+}
+
+fn open(bytes: &[u8]) -> Result<Opened, Why> {
+    let document = &bytes[header(bytes)..];
+    let parser = catch_unwind(|| PdfParser::from_bytes_with_options(document, options()))
+        .map_err(|_| Why::Unreadable(STOPPED.to_owned()))?
+        .map_err(|error| why(&error))?;
+    let pages = parser.page_count();
+    if pages == 0 {
+        return Err(Why::Unreadable("damaged: it has no pages".to_owned()));
+    }
+    let (fields, damage) = look_around(&parser);
+    Ok(Opened {
+        parser,
+        pages,
+        fields,
+        damage,
+    })
+}
+
+/// Where it begins: its offsets count from its header, whatever some program put before that.
+fn header(bytes: &[u8]) -> usize {
     let start = &bytes[..bytes.len().min(1024)];
-    memchr::memmem::find(start, b"%PDF-").map_or(bytes, |at| &bytes[at..])
+    memchr::memmem::find(start, b"%PDF-").unwrap_or(0)
 }
 
 /// Whether it ends as such a file does, but for some bytes after that.
@@ -82,17 +152,8 @@ fn has_end(bytes: &[u8]) -> bool {
     memchr::memmem::find(end, b"%%EOF").is_some()
 }
 
-/// What of a document's structure had to be made up.
-#[derive(Clone, Copy, PartialEq)]
-enum Lacks {
-    Nothing,
-    /// Where its objects are: many a program writes that wrong, and nothing is lost by it.
-    Table,
-    Pages,
-}
-
 /// What is on no page: the fields of a form that are filled in, as a list; and what is missing.
-fn look_around(parser: &PdfParser) -> (String, Lacks) {
+fn look_around(parser: &PdfParser) -> (String, Option<Damage>) {
     let mut list = String::new();
     let no_page = stream(PageSelection::Pages(Vec::new()));
     let walked = catch_unwind(AssertUnwindSafe(|| {
@@ -109,12 +170,12 @@ fn look_around(parser: &PdfParser) -> (String, Lacks) {
             ControlFlow::Continue(())
         })
     }));
-    let lacks = match walked {
-        Ok(Ok(quality)) if quality.pages_incomplete => Lacks::Pages,
-        Ok(Ok(quality)) if quality.xref_reconstructed => Lacks::Table,
-        _ => Lacks::Nothing,
+    let damage = match walked {
+        Ok(Ok(quality)) if quality.pages_incomplete => Some(Damage::Parts),
+        Ok(Ok(quality)) if quality.xref_reconstructed => Some(Damage::Table),
+        _ => None,
     };
-    (list, lacks)
+    (list, damage)
 }
 
 /// Written out whole: the defaults would start a thread for each core, which a small address space

@@ -1,15 +1,15 @@
-//! What a workbook's Markdown does not say: the names of its sheets, and how much of it is hidden; no cell is read for its value.
+//! What a workbook's Markdown does not say: the names of its sheets, their comments, and how much of it is hidden; no cell is read for its value.
 
 use std::collections::BTreeSet;
 
-use quick_xml::Reader;
-use quick_xml::events::{BytesStart, Event};
+use quick_xml::events::BytesStart;
 
 use super::package::{self, attribute, each_tag, part, relations};
 use super::rows::counted;
 
 mod biff;
 pub(super) mod breaks;
+mod comments;
 pub(super) mod ods;
 mod xlsb;
 
@@ -18,6 +18,8 @@ mod xlsb;
 pub(super) struct Facts {
     /// The names of the visible sheets, in their order.
     pub names: Vec<String>,
+    /// The comments of each of them, one line each; none at all where their kind has not been read.
+    pub comments: Vec<Vec<String>>,
     /// Rows and columns that hold something and are hidden.
     pub rows: u64,
     pub columns: u64,
@@ -25,6 +27,10 @@ pub(super) struct Facts {
 }
 
 impl Facts {
+    pub fn has_comments(&self) -> bool {
+        self.comments.iter().any(|comments| !comments.is_empty())
+    }
+
     /// `3 hidden rows and 1 hidden column are not shown`.
     pub fn hidden_footer(&self) -> Option<String> {
         let kinds = [
@@ -109,6 +115,61 @@ pub(super) fn headed(markdown: &str, names: &[String]) -> (String, Vec<u64>) {
     (out, starts)
 }
 
+/// The Markdown with the comments of each sheet below it, or all of them at the end where it does not
+/// have these sheets; `starts` are the lines on which its sheets begin, and move with what is put
+/// before them.
+pub(super) fn with_comments(markdown: &str, starts: &mut [u64], facts: &Facts) -> String {
+    let comments = match starts.len() == facts.names.len() {
+        true => facts.comments.clone(),
+        false => {
+            let mut comments = vec![Vec::new(); starts.len().max(1)];
+            comments[starts.len().saturating_sub(1)] = all_comments(facts);
+            comments
+        }
+    };
+    let mut out = String::with_capacity(markdown.len());
+    let mut left = markdown.split_inclusive('\n');
+    let ends: Vec<u64> = starts.iter().skip(1).map(|start| start - 1).collect();
+    let (mut taken, mut added) = (0u64, 0u64);
+    for (number, comments) in comments.iter().enumerate() {
+        let end = ends.get(number).copied().unwrap_or(u64::MAX);
+        let rest = usize::try_from(end - taken).unwrap_or(usize::MAX);
+        out.extend(left.by_ref().take(rest));
+        taken = end;
+        if let Some(start) = starts.get_mut(number) {
+            *start += added;
+        }
+        if comments.is_empty() {
+            continue;
+        }
+        // An empty line parts a sheet from the next, and from its comments.
+        let is_last = end == u64::MAX;
+        if is_last {
+            out.push('\n');
+        }
+        for comment in comments {
+            out.push_str(comment);
+            out.push('\n');
+        }
+        if !is_last {
+            out.push('\n');
+        }
+        added += comments.len() as u64 + 1;
+    }
+    out
+}
+
+/// Each with the name of its sheet.
+fn all_comments(facts: &Facts) -> Vec<String> {
+    let sheets = facts.names.iter().zip(&facts.comments);
+    let named = sheets.flat_map(|(name, comments)| {
+        let name = format!("Comment {name}!");
+        let named = move |line: &String| line.replacen("Comment ", &name, 1);
+        comments.iter().map(named)
+    });
+    named.collect()
+}
+
 /// Markdown's escapes taken back.
 fn unescaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
@@ -142,63 +203,82 @@ fn look_into_package(bytes: &[u8]) -> Option<Facts> {
         match attribute(tag, b"state").as_deref() {
             Some("hidden" | "veryHidden") => facts.sheets += 1,
             _ => {
-                facts.names.extend(attribute(tag, b"name"));
-                shown.extend(attribute(tag, b"id").and_then(|id| parts.get(&id)));
+                if let Some(name) = attribute(tag, b"name") {
+                    facts.names.push(name);
+                    shown.push(attribute(tag, b"id").and_then(|id| parts.get(&id)));
+                }
             }
         }
     })?;
+    let mut reader = comments::Reader::new(&mut package);
     for name in shown {
-        if let Some(sheet) = part(&mut package, name) {
-            // What cannot be read of a sheet is not counted.
-            let _ = count_hidden(&sheet, &mut facts);
-        }
+        let sheet = name.and_then(|name| part(&mut package, name));
+        // What cannot be read of a sheet is not counted.
+        let hidden = sheet.and_then(|sheet| count_hidden(&sheet, &mut facts));
+        let comments = name
+            .zip(hidden)
+            .map(|(name, hidden)| reader.of_sheet(&mut package, name, &hidden));
+        facts.comments.push(comments.unwrap_or_default());
     }
     Some(facts)
 }
 
-/// Counts the hidden rows and columns of a sheet that hold something.
-fn count_hidden(sheet: &[u8], facts: &mut Facts) -> Option<()> {
-    let mut reader = Reader::from_reader(sheet);
-    reader.config_mut().check_end_names = false;
-    let mut hidden_columns: Vec<(u32, u32)> = Vec::new();
-    let mut columns_in_use: BTreeSet<u32> = BTreeSet::new();
-    let (mut row_is_hidden, mut row_counts, mut column) = (false, false, 0);
-    loop {
-        match reader.read_event().ok()? {
-            Event::Eof => break,
-            Event::Start(tag) | Event::Empty(tag) => match tag.local_name().as_ref() {
-                b"col" if is_true(&tag, b"hidden") => {
-                    let number = |name| attribute(&tag, name)?.parse().ok();
-                    if let (Some(min), Some(max)) = (number(b"min"), number(b"max")) {
-                        hidden_columns.push((min, max));
-                    }
-                }
-                b"row" => {
-                    (row_is_hidden, row_counts, column) = (is_true(&tag, b"hidden"), false, 0);
-                }
-                b"c" => {
-                    let named = attribute(&tag, b"r").and_then(|cell| column_of(&cell));
-                    column = named.unwrap_or(column + 1);
-                }
-                b"v" | b"f" | b"is" => {
-                    columns_in_use.insert(column);
-                    if row_is_hidden && !row_counts {
-                        row_counts = true;
-                        facts.rows += 1;
-                    }
-                }
-                _ => {}
-            },
-            _ => {}
-        }
+/// Rows and columns of a sheet that are not shown, counted from 1.
+#[derive(Debug, Default)]
+struct Hidden {
+    rows: BTreeSet<u32>,
+    /// From the first to the last, each.
+    columns: Vec<(u32, u32)>,
+}
+
+impl Hidden {
+    fn holds(&self, row: u32, column: u32) -> bool {
+        self.rows.contains(&row) || self.has_column(column)
     }
-    let is_hidden = |column: &&u32| {
-        hidden_columns
-            .iter()
-            .any(|(min, max)| (min..=max).contains(column))
-    };
-    facts.columns += columns_in_use.iter().filter(is_hidden).count() as u64;
-    Some(())
+
+    fn has_column(&self, column: u32) -> bool {
+        let mut ranges = self.columns.iter();
+        ranges.any(|(min, max)| (min..=max).contains(&&column))
+    }
+}
+
+/// Counts the hidden rows and columns of a sheet that hold something; gives them all.
+fn count_hidden(sheet: &[u8], facts: &mut Facts) -> Option<Hidden> {
+    let mut hidden = Hidden::default();
+    let mut columns_in_use: BTreeSet<u32> = BTreeSet::new();
+    let (mut row, mut column) = (0u32, 0u32);
+    let (mut row_is_hidden, mut row_counts) = (false, false);
+    each_tag(sheet, |tag| match tag.local_name().as_ref() {
+        b"col" if is_true(tag, b"hidden") => {
+            let number = |name| attribute(tag, name)?.parse().ok();
+            if let (Some(min), Some(max)) = (number(b"min"), number(b"max")) {
+                hidden.columns.push((min, max));
+            }
+        }
+        b"row" => {
+            let named = attribute(tag, b"r").and_then(|row| row.parse().ok());
+            row = named.unwrap_or(row.saturating_add(1));
+            (row_is_hidden, row_counts, column) = (is_true(tag, b"hidden"), false, 0);
+            if row_is_hidden {
+                hidden.rows.insert(row);
+            }
+        }
+        b"c" => {
+            let named = attribute(tag, b"r").and_then(|cell| column_of(&cell));
+            column = named.unwrap_or(column.saturating_add(1));
+        }
+        b"v" | b"f" | b"is" => {
+            columns_in_use.insert(column);
+            if row_is_hidden && !row_counts {
+                row_counts = true;
+                facts.rows += 1;
+            }
+        }
+        _ => {}
+    })?;
+    let used = columns_in_use.iter();
+    facts.columns += used.filter(|column| hidden.has_column(**column)).count() as u64;
+    Some(hidden)
 }
 
 /// `AB12` is in column 28.
@@ -214,6 +294,33 @@ fn column_of(cell: &str) -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn comments_stand_below_their_sheets_and_move_the_next_ones() {
+        let lines = |lines: &[&str]| lines.iter().map(|l| l.to_string()).collect::<Vec<_>>();
+        let facts = Facts {
+            names: lines(&["A", "B", "C"]),
+            comments: vec![
+                lines(&["Comment A1: x", "Comment B1: y"]),
+                Vec::new(),
+                lines(&["Comment C1: z"]),
+            ],
+            ..Facts::default()
+        };
+        let made = "## A\n\n| a |\n\n## B\n\n## C\n";
+        let mut starts = [1, 5, 7];
+        assert_eq!(
+            with_comments(made, &mut starts, &facts),
+            "## A\n\n| a |\n\nComment A1: x\nComment B1: y\n\n## B\n\n## C\n\nComment C1: z\n"
+        );
+        assert_eq!(starts, [1, 8, 10]);
+        let mut starts = [1, 5];
+        assert_eq!(
+            with_comments("## A\n\n| a |\n\n## Q\n", &mut starts, &facts),
+            "## A\n\n| a |\n\n## Q\n\nComment A!A1: x\nComment A!B1: y\nComment C!C1: z\n"
+        );
+        assert_eq!(starts, [1, 5]);
+    }
 
     #[test]
     fn sheets_are_named_whatever_is_in_them() {

@@ -3,14 +3,15 @@
 use quick_xml::Reader;
 use quick_xml::events::Event;
 
+use super::footers;
 use super::package::{self, attribute, each_tag, part, prefixed_attribute, relations, rewritten};
 use super::rows::numbered;
 
 /// Letters and digits alone: no renderer escapes or breaks them.
 pub(super) const MARK: &str = "PilcrowSlideQ7Z";
 
-/// The presentation with a mark at the start of each slide, in the order of showing; `None` where
-/// there is no way to set them.
+/// The presentation with a mark at the start of each slide, in the order of showing, and the footers
+/// as text at its end; `None` where there is no way to set them.
 pub(super) fn mark_pptx(bytes: &[u8]) -> Option<Vec<u8>> {
     let is_slide = |name: &str| {
         let slide = name.strip_prefix("ppt/slides/slide");
@@ -25,7 +26,16 @@ pub(super) fn mark_pptx(bytes: &[u8]) -> Option<Vec<u8>> {
         );
         let at = end_of_first(part, b"grpSpPr")
             .or_else(|| end_of_start(part, b"spTree").into_iter().next())?;
-        Some(inserted(part, &[at], &shape))
+        let footers = footers::shape_of(part);
+        let end = start_of_end(part, b"spTree").filter(|end| *end >= at);
+        match footers.zip(end) {
+            None => Some(inserted(part, &[at], &shape)),
+            Some((footers, end)) => {
+                let (head, tail) = part.split_at(end);
+                let head = inserted(head, &[at], &shape);
+                Some([&head, footers.as_bytes(), tail].concat())
+            }
+        }
     })
 }
 
@@ -140,6 +150,20 @@ fn end_of_first(part: &[u8], local: &[u8]) -> Option<usize> {
         }
     }
     usize::try_from(reader.buffer_position()).ok()
+}
+
+/// Where the last end tag of that local name begins.
+fn start_of_end(part: &[u8], local: &[u8]) -> Option<usize> {
+    let mut reader = Reader::from_reader(part);
+    let mut found = None;
+    loop {
+        let before = reader.buffer_position();
+        match reader.read_event().ok()? {
+            Event::Eof => return usize::try_from(found?).ok(),
+            Event::End(tag) if tag.local_name().as_ref() == local => found = Some(before),
+            _ => {}
+        }
+    }
 }
 
 /// Where the start tags of that local name end, each.

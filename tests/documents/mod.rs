@@ -1,5 +1,7 @@
 //! Documents as Markdown, format by format and selector by selector, over files that other programs wrote; what is hostile has a file of its own.
 
+mod beside;
+mod broken;
 pub mod hostile;
 mod paging;
 mod selectors;
@@ -178,6 +180,8 @@ fn electronic_books() {
     // Of headings LibreOffice keeps only how they look, and of lists nothing.
     let report = "# Unknown Title
 
+By Pier
+
 Harbour report
 
 **Ships**
@@ -213,6 +217,8 @@ The end of the report.";
 
 /// What is in `book.epub`.
 const TALES: &str = r##"# Tales of the harbour
+
+By Jörg Pier
 
 Cover
 

@@ -42,14 +42,40 @@ fn every_selector() {
 }
 
 #[test]
+fn raw_is_the_markdown_without_numbers_and_uncut() {
+    let daemon = daemon();
+    for name in [
+        "report.docx",
+        "plain.pdf",
+        "book.xlsx",
+        "slides.pptx",
+        "book.epub",
+    ] {
+        let read = text(&daemon, name);
+        let rows = read.split("\n\n[").next().expect("rows");
+        let lines: String = rows
+            .lines()
+            .map(|row| format!("{}\n", row.split_once(':').expect("a number").1))
+            .collect();
+        assert_eq!(text(&daemon, &format!("{name}:raw")), lines, "{name}");
+    }
+    let tree = Tree::new().file("wide.csv", format!("{}\nb\n", "a".repeat(5000)));
+    let daemon = Daemon::start(tree.path());
+    assert_eq!(
+        text(&daemon, "wide.csv:table:raw"),
+        format!("|  |\n| --- |\n| {} |\n| b |\n", "a".repeat(5000))
+    );
+    // What takes the place of a text has no other form.
+    let daemon = super::daemon();
+    assert_eq!(
+        text(&daemon, "encrypted.docx:raw"),
+        "[Cannot read .docx file: encrypted]"
+    );
+}
+
+#[test]
 fn selectors_that_cannot_be_meant() {
     let daemon = daemon();
-    let error = refusal(&daemon, "report.docx:raw");
-    assert_eq!(error.kind(), "binary");
-    assert_eq!(
-        error.message,
-        "'report.docx:raw' is a binary file (a .docx document), not text. Read it without :raw to see its text as Markdown; a range with :raw, such as :5-9:raw, gives lines of that uncut."
-    );
     let error = refusal(&daemon, "report.docx:p2");
     assert_eq!(error.kind(), "unsupported");
     assert_eq!(

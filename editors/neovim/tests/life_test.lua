@@ -11,6 +11,22 @@ local function kill(signal)
   return pids
 end
 
+---Whether every thread of a process is held by a signal.
+---@param pid integer
+local function stopped(pid)
+  for thread in vim.fs.dir(('/proc/%d/task'):format(pid)) do
+    local stat = io.open(('/proc/%d/task/%s/stat'):format(pid, thread))
+    local state = stat and stat:read('*a'):match('%) (%a)')
+    if stat then
+      stat:close()
+    end
+    if state ~= 'T' then
+      return false
+    end
+  end
+  return true
+end
+
 ---Waits for the daemon that came in the place of another.
 local function back(bufnr, old_id)
   return T.wait(function()
@@ -68,8 +84,11 @@ end)
 T.case('a request that a fallen daemon did not answer is told so, and works when sent again', { ['a.txt'] = 'a\n' }, function()
   local bufnr = T.open('a.txt')
   local old = T.client(bufnr).id
-  for _, pid in ipairs(T.daemons()) do
-    vim.uv.kill(pid, 'sigstop')
+  for _, pid in ipairs(kill('sigstop')) do
+    -- Its threads stop one by one, when each has its turn.
+    T.wait(function()
+      return stopped(pid)
+    end, 'the daemon to stop')
   end
   local word
   pilcrow.read('a.txt', function(failure, result)

@@ -4,7 +4,7 @@ use std::io::{self, Read};
 use std::sync::Arc;
 
 use crate::buffer::FileState;
-use crate::convert::{Answer, Format, Job, PageState, Pages, Part, Why};
+use crate::convert::{Answer, Damage, Format, Job, PageState, Pages, Part, Why};
 use crate::protocol::Refusal;
 use crate::protocol::read::Cache;
 use crate::task::{Detour, Lane};
@@ -231,9 +231,8 @@ impl<'a> Errand<'a> {
         let mut growing = begun.unwrap_or_else(|| Growing::from(&Converted::default()));
         growing.made.part = Some(Part::Page);
         growing.made.total = pages.count;
-        if pages.is_damaged && growing.made.footers.is_empty() {
-            let said = "The file is damaged: what could be read of it is shown";
-            growing.made.footers.push(said.to_owned());
+        if let (Some(damage), true) = (pages.damage, growing.made.footers.is_empty()) {
+            growing.made.footers.push(damage.sentence().to_owned());
         }
         let total = pages.count;
         let (before, mut deaths) = (growing.pages(), 0);
@@ -308,9 +307,15 @@ impl<'a> Errand<'a> {
             "No extractable text in {} ({total} page{plural})",
             self.name
         );
+        // What is missing may be their text.
+        let is_lost = matches!(found.damage, Some(Damage::Tree | Damage::Parts));
         Made::Note(match failed {
             0 if found.has_xfa => {
                 cannot_read(self.name, "an XFA form, which is on none of its pages")
+            }
+            _ if is_lost && failed == 0 => {
+                let none = format!("damaged: no text is left on its {total} page{plural}");
+                cannot_read(self.name, &none)
             }
             0 if made.blank == total => format!("[{none}: blank, or lines alone]"),
             0 if made.blank + made.drawn == total => {

@@ -191,16 +191,6 @@ impl Wanted<'_> {
             Some(Own::Pages(..)) => {}
             _ => refuse_own(selector, self.asked.spelled, "a document")?,
         }
-        if selector.raw && !selector.has_lines() && selector.own.is_none() {
-            return Err(Refusal::Binary {
-                path: self.asked.spelled.to_owned(),
-                what: match sniff::extension(self.name).as_str() {
-                    "" => "a document".to_owned(),
-                    extension => format!("a .{extension} document"),
-                },
-                instead: "Read it without :raw to see its text as Markdown; a range with :raw, such as :5-9:raw, gives lines of that uncut.".to_owned(),
-            });
-        }
         Ok(())
     }
 
