@@ -240,6 +240,7 @@ impl Scope {
                     if let Ok(Opened::Here(handle)) = self.access.open(&at, path) {
                         return Ok(self.found(path, handle, &at, Via::Variant));
                     }
+                    stuck.extend(Stuck::before_the_end(candidate, &at));
                 }
                 Descent::Several(suggestions) => return Err(not_found(path, suggestions)),
                 Descent::Stuck(at) => stuck.push(at),

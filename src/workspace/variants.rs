@@ -34,6 +34,21 @@ pub(super) struct Stuck {
     pub(super) rest: String,
 }
 
+impl Stuck {
+    /// Before the last name of a candidate that could be followed to its end, but is not to be had
+    /// there: the file system knows a name that it does not list.
+    pub(super) fn before_the_end(candidate: &Candidate, end: &Path) -> Option<Stuck> {
+        let whole = format!("{}{}", candidate.head, candidate.rest);
+        let folder = whole.rfind('/').map_or(0, |slash| slash + 1);
+        Some(Stuck {
+            at: end.parent()?.to_path_buf(),
+            spelled: whole[..folder].to_owned(),
+            missing: end.file_name()?.to_str()?.to_owned(),
+            rest: String::new(),
+        })
+    }
+}
+
 /// Follows the candidate name by name; one that is missing is replaced by the only allowed entry
 /// that folds to the same.
 pub(super) fn descend(

@@ -448,10 +448,12 @@ fn a_hundred_edits_by_the_first_tag_equal_those_by_fresh_ones() {
     daemon.ignore_changes();
     for seed in 0..at_most(3, 200) {
         let first = repetitive(&mut Ids::default());
-        tree.write("a.txt", joined(&first));
-        tree.write("b.txt", joined(&first));
-        let names = ["a.txt", "b.txt"];
-        // Another session each time: the text of the first version comes back.
+        // Other files each time: an edit that was made before is not made again.
+        let names = [format!("a{seed}.txt"), format!("b{seed}.txt")];
+        let names = [names[0].as_str(), names[1].as_str()];
+        for name in names {
+            tree.write(name, joined(&first));
+        }
         let session = format!("session {seed}");
         let read = |name: &str| read_as(&daemon, &session, name);
         let send = |_, text: &str| edit_as(&daemon, &session, text);

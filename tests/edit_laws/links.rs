@@ -348,7 +348,8 @@ fn a_tag_is_good_for_the_lines_that_this_session_was_shown() {
     assert_eq!(error.kind(), "notShown");
     // The very same call again, though the file has moved on from its tag.
     edit_as(&daemon, "two", &hunk(50)).expect("the error showed it");
-    let error = edit_as(&daemon, "three", &hunk(50)).expect_err("it has changed since");
+    let other = hunk(50).replace("new 50", "other 50");
+    let error = edit_as(&daemon, "three", &other).expect_err("it has changed since");
     assert_eq!(error.kind(), "stale");
     edit_as(&daemon, "one", &hunk(60)).expect("all was shown");
     assert_eq!(text(&tree, "a.txt").matches("new").count(), 3);

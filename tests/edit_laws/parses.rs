@@ -57,7 +57,9 @@ fn check(chance: &mut Chance, edits: usize, summary_first: bool) {
         );
         let edited = edited.unwrap_or_else(|error| panic!("edit {number}: {error:?}"));
         tag = new_tag(&edited);
-        let told = codes(&edited);
+        let mut told = codes(&edited);
+        // A row may be that of its neighbour.
+        told.retain(|code| *code != "echo");
         let what = format!("edit {number} of line {at}: {row}: {told:?}");
         let expect: &[&[&str]] = match (parsed, now) {
             (_, true) => &[&[]],
@@ -123,11 +125,11 @@ const CASES: &[Case] = &[
     ),
     // It is mended, and another one made.
     (
-        "a.json",
-        "{\n  \"a\": ,\n  \"b\": 2,\n  \"c\": 3\n}\n",
-        "replace 2:\n+  \"a\": 1,\nreplace 4:\n+  \"c\": ]\n",
+        "a.rs",
+        "fn a( {}\nfn b() {}\nfn c() {}\n",
+        "replace 1:\n+fn a() {}\nreplace 3:\n+fn c( {}\n",
         "syntaxError",
-        4,
+        3,
     ),
     (
         "a.json",

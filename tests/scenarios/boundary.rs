@@ -139,8 +139,9 @@ fn s51_what_parsed_and_does_not_now() {
     assert_eq!(after, "fn a() {\n    b();\n");
     reply.warns("noLongerParses", &["rust", "before this edit", "line 1"]);
     // What did not parse before may have one more error now.
-    let (_, reply) = desk.made_of("f.rs", "fn a() {\n    b();\n", "replace 2:\n+    c(;");
-    reply.warns("syntaxError", &["rust", "further", "line 2"]);
+    let broken = "fn a( {}\nfn b() {\n    b();\n}\n";
+    let (_, reply) = desk.made_of("f.rs", broken, "replace 3:\n+    c(;");
+    reply.warns("syntaxError", &["rust", "further", "line 3"]);
     let (_, reply) = desk.made_of("f.rs", "fn a() {\n    b();\n", "replace 2:\n+    c();");
     assert_eq!(reply.codes(), [""; 0]);
     // What has no grammar is not talked about.

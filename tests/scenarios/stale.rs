@@ -41,8 +41,9 @@ fn s59_changes_from_outside_far_away_and_on_the_line() {
         };
         let tag = desk.put("f.txt", l(20));
         write(l(20) + "appended\n");
-        let reply = desk.done(&format!("¶f.txt#{tag}\nreplace 5:\n+L5\n"));
-        assert_eq!(desk.text("f.txt"), l_with(20, &[(5, "L5")]) + "appended\n");
+        let ours = if in_place { "L5 in place" } else { "L5" };
+        let reply = desk.done(&format!("¶f.txt#{tag}\nreplace 5:\n+{ours}\n"));
+        assert_eq!(desk.text("f.txt"), l_with(20, &[(5, ours)]) + "appended\n");
         assert_eq!(reply.remapped(), &Value::Null);
         reply.warns("movedOn", &["'f.txt'", &tag, "same lines"]);
         let tag = desk.tag("f.txt");
