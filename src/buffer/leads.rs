@@ -189,9 +189,9 @@ mod tests {
             let (real, linked) = (root.join("real").join(name), root.join("linked").join(name));
             leads.look_up(&linked);
             leads.look_up(&linked);
-            assert_eq!(addresses(&leads, &real), [linked.clone()]);
+            assert_eq!(addresses(&leads, &real), std::slice::from_ref(&linked));
             leads.forget(&linked);
-            assert_eq!(addresses(&leads, &real), [PathBuf::new(); 0]);
+            assert!(addresses(&leads, &real).is_empty());
         }
         let known = leads.known.lock();
         assert!(known.turns.is_empty() && known.waiting.is_empty());

@@ -18,7 +18,7 @@ pub fn serve(requests: &mut WorkerLoop) -> Option<()> {
     loop {
         let (request, bytes) = match next.take() {
             Some(request) => request,
-            None => requests.next()?,
+            None => requests.receive()?,
         };
         #[cfg(any(feature = "failpoints", debug_assertions))]
         if requests.may_misbehave()

@@ -39,7 +39,7 @@ pub(super) fn serve(
         has_xfa,
     };
     requests.answer(&found, &fields)?;
-    let mut next = requests.next()?;
+    let mut next = requests.receive()?;
     while let (Request::Page(first), _) = next {
         let run = Run {
             requests: &mut *requests,
@@ -55,7 +55,7 @@ pub(super) fn serve(
 fn refuse(requests: &mut WorkerLoop, why: Why) -> Option<(Request, Vec<u8>)> {
     requests.answer(&Response::Failed(why), "")?;
     loop {
-        let next = requests.next()?;
+        let next = requests.receive()?;
         match next {
             (Request::Open { .. } | Request::Picture(_), _) => return Some(next),
             (Request::Page(_), _) => requests.answer(&Response::Page(PageState::Failed), "")?,
@@ -227,7 +227,7 @@ impl Run<'_> {
         if first == 0 || first > pages {
             self.requests
                 .answer(&Response::Page(PageState::Failed), "")?;
-            return self.requests.next();
+            return self.requests.receive();
         }
         let stream = stream(PageSelection::Range(first..=pages));
         // `None`: nobody listens any more.
@@ -259,13 +259,13 @@ impl Run<'_> {
         // It broke off, by an error or a panic, at a page that somebody waits for.
         self.requests
             .answer(&Response::Page(PageState::Failed), "")?;
-        self.requests.next()
+        self.requests.receive()
     }
 
     /// Answers with the page, and takes what is asked for next.
     fn tell(&mut self, state: PageState, text: &str) -> Option<()> {
         self.requests.answer(&Response::Page(state), text)?;
-        let next = self.requests.next()?;
+        let next = self.requests.receive()?;
         self.page += 1;
         if next.0 != Request::Page(self.page) {
             self.next = Some(next);

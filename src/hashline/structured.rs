@@ -129,7 +129,7 @@ impl<'a> File<'a> {
             let origin = Origin::Edit { file, edit: at };
             match self.hunk(edit, origin, &mut warnings) {
                 Ok(hunk) => hunks.push(hunk),
-                Err(fault) => faults.push(fault),
+                Err(fault) => faults.push(*fault),
             }
             if faults.len() >= MAX_FAULTS {
                 break;
@@ -154,20 +154,22 @@ impl<'a> File<'a> {
         edit: &Value,
         origin: Origin,
         warnings: &mut Vec<Warning>,
-    ) -> Result<Hunk, Misread> {
+    ) -> Result<Hunk, Box<Misread>> {
         let name = origin.to_string();
-        let params = |refusal: Refusal| Misread {
-            what: refusal.into(),
-            origin,
-            path: Some(self.path.clone()),
+        let params = |refusal: Refusal| {
+            Box::new(Misread {
+                what: refusal.into(),
+                origin,
+                path: Some(self.path.clone()),
+            })
         };
         let fields = Fields::of(edit, &name).map_err(params)?;
         let op = parse_edit(&fields, &name, origin, warnings)
             .map_err(params)?
-            .map_err(|what| self.misread(what, origin))?;
+            .map_err(|what| Box::new(self.misread(what, origin)))?;
         let needs_tag = !matches!(op, Op::ReplaceText { .. });
         match self.tag {
-            Written::Absent if needs_tag => Err(self.misread(Syntax::TagNeeded, origin)),
+            Written::Absent if needs_tag => Err(Box::new(self.misread(Syntax::TagNeeded, origin))),
             _ => Ok(Hunk { op, origin }),
         }
     }

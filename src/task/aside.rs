@@ -94,12 +94,10 @@ mod tests {
 
     const HANG: Duration = Duration::from_secs(30);
 
+    type Place = Arc<Mutex<Option<ThreadId>>>;
+
     /// Counts how often it is done, and tells where.
-    fn counting() -> (
-        Arc<AtomicUsize>,
-        Arc<Mutex<Option<ThreadId>>>,
-        impl Fn(&Work) + Send + Sync + 'static,
-    ) {
+    fn counting() -> (Arc<AtomicUsize>, Place, impl Fn(&Work) + Send + Sync) {
         let (count, place) = (Arc::new(AtomicUsize::new(0)), Arc::new(Mutex::new(None)));
         let (counted, there) = (count.clone(), place.clone());
         let work = move |_: &Work| {

@@ -146,7 +146,7 @@ impl WorkerLoop {
     }
 
     /// The next request, with its body; `None` at the end.
-    pub fn next<Q: DeserializeOwned>(&mut self) -> Option<(Q, Vec<u8>)> {
+    pub fn receive<Q: DeserializeOwned>(&mut self) -> Option<(Q, Vec<u8>)> {
         *self.idle.lock() = Some(Instant::now());
         let next = wire::read(&mut self.socket, self.options.input_bytes).ok()?;
         *self.idle.lock() = None;
