@@ -258,7 +258,8 @@ fn no_read_is_older_than_the_last_write_that_returned_meanwhile() {
     use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
     const LINES: usize = 500;
     // Half of a store is in the file as much as all of it: there is nothing to be told from it.
-    let styles: [(&str, fn(&Tree, &mut Subject)); 2] = [
+    type Style = fn(&Tree, &mut Subject);
+    let styles: [(&str, Style); 2] = [
         ("renamed", renamed_over),
         ("in-place", in_place_with_mtime_restored),
     ];

@@ -452,11 +452,15 @@ fn access_is_judged_before_anything_else() {
             );
             assert!(!error.data.to_string().contains("secret"), "{error:?}");
         }
-        // Nothing else in the patch is done or told: not what is stale, not what is fine.
-        for other in [&*fine, "0BAD"] {
+        // Of what is not to be seen nothing is told beside other faults but that.
+        for (other, first) in [(&*fine, kind), ("0BAD", "unknownTag")] {
             let both = patch("a.txt", other, REPLACE_1) + &patch(path, "0BAD", REPLACE_1);
             let error = edit(&daemon, &both).expect_err(path);
-            assert_eq!(error.kind(), kind, "{path}: {error:?}");
+            assert_eq!(error.kind(), first, "{path}: {error:?}");
+            let faults = error.data["faults"].as_array().expect("faults");
+            let last = faults.last().expect("a fault");
+            assert_eq!(last["kind"], kind, "{path}: {error:?}");
+            assert!(!format!("{error:?}").contains("secret"), "{error:?}");
         }
     }
     let one = refused(&daemon, &there, Some("0BAD"));

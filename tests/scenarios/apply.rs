@@ -179,9 +179,9 @@ fn s38_the_second_file_is_blocked() {
     desk.tree.write(".env", ABC);
     let denied = format!("¶f.txt#{f}\ndelete 2\n¶.env#{f}\ndelete 2\n");
     desk.refused(&denied, "denied", &["'.env'"]);
-    // Access is judged before any tag, and before what is wrong with the first file.
+    // Beside what is wrong with the first file, of which it is told first.
     let denied = format!("¶f.txt#0000\ndelete 9\n¶.env#{f}\ndelete 2\n");
-    desk.refused(&denied, "denied", &["'.env'"]);
+    desk.refused(&denied, "unknownTag", &["#0000", "'.env' is denied"]);
     desk.tree.replace("g.txt", "a\nanother\nc\n");
     let stale = format!("¶f.txt#{f}\ndelete 2\n¶g.txt#{g}\ndelete 2\n");
     let error = desk.refused(&stale, "stale", &["line 2", "atch line 4"]);
