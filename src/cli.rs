@@ -325,7 +325,7 @@ mod tests {
         assert!(long.ends_with("\n2000. line 2000\n(go on from 2001)\n"));
         assert_eq!(
             in_eighth(root, "b.txt"),
-            Err("Cannot read b.txt: File not found: b.txt. Did you mean a.txt?".to_owned())
+            Err("Cannot read b.txt: File not found: b.txt.".to_owned())
         );
         let options = ToolsOptions {
             dialect: Some("eighth".to_owned()),
