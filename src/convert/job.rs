@@ -2,7 +2,7 @@
 
 use crate::picture::Written;
 use crate::task::Work;
-use crate::worker::{Call, Input, Limits, Status, Stop, Workers};
+use crate::worker::{Call, Choice, Input, Limits, Status, Stop, Workers};
 
 use super::messages::{Damage, Format, PageState, Picture, Request, Response, Whole, Why};
 
@@ -60,7 +60,7 @@ impl Converters {
             format,
             output_bytes: self.limits().output_bytes,
         };
-        let (call, response, body) = self.0.call(&request, input, work)?;
+        let (call, response, body) = self.0.call(&request, input, Choice::Any, work)?;
         let mut job = Job(call);
         let text = job.text(body)?;
         let answer = match response {
@@ -90,7 +90,7 @@ impl Converters {
         work: &Work,
     ) -> Result<Result<Option<Written>, String>, Stop> {
         let request = Request::Picture(picture);
-        let (mut call, response, data) = self.0.call(&request, input, work)?;
+        let (mut call, response, data) = self.0.call(&request, input, Choice::Any, work)?;
         match response {
             Response::Picture(painted) => Ok(Ok(painted.map(|painted| Written {
                 format: painted.format,

@@ -89,7 +89,7 @@ impl Reader {
             definitions: Definitions::new(eighth / 4, trees.clone()),
             trees,
             warm: Warm::new(eighth),
-            converters: Converters::new(worker::Limits::from_environment()),
+            converters: Converters::new(worker::Limits::of_convert()),
         }
     }
 

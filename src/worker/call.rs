@@ -27,7 +27,7 @@ pub enum Stop {
     #[error(
         "the converter stopped, as it does when a document asks for too much memory or nests too deeply"
     )]
-    Died,
+    Died(Death),
     #[error("it took more than {} s of processor time", .0.as_secs_f32())]
     Cpu(Duration),
     #[error("it took longer than {} s", .0.as_secs_f32())]
@@ -38,6 +38,17 @@ pub enum Stop {
     /// There is no worker to be had.
     #[error("the converter cannot be started: {0}")]
     Start(io::Error),
+}
+
+/// How a worker came to its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Death {
+    /// It ended for want of anything to do, just when it was asked.
+    Retired,
+    /// The kernel ended it with a signal.
+    Signal(i32),
+    /// It ended in another way, or said what makes no sense and was ended for it.
+    Other,
 }
 
 /// Where the bytes that are handed over come from.
@@ -57,6 +68,8 @@ pub struct Call<'p> {
     /// What the process had used before.
     cpu_before: Duration,
     limits: &'p Limits,
+    /// Of the request that is not answered yet.
+    number: u64,
 }
 
 /// Between two looks at the clock, the token and the worker's processor time.
@@ -73,6 +86,8 @@ enum Break {
     Stop(Stop),
     /// The other end is closed.
     Closed,
+    /// What came makes no sense.
+    Nonsense,
 }
 
 impl From<Stop> for Break {
@@ -82,88 +97,123 @@ impl From<Stop> for Break {
 }
 
 impl<'p> Call<'p> {
-    /// The first request of a job. A worker that has retired in the meantime is replaced once.
-    pub(super) fn begin<A: DeserializeOwned>(
+    /// Hands over the first request of a job. A worker that has retired in the meantime is
+    /// replaced once.
+    pub(super) fn begin(
         worker: PooledWorker<'p>,
         limits: &'p Limits,
         request: &impl Serialize,
         input: &Input,
         work: &Work,
-    ) -> Result<(Call<'p>, A, Vec<u8>), Stop> {
+    ) -> Result<Call<'p>, Stop> {
         let mut call = Call {
-            cpu_before: worker.process().cpu_time().unwrap_or_default(),
+            cpu_before: Duration::ZERO,
             worker,
             work: work.clone(),
             begun: Instant::now(),
             limits,
+            number: wire::GREETING,
         };
-        let first = call.exchange(request, Some(input));
-        let (answer, body) = match first {
-            Err(Break::Closed) if call.worker.process_mut().has_retired() => {
-                call.worker.replace()?;
-                call.cpu_before = Duration::ZERO;
-                call.exchange(request, Some(input))
-            }
-            other => other,
+        if limits.cpu.is_some() {
+            call.cpu_before = call.worker.process().cpu_time().unwrap_or_default();
         }
-        .map_err(|broken| call.give_up(broken))?;
-        Ok((call, answer, body))
+        match call.request(request, Some(input)) {
+            Ok(()) => Ok(call),
+            Err(broken) => match call.give_up(broken) {
+                Stop::Died(Death::Retired) => {
+                    call.worker.replace()?;
+                    call.cpu_before = Duration::ZERO;
+                    let sent = call.request(request, Some(input));
+                    sent.map_err(|broken| call.give_up(broken))?;
+                    Ok(call)
+                }
+                stop => Err(stop),
+            },
+        }
     }
 
-    /// One more request of the same job.
+    /// Waits for the answer to the request that was handed over last.
+    pub fn answer<A: DeserializeOwned>(&mut self) -> Result<(A, Vec<u8>), Stop> {
+        if self.worker.is_condemned() {
+            return Err(Stop::Died(Death::Other));
+        }
+        self.receive_answer().map_err(|broken| self.give_up(broken))
+    }
+
+    /// One more request of the same job, and its answer.
     pub fn next<A: DeserializeOwned>(
         &mut self,
         request: &impl Serialize,
     ) -> Result<(A, Vec<u8>), Stop> {
         if self.worker.is_condemned() {
-            return Err(Stop::Died);
+            return Err(Stop::Died(Death::Other));
         }
-        self.exchange(request, None)
-            .map_err(|broken| self.give_up(broken))
+        self.request(request, None)
+            .map_err(|broken| self.give_up(broken))?;
+        self.answer()
     }
 
     /// The worker's answer makes no sense: it is not used again.
     pub fn nonsense(&mut self) -> Stop {
-        self.give_up(Break::Closed)
+        self.give_up(Break::Nonsense)
+    }
+
+    /// From now on `work` says how long the job may go on.
+    pub fn set_work(&mut self, work: &Work) {
+        self.work = work.clone();
     }
 
     /// The worker is not to be used again: nobody knows what it is at.
     fn give_up(&mut self, broken: Break) -> Stop {
-        self.worker.condemn();
-        match broken {
+        let stop = match broken {
             Break::Stop(stop) => stop,
-            Break::Closed => Stop::Died,
+            Break::Closed => Stop::Died(self.worker.process_mut().death()),
+            Break::Nonsense => Stop::Died(Death::Other),
+        };
+        self.worker.condemn();
+        stop
+    }
+
+    fn request(&mut self, request: &impl Serialize, input: Option<&Input>) -> Result<(), Break> {
+        let bytes = input.map_or(0, |input| input.bytes);
+        self.number = self.worker.process_mut().next_number();
+        let head = wire::head(self.number, request, bytes).map_err(Stop::Input)?;
+        self.send(&head)?;
+        match input {
+            Some(input) => self.send_all(input),
+            None => Ok(()),
         }
     }
 
-    fn exchange<A: DeserializeOwned>(
-        &mut self,
-        request: &impl Serialize,
-        input: Option<&Input>,
-    ) -> Result<(A, Vec<u8>), Break> {
-        let bytes = input.map_or(0, |input| input.bytes);
-        let head = wire::head(request, bytes).map_err(Stop::Input)?;
-        self.send(&head)?;
-        if let Some(input) = input {
-            self.send_all(input)?;
-        }
+    fn receive_answer<A: DeserializeOwned>(&mut self) -> Result<(A, Vec<u8>), Break> {
         if self.worker.process().confinement.is_none() {
-            let (confinement, _) = self.receive::<Confinement>(0)?;
+            let (confinement, _) = self.receive::<Confinement>(wire::GREETING, 0)?;
             self.worker.is_confined(confinement);
         }
-        self.receive(self.limits.output_bytes + MAX_ANSWER)
+        self.receive(self.number, self.limits.output_bytes + MAX_ANSWER)
     }
 
-    fn receive<A: DeserializeOwned>(&mut self, max_body: u64) -> Result<(A, Vec<u8>), Break> {
+    fn receive<A: DeserializeOwned>(
+        &mut self,
+        number: u64,
+        max_body: u64,
+    ) -> Result<(A, Vec<u8>), Break> {
         let mut from = Patient {
             call: self,
             stop: None,
         };
         let read = wire::read(&mut from, max_body);
-        match (from.stop.take(), read) {
-            (Some(stop), _) => Err(stop.into()),
-            (None, Ok(Some(answer))) => Ok(answer),
-            (None, _) => Err(Break::Closed),
+        if let Some(stop) = from.stop.take() {
+            return Err(stop.into());
+        }
+        match read {
+            Ok(Some(frame)) if frame.number == number => Ok((frame.head, frame.body)),
+            Ok(Some(_)) => Err(Break::Nonsense),
+            Ok(None) => Err(Break::Closed),
+            Err(error) => Err(match error.kind() {
+                io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset => Break::Closed,
+                _ => Break::Nonsense,
+            }),
         }
     }
 
@@ -210,11 +260,14 @@ impl<'p> Call<'p> {
         if elapsed > self.limits.wall {
             return Err(Stop::Wall(self.limits.wall));
         }
+        let Some(most) = self.limits.cpu else {
+            return Ok(());
+        };
         // Where nobody counts it the clock has to do.
         let used = self.worker.process().cpu_time();
         let used = used.map_or(elapsed, |used| used.saturating_sub(self.cpu_before));
-        match used > self.limits.cpu {
-            true => Err(Stop::Cpu(self.limits.cpu)),
+        match used > most {
+            true => Err(Stop::Cpu(most)),
             false => Ok(()),
         }
     }

@@ -1,14 +1,17 @@
 //! The worker's own half: it confines itself, then answers one request after another until its parent hangs up or has nothing more to do.
 //!
-//! The main thread watches the socket and the idle time, since the thread that works does not read
-//! while it works and so would not see its parent go. No signal of the kernel does that for it: a
-//! parent-death signal comes when the *thread* that started the worker ends.
+//! The main thread watches whether the parent hangs up, since the thread that works does not read
+//! while it works and so would not see it go. No signal of the kernel does that for it: a
+//! parent-death signal comes when the *thread* that started the worker ends. The thread that works
+//! waits for the next request, and ends the process when none comes for long enough. Nothing ticks
+//! in between.
 
 use std::fs::File;
-use std::sync::Arc;
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::process::exit;
 use std::time::{Duration, Instant};
 
-use parking_lot::Mutex;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Resource, Rlimit, setrlimit};
 use serde::Serialize;
@@ -35,45 +38,37 @@ const STACK: usize = 64 * 1024 * 1024;
 /// Files that may be open: the three streams, the socket's second handle, and some to spare.
 const FILES: u64 = 16;
 
-/// Between two looks at whether there is anything left to do.
-const LOOK_EVERY: Duration = Duration::from_millis(200);
-
-/// Since when there is nothing to do; `None` while there is.
-type IdleSince = Arc<Mutex<Option<Instant>>>;
-
 /// Serves the parent at the other end of `socket` with `work` until it hangs up or has nothing
-/// more to do. The caller ends the process then, whatever still runs.
+/// more to do. The process has ended then, whatever still ran.
 pub fn run(
     socket: File,
     options: Options,
     work: impl FnOnce(&mut WorkerLoop) -> Option<()> + Send + 'static,
 ) {
+    let_the_timer_end_us();
     let landlock = confine::before_threads(options.without);
-    let idle: IdleSince = Arc::new(Mutex::new(Some(Instant::now())));
     let Ok(watched) = socket.try_clone() else {
         return;
     };
     let mut requests = WorkerLoop {
         socket,
         options,
-        idle: idle.clone(),
+        number: wire::GREETING,
     };
     let worker = std::thread::Builder::new().stack_size(STACK);
     let worker = worker.spawn(move || {
         limit_self(options.memory_bytes);
         let seccomp = confine::all_threads(options.without);
         let confinement = Confinement { landlock, seccomp };
-        requests.answer(&confinement, "")?;
-        work(&mut requests)
+        let served = catch_unwind(AssertUnwindSafe(|| {
+            requests.answer(&confinement, "")?;
+            work(&mut requests)
+        }));
+        // Nobody asks any more: by this code the parent tells it from a crash.
+        exit(i32::from(served.is_err()))
     });
-    let Ok(worker) = worker else { return };
-    while !worker.is_finished() && !has_hung_up(&watched) {
-        // Held to the end: no job is begun after this decision.
-        let since = idle.lock();
-        if since.is_some_and(|since| since.elapsed() >= options.idle) {
-            std::mem::forget(since);
-            return;
-        }
+    if worker.is_ok() {
+        wait_for_the_end(&watched);
     }
 }
 
@@ -116,19 +111,15 @@ fn limit_self(memory_bytes: u64) {
     limit(Resource::As, memory_bytes);
 }
 
-/// Waits a little for the other end to be closed.
-fn has_hung_up(socket: &File) -> bool {
-    let mut watched = [PollFd::new(socket, PollFlags::empty())];
-    let wait = Timespec {
-        tv_sec: 0,
-        tv_nsec: LOOK_EVERY.as_nanos() as i64,
-    };
-    match poll(&mut watched, Some(&wait)) {
-        Ok(_) => watched[0]
-            .revents()
-            .intersects(PollFlags::HUP | PollFlags::ERR),
-        Err(rustix::io::Errno::INTR) => false,
-        Err(_) => true,
+/// Waits until the other end is closed.
+fn wait_for_the_end(socket: &File) {
+    loop {
+        let mut watched = [PollFd::new(socket, PollFlags::empty())];
+        match poll(&mut watched, None) {
+            Err(rustix::io::Errno::INTR) => {}
+            // Nothing but its end was asked about.
+            Ok(_) | Err(_) => return,
+        }
     }
 }
 
@@ -136,7 +127,8 @@ fn has_hung_up(socket: &File) -> bool {
 pub struct WorkerLoop {
     socket: File,
     options: Options,
-    idle: IdleSince,
+    /// Of the request that is to be answered.
+    number: u64,
 }
 
 impl WorkerLoop {
@@ -145,16 +137,84 @@ impl WorkerLoop {
         self.options.misbehave
     }
 
-    /// The next request, with its body; `None` at the end.
+    /// The next request, with its body; `None` at the end, or when none has come for too long.
     pub fn receive<Q: DeserializeOwned>(&mut self) -> Option<(Q, Vec<u8>)> {
-        *self.idle.lock() = Some(Instant::now());
-        let next = wire::read(&mut self.socket, self.options.input_bytes).ok()?;
-        *self.idle.lock() = None;
-        next
+        if !self.has_more() {
+            return None;
+        }
+        let frame = wire::read(&mut self.socket, self.options.input_bytes).ok()??;
+        self.number = frame.number;
+        Some((frame.head, frame.body))
     }
 
-    /// `None` where nobody listens any more.
+    /// Answers the last request. `None` where nobody listens any more.
     pub fn answer(&mut self, answer: &impl Serialize, body: impl AsRef<[u8]>) -> Option<()> {
-        wire::write(&mut self.socket, answer, body.as_ref()).ok()
+        wire::write(&mut self.socket, self.number, answer, body.as_ref()).ok()
+    }
+
+    /// For tests: says that the answers from here on are those to another request.
+    #[cfg(any(feature = "failpoints", debug_assertions))]
+    pub fn mistake_the_request(&mut self) {
+        self.number += 1;
+    }
+
+    /// For tests: writes bytes that are no frame.
+    #[cfg(any(feature = "failpoints", debug_assertions))]
+    pub fn write_nonsense(&mut self, bytes: &[u8]) -> Option<()> {
+        io::Write::write_all(&mut self.socket, bytes).ok()
+    }
+
+    /// Waits for a request, as long as the process may be idle.
+    fn has_more(&self) -> bool {
+        let until = Instant::now() + self.options.idle;
+        loop {
+            let left = until.saturating_duration_since(Instant::now());
+            let wait = Timespec {
+                tv_sec: left.as_secs() as i64,
+                tv_nsec: left.subsec_nanos().into(),
+            };
+            match poll(&mut [PollFd::new(&self.socket, PollFlags::IN)], Some(&wait)) {
+                Ok(0) => return false,
+                Err(rustix::io::Errno::INTR) => {}
+                Ok(_) | Err(_) => return true,
+            }
+        }
+    }
+}
+
+/// Has the kernel end this process once it has used so much more processor time: what spins inside
+/// one call of a parser hears of no deadline. Zero calls it off.
+///
+/// # Errors
+///
+/// Those of `setitimer`; then the parent's clock alone is left.
+pub fn end_after(processor_time: Duration) -> io::Result<()> {
+    let never = libc::timeval {
+        tv_sec: 0,
+        tv_usec: 0,
+    };
+    let timer = libc::itimerval {
+        it_interval: never,
+        it_value: libc::timeval {
+            tv_sec: processor_time.as_secs() as libc::time_t,
+            tv_usec: processor_time.subsec_micros() as libc::suseconds_t,
+        },
+    };
+    // SAFETY: the timer lives to the end of the call, and nothing is asked back.
+    match unsafe { libc::setitimer(libc::ITIMER_PROF, &timer, std::ptr::null_mut()) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// Makes the end of [`end_after`] an end, whatever the process inherited for that signal.
+fn let_the_timer_end_us() {
+    // SAFETY: both calls are for this process alone, and the set is initialized by the first.
+    unsafe {
+        libc::signal(libc::SIGPROF, libc::SIG_DFL);
+        let mut signals = std::mem::zeroed::<libc::sigset_t>();
+        libc::sigemptyset(&mut signals);
+        libc::sigaddset(&mut signals, libc::SIGPROF);
+        libc::pthread_sigmask(libc::SIG_UNBLOCK, &signals, std::ptr::null_mut());
     }
 }

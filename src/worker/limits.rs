@@ -11,8 +11,8 @@ pub struct Limits {
     pub input_bytes: u64,
     /// Bytes of what is made of it.
     pub output_bytes: u64,
-    /// Processor time of one job.
-    pub cpu: Duration,
+    /// Processor time of one job, where it is the parent that counts it.
+    pub cpu: Option<Duration>,
     /// Time of one job by the clock; less than the 30 s of a request, so that there is time left
     /// to say what happened.
     pub wall: Duration,
@@ -22,40 +22,65 @@ pub struct Limits {
     pub memory_bytes: u64,
     /// After so long without a job a worker ends.
     pub idle: Duration,
-    /// Whether a document can ask a worker to misbehave; see [`Limits::from_environment`].
+    /// Whether a text can ask a worker to misbehave; see [`Limits::lowered_by`].
     pub misbehave: bool,
     /// Walls of the confinement that are left out.
     pub without: Without,
 }
 
-impl Default for Limits {
-    fn default() -> Limits {
-        Limits {
-            input_bytes: 100 * 1024 * 1024,
-            output_bytes: 16 * 1024 * 1024,
-            cpu: Duration::from_secs(20),
-            wall: Duration::from_secs(25),
-            wait: Duration::from_secs(10),
-            memory_bytes: 1024 * 1024 * 1024,
-            idle: Duration::from_secs(60),
-            misbehave: false,
-            without: Without::default(),
-        }
-    }
-}
+/// After so long without a job a worker ends.
+const IDLE: Duration = Duration::from_secs(300);
+
+/// Bytes of address space: enough for the largest document, and little enough for several workers
+/// on a small machine.
+const MEMORY: u64 = 1024 * 1024 * 1024;
 
 impl Limits {
-    /// The limits; in builds for tests lowered by `PILCROW_CONVERT`, a list such as
+    /// For documents and pictures; in builds for tests lowered by `PILCROW_CONVERT`.
+    pub fn of_convert() -> Limits {
+        let limits = Limits {
+            input_bytes: 100 * 1024 * 1024,
+            output_bytes: 16 * 1024 * 1024,
+            cpu: Some(Duration::from_secs(20)),
+            wall: Duration::from_secs(25),
+            wait: Duration::from_secs(10),
+            memory_bytes: MEMORY,
+            idle: IDLE,
+            misbehave: false,
+            without: Without::default(),
+        };
+        limits.lowered_by("PILCROW_CONVERT")
+    }
+
+    /// For source files; in builds for tests lowered by `PILCROW_SYNTAX`. The worker itself sees to
+    /// its processor time, so that a busy machine gives the same answer as an idle one.
+    pub fn of_syntax() -> Limits {
+        let limits = Limits {
+            input_bytes: 4 * 1024 * 1024,
+            output_bytes: 4 * 1024 * 1024,
+            cpu: None,
+            wall: Duration::from_secs(2),
+            wait: Duration::from_secs(2),
+            memory_bytes: MEMORY,
+            idle: IDLE,
+            misbehave: false,
+            without: Without::default(),
+        };
+        limits.lowered_by("PILCROW_SYNTAX")
+    }
+
+    /// In builds for tests lowered by the environment, a list such as
     /// `inputBytes=1000,outputBytes=2000,cpuMs=200,wallMs=900,waitMs=100,idleMs=50,misbehave=1`.
-    /// With `misbehave`, a document that holds `pilcrow:abort`, `pilcrow:spin`, `pilcrow:sleep` or
+    /// With `misbehave`, a text that holds `pilcrow:abort`, `pilcrow:spin`, `pilcrow:sleep` or
     /// `pilcrow:probe` makes its worker do that. `landlock=0` and `seccomp=0` leave out what an
     /// older kernel lacks.
-    pub fn from_environment() -> Limits {
+    fn lowered_by(self, variable: &str) -> Limits {
         #[cfg(any(feature = "failpoints", debug_assertions))]
-        if let Ok(text) = std::env::var("PILCROW_CONVERT") {
-            return Limits::default().lowered(&text);
+        if let Ok(text) = std::env::var(variable) {
+            return self.lowered(&text);
         }
-        Limits::default()
+        let _ = variable;
+        self
     }
 
     #[cfg(any(feature = "failpoints", debug_assertions))]
@@ -68,7 +93,7 @@ impl Limits {
             match key {
                 "inputBytes" => self.input_bytes = self.input_bytes.min(value),
                 "outputBytes" => self.output_bytes = self.output_bytes.min(value),
-                "cpuMs" => self.cpu = self.cpu.min(time),
+                "cpuMs" => self.cpu = self.cpu.map(|cpu| cpu.min(time)),
                 "wallMs" => self.wall = self.wall.min(time),
                 "waitMs" => self.wait = self.wait.min(time),
                 "idleMs" => self.idle = self.idle.min(time),
@@ -88,9 +113,10 @@ mod tests {
 
     #[test]
     fn the_environment_only_lowers() {
-        let limits = Limits::default().lowered("cpuMs=200,inputBytes=99999999999,odd,wallMs=x");
-        assert_eq!(limits.cpu, Duration::from_millis(200));
-        assert_eq!(limits.input_bytes, Limits::default().input_bytes);
-        assert_eq!(limits.wall, Limits::default().wall);
+        let whole = Limits::of_convert();
+        let limits = Limits::of_convert().lowered("cpuMs=200,inputBytes=99999999999,odd,wallMs=x");
+        assert_eq!(limits.cpu, Some(Duration::from_millis(200)));
+        assert_eq!(limits.input_bytes, whole.input_bytes);
+        assert_eq!(limits.wall, whole.wall);
     }
 }

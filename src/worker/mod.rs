@@ -6,7 +6,7 @@
 //! a bounded number of them, started when they are needed and replaced when they die. Between the
 //! two go length-prefixed frames ([`wire`]). What a worker does wrong (crash, spin, leak, lie
 //! about lengths) costs the one answer that it was at. What is asked and answered is the business
-//! of the kind: `convert` for documents and pictures.
+//! of the kind: `convert` for documents and pictures, `syntax` for source files.
 
 mod call;
 pub mod child;
@@ -18,10 +18,10 @@ mod probe;
 mod process;
 mod wire;
 
-pub use call::{Call, Input, Stop};
+pub use call::{Call, Death, Input, Stop};
 pub use child::WorkerLoop;
 pub use confine::{Confinement, Landlock, Without};
 pub use limits::Limits;
-pub use pool::{Status, Workers};
+pub use pool::{Choice, Status, Workers};
 #[cfg(any(feature = "failpoints", debug_assertions))]
 pub use probe::probe;

@@ -1,5 +1,6 @@
 //! The workers of one kind: a bounded number, started when they are needed, used again, replaced when they die. Nothing waits for one without a limit.
 
+use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
@@ -9,12 +10,23 @@ use serde::de::DeserializeOwned;
 
 use crate::task::Work;
 
-use super::call::{Call, Input, Stop};
+use super::call::{Call, Death, Input, Stop};
 use super::process::Process;
 use super::{Confinement, Limits};
 
 /// Between two looks at the cancel token while every worker is at work.
 const LOOK_EVERY: Duration = Duration::from_millis(25);
+
+/// For so long no other worker is started after one could not be.
+const NO_START_FOR: Duration = Duration::from_secs(1);
+
+/// Which of the workers is to do a job.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Choice {
+    Any,
+    /// That which had the document of this key last, if it is idle; else any.
+    Last(u64),
+}
 
 /// The workers of one engine and kind. Dropping them ends their processes.
 #[derive(Debug)]
@@ -32,8 +44,11 @@ pub struct Workers {
 
 #[derive(Debug, Default)]
 struct State {
+    /// The one that was busy last is the last.
     idle: Vec<Process>,
     at_work: usize,
+    /// When one could not be started.
+    no_start: Option<Instant>,
     /// What the last one to begin said of itself.
     confinement: Option<Confinement>,
 }
@@ -75,11 +90,38 @@ impl Workers {
         &self,
         request: &impl Serialize,
         input: &Input,
+        choice: Choice,
         work: &Work,
     ) -> Result<(Call<'_>, A, Vec<u8>), Stop> {
-        let worker = self.take(work)?;
+        let mut call = self.begin(request, input, choice, work)?;
+        match call.answer() {
+            // It was idle for so long that it ended just then.
+            Err(Stop::Died(Death::Retired)) => {
+                drop(call);
+                call = self.begin(request, input, choice, work)?;
+                let (answer, body) = call.answer()?;
+                Ok((call, answer, body))
+            }
+            answer => answer.map(|(answer, body)| (call, answer, body)),
+        }
+    }
+
+    /// As [`Workers::call`], without waiting for the answer: see [`Call::answer`].
+    pub fn begin(
+        &self,
+        request: &impl Serialize,
+        input: &Input,
+        choice: Choice,
+        work: &Work,
+    ) -> Result<Call<'_>, Stop> {
+        let worker = self.take(choice, work)?;
         self.jobs.fetch_add(1, Ordering::Relaxed);
         Call::begin(worker, &self.limits, request, input, work)
+    }
+
+    /// Whether a job would have a worker at once.
+    pub fn has_place(&self) -> bool {
+        self.state.lock().at_work < self.places
     }
 
     pub fn status(&self) -> Status {
@@ -93,7 +135,7 @@ impl Workers {
         }
     }
 
-    fn take(&self, work: &Work) -> Result<PooledWorker<'_>, Stop> {
+    fn take(&self, choice: Choice, work: &Work) -> Result<PooledWorker<'_>, Stop> {
         let begun = Instant::now();
         let mut state = self.state.lock();
         while state.at_work == self.places {
@@ -104,7 +146,7 @@ impl Workers {
             self.freed.wait_for(&mut state, LOOK_EVERY);
         }
         state.at_work += 1;
-        let mut process = state.idle.pop();
+        let mut process = state.choose(choice);
         drop(state);
         // From here on the place is given back whatever happens.
         let mut worker = PooledWorker {
@@ -112,10 +154,38 @@ impl Workers {
             process: None,
         };
         if !process.as_mut().is_some_and(Process::is_alive) {
-            process = Some(Process::start(self.kind, &self.limits).map_err(Stop::Start)?);
+            process = Some(self.start()?);
+        }
+        if let (Some(process), Choice::Last(key)) = (&mut process, choice) {
+            process.takes(key);
         }
         worker.process = process;
         Ok(worker)
+    }
+
+    /// A new process. After one that could not be started none is tried for a while.
+    fn start(&self) -> Result<Process, Stop> {
+        let failed = self.state.lock().no_start;
+        if failed.is_some_and(|failed| failed.elapsed() < NO_START_FOR) {
+            let why = io::Error::other("it could not be started a moment ago");
+            return Err(Stop::Start(why));
+        }
+        let started = Process::start(self.kind, &self.limits);
+        self.state.lock().no_start = started.is_err().then(Instant::now);
+        started.map_err(Stop::Start)
+    }
+}
+
+impl State {
+    fn choose(&mut self, choice: Choice) -> Option<Process> {
+        let last = match choice {
+            Choice::Any => None,
+            Choice::Last(key) => self.idle.iter().rposition(|process| process.had(key)),
+        };
+        match last {
+            Some(at) => Some(self.idle.remove(at)),
+            None => self.idle.pop(),
+        }
     }
 }
 
@@ -143,8 +213,7 @@ impl PooledWorker<'_> {
 
     /// Puts a new process in the place of one that has ended well.
     pub(super) fn replace(&mut self) -> Result<(), Stop> {
-        let Workers { kind, limits, .. } = self.pool;
-        self.process = Some(Process::start(kind, limits).map_err(Stop::Start)?);
+        self.process = Some(self.pool.start()?);
         Ok(())
     }
 

@@ -1,16 +1,20 @@
-//! One worker as its parent sees it: the process, its socket, and what it has used so far.
+//! One worker as its parent sees it: the process, its socket, what it did last and has used so far.
 
+use std::collections::VecDeque;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
-use std::os::unix::process::CommandExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use super::{Confinement, Limits};
+use super::{Confinement, Death, Limits, wire};
 
 /// How long a process may take to end after it has closed its socket.
 const ENDS_WITHIN: Duration = Duration::from_secs(1);
+
+/// Documents of which a process is known to have had them last.
+const RECENT: usize = 32;
 
 /// A running worker and our end of its socket, which never blocks.
 #[derive(Debug)]
@@ -19,6 +23,10 @@ pub struct Process {
     pub socket: UnixStream,
     /// What it said of itself first; `None` until that is read.
     pub confinement: Option<Confinement>,
+    /// Of the last request.
+    number: u64,
+    /// The keys of the documents of its last jobs, the latest last.
+    recent: VecDeque<u64>,
 }
 
 impl Process {
@@ -54,24 +62,52 @@ impl Process {
             child,
             socket,
             confinement: None,
+            number: wire::GREETING,
+            recent: VecDeque::new(),
         })
+    }
+
+    /// The number of the next request.
+    pub fn next_number(&mut self) -> u64 {
+        self.number += 1;
+        self.number
+    }
+
+    /// Whether the document of that key was among its last.
+    pub fn had(&self, key: u64) -> bool {
+        self.recent.contains(&key)
+    }
+
+    /// Notes that its next job is about the document of that key.
+    pub fn takes(&mut self, key: u64) {
+        self.recent.retain(|known| *known != key);
+        if self.recent.len() == RECENT {
+            self.recent.pop_front();
+        }
+        self.recent.push_back(key);
     }
 
     pub fn is_alive(&mut self) -> bool {
         matches!(self.child.try_wait(), Ok(None))
     }
 
-    /// Whether it has ended by itself, for want of anything to do.
-    pub fn has_retired(&mut self) -> bool {
+    /// How it ended, when it has closed its socket.
+    pub fn death(&mut self) -> Death {
         // Its socket is closed a moment before the process is gone.
         let deadline = Instant::now() + ENDS_WITHIN;
         loop {
             match self.child.try_wait() {
-                Ok(Some(status)) => return status.code() == Some(0),
+                Ok(Some(status)) => {
+                    return match (status.code(), status.signal()) {
+                        (Some(0), _) => Death::Retired,
+                        (_, Some(signal)) => Death::Signal(signal),
+                        _ => Death::Other,
+                    };
+                }
                 Ok(None) if Instant::now() < deadline => {
                     std::thread::sleep(Duration::from_millis(1));
                 }
-                Ok(None) | Err(_) => return false,
+                Ok(None) | Err(_) => return Death::Other,
             }
         }
     }

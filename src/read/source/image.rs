@@ -302,7 +302,7 @@ fn made_elsewhere(
             message: stop.to_string(),
         }),
         // The picture is at fault, as far as anybody can know.
-        Err(Stop::Died) => Ok(Err("its decoder needs too much memory".to_owned())),
+        Err(Stop::Died(_)) => Ok(Err("its decoder needs too much memory".to_owned())),
         Err(stop @ (Stop::Cpu(_) | Stop::Wall(_))) => Ok(Err(stop.to_string())),
     }
 }

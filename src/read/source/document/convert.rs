@@ -211,7 +211,7 @@ impl<'a> Errand<'a> {
                 message: stop.to_string(),
             }
             .into()),
-            stop @ (Stop::Died | Stop::Cpu(_)) => Ok(cannot_read(self.name, &stop.to_string())),
+            stop @ (Stop::Died(_) | Stop::Cpu(_)) => Ok(cannot_read(self.name, &stop.to_string())),
             stop @ Stop::Wall(_) => {
                 // On a machine with less to do it may fit.
                 self.keep = false;
@@ -239,9 +239,9 @@ impl<'a> Errand<'a> {
         while growing.pages() < total && growing.len() <= cap && !need.is_met(&growing) {
             match job.page(growing.pages() + 1) {
                 Ok((state, markdown)) => growing.push(state, &markdown),
-                Err(Stop::Died) if deaths < MAX_DEATHS => {
+                Err(stop @ Stop::Died(_)) if deaths < MAX_DEATHS => {
                     deaths += 1;
-                    self.because = Some(Stop::Died.to_string());
+                    self.because = Some(stop.to_string());
                     growing.push(PageState::Failed, "");
                     drop(job);
                     job = match self.open(Format::Pdf) {
@@ -250,7 +250,7 @@ impl<'a> Errand<'a> {
                         Err(stop) => return self.stopped(stop).map(Made::Note),
                     };
                 }
-                Err(stop @ (Stop::Died | Stop::Cpu(_) | Stop::Wall(_))) => {
+                Err(stop @ (Stop::Died(_) | Stop::Cpu(_) | Stop::Wall(_))) => {
                     if growing.pages() == before {
                         growing.push(PageState::Failed, "");
                         self.because = Some(stop.to_string());
