@@ -73,6 +73,8 @@ pub enum Command {
 pub enum WorkerKind {
     /// Documents to Markdown, large pictures to small ones
     Convert,
+    /// Source files to their outlines, definitions, blocks and errors
+    Syntax,
 }
 
 /// What a worker's parent wants of it.

@@ -29,6 +29,9 @@ pub mod notebook;
 /// Source files with their long parts folded. Never drops a line unnamed.
 pub mod outline;
 
+/// What syntax trees tell, in workers. Never parses a text in the process that serves.
+pub mod structure;
+
 /// What is asked, what of it is shown, how it is written. Never touches a file.
 pub mod view;
 

@@ -4,15 +4,15 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io::{Cursor, Read, Write};
 use std::path::{Path, PathBuf};
-use std::time::Instant;
 
 use serde_json::{Value, json};
 use zip::write::SimpleFileOptions;
 use zip::{ZipArchive, ZipWriter};
 
 use crate::chance::Chance;
-use crate::client::{Daemon, HANG, WireError};
+use crate::client::{Daemon, WireError};
 use crate::documents::{PLAIN, fixtures, hostile, text_of};
+use crate::processes::{children, is_gone, until};
 use crate::tree::Tree;
 
 const MIB: u64 = 1 << 20;
@@ -39,36 +39,6 @@ fn text(daemon: &Daemon, path: &str) -> String {
 
 fn status(daemon: &Daemon) -> Value {
     daemon.call("agent/status", json!({})).expect("status")["workers"]["convert"].take()
-}
-
-/// Waits until it holds; fails when it takes too long for a machine that works.
-fn until(what: &str, mut holds: impl FnMut() -> bool) {
-    let deadline = Instant::now() + HANG;
-    while !holds() {
-        assert!(Instant::now() < deadline, "{what} within {HANG:?}");
-        std::thread::yield_now();
-    }
-}
-
-/// The processes whose parent this is.
-fn children(pid: u32) -> Vec<u32> {
-    let processes = fs::read_dir("/proc").expect("/proc");
-    let numbers = processes.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
-    numbers
-        .filter(|number| parent_of(*number) == Some(pid))
-        .collect()
-}
-
-/// The parent of a process that is more than a name.
-fn parent_of(pid: u32) -> Option<u32> {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
-    let is_gone = fields.next() == Some("Z");
-    fields.next()?.parse().ok().filter(|_| !is_gone)
-}
-
-fn is_gone(pid: u32) -> bool {
-    parent_of(pid).is_none()
 }
 
 /// What came of a read, where only that is the matter: of damaged and of collected documents nobody

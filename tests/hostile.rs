@@ -152,8 +152,7 @@ fn no_way_to_a_parser_ends_the_daemon() {
     for row in RECURSED_ON {
         let (name, _, opener, _) = row;
         let path = format!("deep/{name}");
-        let read = daemon.read(&path).expect("a summary, or the text");
-        assert!(read["details"]["summary"].is_null(), "{path}: {read}");
+        daemon.read(&path).expect("a summary, or the text");
         daemon.read(format!("{path}:full")).expect("a text");
         let first = json!({ "path": path, "dialect": "roo", "end_line": 1 });
         daemon.read_with(first).expect("a line and definitions");

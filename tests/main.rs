@@ -59,6 +59,7 @@ mod odd_files;
 mod order;
 mod overlays;
 mod paging;
+mod processes;
 mod read_forms;
 mod read_many;
 mod readme;
@@ -68,6 +69,8 @@ mod scenarios;
 mod selectors;
 mod settings;
 mod summaries;
+mod syntax_hostile;
+mod syntax_workers;
 mod tidy;
 mod tools;
 #[cfg(target_os = "linux")]

@@ -15,6 +15,7 @@ const LINES: &[&[&str]] = &[
     &["worker"],
     &["syntax", "convert"],
     &["hashline", "notebook", "outline"],
+    &["structure"],
     &["view"],
     &["workspace"],
     &["buffer"],

@@ -1,5 +1,7 @@
 //! What a converter is asked for, as the daemon asks it.
 
+use std::sync::Arc;
+
 use crate::picture::Written;
 use crate::task::Work;
 use crate::worker::{Call, Choice, Input, Limits, Status, Stop, Workers};
@@ -11,7 +13,7 @@ const PLACES: usize = 2;
 
 /// The converters of one engine.
 #[derive(Debug)]
-pub struct Converters(Workers);
+pub struct Converters(Arc<Workers>);
 
 /// What a converter made of a document.
 #[derive(Debug)]
@@ -34,11 +36,11 @@ pub struct Pages {
 
 /// A document that is open in a converter.
 #[derive(Debug)]
-pub struct Job<'p>(Call<'p>);
+pub struct Job(Call);
 
 impl Converters {
     pub fn new(limits: Limits) -> Converters {
-        Converters(Workers::new("convert", PLACES, limits))
+        Converters(Arc::new(Workers::new("convert", PLACES, limits)))
     }
 
     pub fn limits(&self) -> &Limits {
@@ -50,12 +52,7 @@ impl Converters {
     }
 
     /// Hands a document to a converter and waits for what it says of it; see [`Workers::call`].
-    pub fn open(
-        &self,
-        format: Format,
-        input: &Input,
-        work: &Work,
-    ) -> Result<(Job<'_>, Answer), Stop> {
+    pub fn open(&self, format: Format, input: &Input, work: &Work) -> Result<(Job, Answer), Stop> {
         let request = Request::Open {
             format,
             output_bytes: self.limits().output_bytes,
@@ -104,7 +101,7 @@ impl Converters {
     }
 }
 
-impl Job<'_> {
+impl Job {
     /// One page of a PDF that is open. After an error the job is over.
     pub fn page(&mut self, number: u32) -> Result<(PageState, String), Stop> {
         match self.0.next(&Request::Page(number))? {

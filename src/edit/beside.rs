@@ -8,10 +8,11 @@ use crate::hashline::changed::Outcome;
 use crate::hashline::tag::Fingerprint;
 use crate::hashline::{SyntaxErrors, brought_in, diff, fingerprint};
 use crate::protocol::edit::Warning;
-use crate::read::{Checked, Trees};
+use crate::read::{Checked, SyntaxChecks};
 use crate::session::Document;
+use crate::structure::{NoStructure, PendingErrors};
 use crate::syntax::Language;
-use crate::task::{Aside, CancelToken, Stopped, Work};
+use crate::task::{CancelToken, Stopped, Work};
 use crate::text::Text;
 
 use super::disk::{Step, failpoint};
@@ -19,6 +20,9 @@ use super::live::{Live, Means, Naming};
 
 /// How long an answer is kept back by what is only told, once all is written.
 pub(super) const TOLD_WITHIN: Duration = Duration::from_millis(100);
+
+/// How long a worker may take to accept a text.
+const BEGUN_WITHIN: Duration = Duration::from_secs(1);
 
 /// That time. In builds for tests `PILCROW_TOLD_WITHIN`, in milliseconds, is another one.
 fn told_within() -> Duration {
@@ -97,37 +101,49 @@ impl Beside {
             .get_or_init(|| self.naming.language(&self.before))
     }
 
-    /// Looks whether the text parses as it did. A parser that panics is no reason to say that the
-    /// file was not written.
-    fn check(&self, trees: &Trees, work: &Work) {
+    /// The text after the edit, if it is in some language.
+    fn checked(&self) -> Option<Checked<'_>> {
+        Some(Checked {
+            document: &self.document,
+            text: &self.outcome.text,
+            content: self.fingerprint().content,
+            language: self.language()?,
+        })
+    }
+
+    /// Looks whether the text parses as it did; `pending` is what was begun of that.
+    fn check(&self, checks: &SyntaxChecks, pending: Option<PendingErrors>, work: &Work) {
         self.parsed.get_or_init(|| {
-            let parses = || self.parses(trees, work).unwrap_or(Parses::NotChecked);
-            catch_unwind(AssertUnwindSafe(parses)).unwrap_or(Parses::NotChecked)
+            // The file is written: whatever fails from here on is no reason to say that it is not.
+            let parses = AssertUnwindSafe(|| self.parses(checks, pending, work));
+            let parses = catch_unwind(parses).ok().and_then(Result::ok);
+            parses.unwrap_or(Parses::NotChecked)
         });
     }
 
-    fn parses(&self, trees: &Trees, work: &Work) -> Result<Parses, Stopped> {
-        let Some(language) = self.language() else {
+    fn parses(
+        &self,
+        checks: &SyntaxChecks,
+        pending: Option<PendingErrors>,
+        work: &Work,
+    ) -> Result<Parses, NoStructure> {
+        let Some(after) = self.checked() else {
             return Ok(Parses::AsBefore);
         };
         failpoint(Step::Check).map_err(|_| Stopped::TimedOut)?;
-        let errors = |text, content| {
-            let checked = Checked {
-                document: &self.document,
-                text,
-                content,
-                language,
-            };
-            trees.errors(checked, work)
-        };
-        let new = match errors(&self.outcome.text, self.fingerprint().content)? {
+        let new = match checks.errors(after, pending, work)? {
             Some(new) if !new.lines.is_empty() => new,
             _ => return Ok(Parses::AsBefore),
         };
-        let Some(old) = errors(&self.before, self.content_before)? else {
+        let before = Checked {
+            text: &self.before,
+            content: self.content_before,
+            ..after
+        };
+        let Some(old) = checks.errors(before, None, work)? else {
             return Ok(Parses::AsBefore);
         };
-        Ok(self.compared(language, &old, &new))
+        Ok(self.compared(after.language, &old, &new))
     }
 
     fn compared(&self, language: &Language, old: &SyntaxErrors, new: &SyntaxErrors) -> Parses {
@@ -189,23 +205,27 @@ impl Beside {
 #[derive(Debug)]
 pub struct Told {
     files: Vec<Arc<Beside>>,
-    parsing: Arc<Aside>,
+    checks: Arc<SyntaxChecks>,
+    /// The number of a file, and the look for its errors.
+    pending: Option<(usize, PendingErrors)>,
 }
 
 impl Told {
-    /// The parsing is offered to another thread at once: where it is still under way when this one
-    /// sleeps for the disk, they are in each other's way.
+    /// A worker is asked at once whether the first of them parses, so that it does while the disk
+    /// is waited for.
     pub fn of(files: Vec<Arc<Beside>>, means: Means) -> Told {
-        let (trees, parsed) = (means.trees.clone(), files.clone());
-        let parsing = Aside::new(move |work| {
-            for file in &parsed {
-                file.check(&trees, work);
-            }
-        });
-        if files.iter().any(|file| file.language().is_some()) {
-            parsing.offer();
+        let checks = means.checks.clone();
+        let work = Work::new(CancelToken::new(), BEGUN_WITHIN);
+        let begin = |(at, file): (usize, &Arc<Beside>)| {
+            let checked = file.checked()?;
+            Some((at, checks.begin(checked, &work)?))
+        };
+        let pending = files.iter().enumerate().find_map(begin);
+        Told {
+            files,
+            checks,
+            pending,
         }
-        Told { files, parsing }
     }
 
     /// Works out what takes no longer than the disk needs for a few bytes.
@@ -219,14 +239,16 @@ impl Told {
 
     /// What is to be said of each file, given that all was done at `since`: what is not known soon
     /// after that is left out.
-    pub fn warnings(&self, since: Instant) -> Vec<Vec<Warning>> {
+    pub fn warnings(mut self, since: Instant) -> Vec<Vec<Warning>> {
         let left = told_within().saturating_sub(since.elapsed());
         let work = Work::new(CancelToken::new(), left);
         for file in &self.files {
             file.work_out_diff(&work);
         }
-        let left = told_within().saturating_sub(since.elapsed());
-        self.parsing.finish(left);
+        for (at, file) in self.files.iter().enumerate() {
+            let pending = self.pending.take_if(|(of, _)| *of == at);
+            file.check(&self.checks, pending.map(|(_, pending)| pending), &work);
+        }
         self.files.iter().map(|file| file.warnings()).collect()
     }
 }

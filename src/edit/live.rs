@@ -9,7 +9,7 @@ use crate::hashline::tag::Fingerprint;
 use crate::notebook::NotRead;
 use crate::protocol::Refusal;
 use crate::read::{
-    Converted, Held, Located, Spot, Trees, convert, held, is_notebook_name, site_of_unsaved,
+    Converted, Held, Located, Spot, SyntaxChecks, convert, held, is_notebook_name, site_of_unsaved,
 };
 use crate::session::{
     Actor, AsOf, Current, Document, Form, Meaning, Notice, Sessions, Site, Version,
@@ -66,7 +66,7 @@ pub struct Means<'a> {
     pub overlays: &'a Overlays,
     pub buffers: &'a Store,
     pub sessions: &'a Sessions,
-    pub trees: &'a Arc<Trees>,
+    pub checks: &'a Arc<SyntaxChecks>,
     pub editor: EditorCan,
     pub work: &'a Work,
 }

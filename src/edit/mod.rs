@@ -2,6 +2,7 @@
 
 mod applied;
 mod beside;
+mod blocks;
 mod bytes;
 mod cells;
 mod commit;

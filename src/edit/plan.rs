@@ -12,8 +12,8 @@ use crate::hashline::replace_text::TextMatch;
 use crate::hashline::splice::{Change, Splices, splices};
 use crate::hashline::tag::Fingerprint;
 use crate::hashline::{
-    self, Batch, BlockSpan, Blocks, Faulty, Hunk, Moved, Origin, PlainBatch, PlainHunk, Remap,
-    Step, Tag, carry, replace_text,
+    self, Batch, BlockSpan, Faulty, Hunk, Moved, NoBlockReason, Origin, PlainBatch, PlainHunk,
+    Remap, Step, Tag, carry, replace_text,
 };
 use crate::protocol::Refusal;
 use crate::protocol::edit::Warning;
@@ -28,6 +28,7 @@ use crate::workspace::Stamp;
 
 use super::applied::{Applied, Part, Request};
 use super::beside::Beside;
+use super::blocks::blocks_at;
 use super::bytes::{bytes_after, check_characters};
 use super::cells::{Recast, recast};
 use super::faults::{Fault, Faults};
@@ -392,13 +393,16 @@ impl<'a> Planner<'a> {
         let total = tagged.text.len_lines() as u64;
         let (batch, missing) = Faulty::parts(batch.check_lines(total));
         missing.iter().for_each(|error| judge.syntax(error, steps));
-        // Most edits name no block.
-        let mut blocks = None;
-        let blocks_of = || {
-            let language = live.language(&tagged.text);
-            Blocks::new(&tagged.text, language, self.means.work)
+        let blocks = blocks_at(&batch.blocks(), tagged, live, self.means);
+        let block_at = |at| match &blocks {
+            // All of them were asked for.
+            Ok(blocks) => blocks
+                .get(&at)
+                .cloned()
+                .unwrap_or(Err(NoBlockReason::NoParser.alone())),
+            Err(reason) => Err(reason.alone()),
         };
-        let plain = batch.into_plain(|at| blocks.get_or_insert_with(blocks_of).at(at));
+        let plain = batch.into_plain(block_at);
         let (plain, faults) = Faulty::parts(plain);
         for fault in &faults {
             match fault {

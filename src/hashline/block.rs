@@ -3,19 +3,21 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 use super::error::{Faulty, Overlap, PatchError, Syntax};
 use super::ops::{Batch, Hunk, Op, Origin, Warning, WarningCode};
 use crate::protocol::read::LineSpan;
 
 /// Why no block begins at a line.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NoBlock {
     pub reason: NoBlockReason,
     /// The smallest block around the line.
     pub enclosing: Option<LineSpan>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum NoBlockReason {
     Blank,
     /// The line closes a block that began above.
@@ -27,8 +29,22 @@ pub enum NoBlockReason {
     Broken,
     /// Its last line holds more than the block, which an op on whole lines would take along.
     SharesLine,
-    /// No grammar for this language, or parsing took too long.
+    /// No grammar for this language.
     NoGrammar,
+    /// The parser did not come to an end with this text, or the text is too long for one.
+    NotParsed,
+    /// There was no parser to be had just then.
+    NoParser,
+}
+
+impl NoBlockReason {
+    /// Where nobody can tell what is around the line either.
+    pub fn alone(self) -> NoBlock {
+        NoBlock {
+            reason: self,
+            enclosing: None,
+        }
+    }
 }
 
 impl fmt::Display for NoBlock {
@@ -45,6 +61,12 @@ impl fmt::Display for NoBlock {
                 "what begins there ends in the midst of a line. Use a range of lines."
             }
             NoBlockReason::NoGrammar => "blocks are not known for this file. Use a range of lines.",
+            NoBlockReason::NotParsed => {
+                "blocks are not known, since the parser did not finish on this text. Use a range of lines."
+            }
+            NoBlockReason::NoParser => {
+                "no parser is free to find its block. Send the edit again, or use a range of lines."
+            }
         })?;
         match self.enclosing {
             Some(LineSpan { start, end }) => write!(out, " The block around it is {start}..{end}."),
@@ -113,7 +135,7 @@ impl PlainHunk {
 }
 
 /// Which block an op is of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct BlockAt {
     /// 1-indexed.
     pub line: u64,
@@ -158,7 +180,27 @@ pub enum PlainError {
     Overlap(#[from] Overlap),
 }
 
+impl Op {
+    /// The block that it names by a line.
+    fn block(&self) -> Option<BlockAt> {
+        let (line, with_docs) = match *self {
+            Op::ReplaceBlock { line, .. } | Op::InsertAfterBlock { line, .. } => (line, false),
+            Op::DeleteBlock { line } => (line, true),
+            _ => return None,
+        };
+        Some(BlockAt { line, with_docs })
+    }
+}
+
 impl Batch {
+    /// The blocks that its hunks name.
+    pub fn blocks(&self) -> Vec<BlockAt> {
+        self.hunks
+            .iter()
+            .filter_map(|hunk| hunk.op.block())
+            .collect()
+    }
+
     /// Gives every block op its span, by `block_of` on the version that the numbers are of, and
     /// then refuses ranges that meet. Warnings of the batch come along; sound are the hunks that
     /// have a span and meet no other before them.

@@ -18,11 +18,7 @@ pub mod echo;
 pub mod error;
 #[cfg(test)]
 mod fault_laws;
-mod grammar_blocks;
-#[cfg(test)]
-mod grammar_blocks_tests;
 mod header;
-mod item_head;
 pub mod line_map;
 mod op_line;
 pub mod ops;
@@ -30,7 +26,6 @@ pub mod patch;
 #[cfg(test)]
 mod patch_tests;
 pub mod replace_text;
-mod sections;
 pub mod splice;
 pub mod structured;
 mod syntax_errors;
@@ -40,9 +35,8 @@ pub use block::{Action, BlockAt, BlockSpan, NoBlock, NoBlockReason, Place, Plain
 pub use carry::{Anchor, Moved, Remap, Stale, StaleReason, Step, carry};
 pub use diffed::DiffedMap;
 pub use error::{Faulty, Overlap, PatchError, Syntax};
-pub use grammar_blocks::Blocks;
 pub use line_map::LineMap;
 pub use ops::{Batch, Hunk, Op, Origin, Section, Warning, WarningCode};
 pub use patch::Patch;
-pub use syntax_errors::{SyntaxErrors, brought_in, may_be_checked, syntax_errors};
+pub use syntax_errors::{SyntaxErrors, brought_in};
 pub use tag::{Fingerprint, Tag, fingerprint};

@@ -1,95 +1,17 @@
-//! Where a text does not parse, and which of that an edit brought in; an error that was there before is never laid at an edit's door.
+//! Which syntax errors an edit brought in; one that was there before is never laid at an edit's door.
 
-use tree_sitter::Node;
+use serde::{Deserialize, Serialize};
 
 use super::changed::{Outcome, gaps};
-use crate::syntax::{Parsed, Piece};
 use crate::text::Text;
 
-/// Longer texts are not parsed again only to say where they fail to.
-const MAX_BYTES: usize = 2 << 20;
-const MAX_LINES: usize = 20_000;
-/// Errors that are told apart. Of a text with more nobody can say which are new.
-const MAX_ERRORS: usize = 1_000;
-
 /// The errors of one text.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SyntaxErrors {
     /// Their first lines, from 1, in order; a line may have several.
     pub lines: Vec<u64>,
     /// There are more of them than are here.
     pub is_cut: bool,
-}
-
-/// Whether a text is short enough to be parsed only to say where it fails to.
-pub fn may_be_checked(text: &Text) -> bool {
-    text.len_bytes() <= MAX_BYTES && text.len_lines() <= MAX_LINES
-}
-
-/// The errors of a text. Scripts of other languages inside of it are not looked at.
-pub fn syntax_errors(parsed: &Parsed) -> SyntaxErrors {
-    let mut rows = Vec::new();
-    // What no piece holds could not be parsed as anything.
-    let mut next = 0;
-    for piece in &parsed.pieces {
-        if piece.lines.start < next {
-            // A script, which lies inside of another piece.
-            continue;
-        }
-        if piece.lines.start > next {
-            rows.push(next);
-        }
-        next = piece.lines.end;
-        broken_rows(piece, &mut rows);
-        if rows.len() > MAX_ERRORS {
-            break;
-        }
-    }
-    let is_cut = rows.len() > MAX_ERRORS;
-    if !is_cut && next < parsed.source.len_lines() {
-        rows.push(next);
-    }
-    rows.truncate(MAX_ERRORS);
-    rows.sort_unstable();
-    // What is missing at the end is missing from the last line.
-    let total = parsed.source.len_lines() as u64;
-    SyntaxErrors {
-        lines: rows
-            .iter()
-            .map(|row| (*row as u64 + 1).min(total))
-            .collect(),
-        is_cut,
-    }
-}
-
-/// Adds the rows of the outermost errors in the lines of a piece.
-fn broken_rows(piece: &Piece, rows: &mut Vec<usize>) {
-    let root = piece.tree.root_node();
-    if root.is_error() {
-        // Something was never finished. What else is wrong stands below it, as below any other node.
-        rows.push(piece.broken.unwrap_or(piece.lines.start));
-    }
-    let mut cursor = root.walk();
-    // Only what has an error is gone into.
-    let mut goes_in = root.has_error();
-    while rows.len() <= MAX_ERRORS {
-        if goes_in && cursor.goto_first_child() || cursor.goto_next_sibling() {
-            let node = cursor.node();
-            let is_error = node.is_error() || node.is_missing();
-            if is_error && piece.lines.contains(&row_of(node)) {
-                rows.push(row_of(node));
-            }
-            goes_in = !is_error && node.has_error();
-        } else if cursor.goto_parent() {
-            goes_in = false;
-        } else {
-            return;
-        }
-    }
-}
-
-fn row_of(node: Node<'_>) -> usize {
-    node.start_position().row
 }
 
 /// The line of the first error that an edit of `before` brought in; `None` where all that there are

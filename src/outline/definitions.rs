@@ -11,7 +11,7 @@ use crate::task::{Stopped, Work};
 use super::{Definition, span};
 
 /// Definitions that are kept of one text.
-const MAX_DEFINITIONS: usize = 10_000;
+pub const MAX_DEFINITIONS: usize = 10_000;
 
 /// Lines of a signature, and characters of it that are kept.
 const MAX_HEAD_LINES: usize = 20;

@@ -15,7 +15,7 @@ fn listed(name: &str, text: &str) -> String {
     let work = Work::new(CancelToken::new(), Duration::from_secs(60));
     let text = Text::new(text);
     let language = syntax::detect(name, &text).expect("a language");
-    let parsed = syntax::parse(&text, language, &work).expect("time enough");
+    let parsed = syntax::parse(syntax::Source::new(&text), language, &work).expect("time enough");
     let mut listed = String::new();
     for definition in definitions(&parsed, &work).expect("time enough") {
         let (span, signature) = (definition.span, definition.signature);

@@ -118,7 +118,8 @@ fn samples_parse_without_an_error() {
         let text = Text::new(&fs::read_to_string(&path).expect("a sample"));
         let name = path.file_name().expect("a file name").to_string_lossy();
         let language = syntax::detect(&name, &text).expect("a language");
-        let parsed = syntax::parse(&text, language, &work()).expect("time enough");
+        let parsed =
+            syntax::parse(syntax::Source::new(&text), language, &work()).expect("time enough");
         let has_error = |piece: &syntax::Piece| piece.tree.root_node().has_error();
         if parsed.pieces.iter().any(has_error) != is_broken {
             wrong.push(format!("{}\n{}", path.display(), errors(&parsed)));
@@ -168,7 +169,8 @@ fn shows_the_outlines_of_named_files() {
         let (text, language, outline) = outline_of(path);
         println!("== {} ({})", path.display(), language.name());
         if std::env::var_os("PILCROW_TREE").is_some() {
-            let parsed = syntax::parse(&text, language, &work()).expect("time enough");
+            let parsed =
+                syntax::parse(syntax::Source::new(&text), language, &work()).expect("time enough");
             for piece in &parsed.pieces {
                 print_tree(piece.tree.root_node(), None, 0);
             }

@@ -1,4 +1,7 @@
-//! Outlines of source files: what stays, what folds, what is opened again; nothing here ever drops a line unnamed.
+//! Outlines of source files: what stays, what folds, what is opened again; no line is ever dropped unnamed.
+//!
+//! [`folds`] and [`definitions`] walk a syntax tree, so they run in a worker (see [`crate::structure`]);
+//! [`Outline`] is made of the text and its folds by whoever shows it.
 
 mod budget;
 mod candidate;
@@ -14,8 +17,6 @@ mod definitions_unit;
 #[cfg(test)]
 mod goldens;
 #[cfg(test)]
-mod hostile;
-#[cfg(test)]
 mod rust_items;
 #[cfg(test)]
 mod sqlite;
@@ -25,14 +26,16 @@ mod tests;
 mod trees;
 
 use crate::protocol::read::LineSpan;
-use crate::syntax::{self, Language, Parsed};
+#[cfg(test)]
+use crate::syntax;
+use crate::syntax::{Language, Parsed};
 use crate::task::{Stopped, Work};
 use crate::text::Text;
 
 use candidate::Candidate;
 use walk::Walk;
 
-pub use definitions::definitions;
+pub use definitions::{MAX_DEFINITIONS, definitions};
 
 /// What the settings say about outlines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -104,14 +107,17 @@ impl Outline {
 }
 
 impl Written {
-    fn of(rows: &[Row], source: &syntax::Source) -> Written {
+    fn of(rows: &[Row], text: &Text) -> Written {
         let mut written = Written::default();
+        let mut lines = text.lines_at(0);
         for row in rows {
+            let first = lines.next().unwrap_or_default();
             match &row.fold {
-                None => written
-                    .text
-                    .push_str(source.line(row.span.start as usize - 1)),
-                Some(fold) => fold.write_between(&fold.head, &fold.tail, &mut written.text),
+                None => written.text.push_str(&first),
+                Some(fold) => {
+                    fold.write_between(&fold.head, &fold.tail, &mut written.text);
+                    lines = text.lines_at(row.span.end as usize);
+                }
             }
             written.ends.push(written.text.len());
             if written.text.len() > WRITTEN {
@@ -158,12 +164,42 @@ pub struct Fold {
     pub shows_last: bool,
 }
 
-/// The outline of `text`. `None` where nothing is worth folding, or prose is not to be folded.
-///
-/// # Errors
-///
-/// `Stopped` when `work` is cancelled or out of time.
-pub fn outline(
+/// Folds that cannot be those of a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the folds are not in the lines of the text")]
+pub struct Misplaced;
+
+impl Outline {
+    /// Of a text with these folds, in line order.
+    ///
+    /// # Errors
+    ///
+    /// `Misplaced` where they overlap, or are not within the text.
+    pub fn new(language: &'static str, folds: Vec<Row>, text: &Text) -> Result<Outline, Misplaced> {
+        let total = text.len_lines() as u64;
+        let mut rows = Vec::with_capacity(folds.len() * 4);
+        let mut next = 1;
+        for row in folds {
+            let LineSpan { start, end } = row.span;
+            if start < next || end < start || end > total || row.fold.is_none() {
+                return Err(Misplaced);
+            }
+            rows.extend((next..start).map(ordinary));
+            rows.push(row);
+            next = end + 1;
+        }
+        rows.extend((next..=total).map(ordinary));
+        Ok(Outline {
+            language,
+            written: Written::of(&rows, text),
+            rows,
+        })
+    }
+}
+
+/// The outline of `text`, parsed here; as [`folds`].
+#[cfg(test)]
+fn outline(
     text: &Text,
     language: &'static Language,
     rules: Rules,
@@ -180,6 +216,7 @@ enum Unfold {
     Nothing,
 }
 
+#[cfg(test)]
 fn outline_with(
     text: &Text,
     language: &'static Language,
@@ -190,67 +227,46 @@ fn outline_with(
     if !rules.are_for(language) {
         return Ok(None);
     }
-    let parsed = syntax::parse(text, language, work)?;
-    fold_with(&parsed, language, rules, unfold, work)
+    let parsed = syntax::parse(syntax::Source::new(text), language, work)?;
+    let folds = folds_with(&parsed, rules, unfold, work)?;
+    let outline = |folds| Outline::new(language.name(), folds, text).expect("folds of the text");
+    Ok((!folds.is_empty()).then(|| outline(folds)))
 }
 
-/// The outline of a parsed text; as [`outline`].
+/// The folded ranges of a parsed text in line order; none where nothing is worth folding.
 ///
 /// # Errors
 ///
 /// `Stopped` when `work` is cancelled or out of time.
-pub fn fold(
-    parsed: &Parsed,
-    language: &'static Language,
-    rules: Rules,
-    work: &Work,
-) -> Result<Option<Outline>, Stopped> {
-    fold_with(parsed, language, rules, Unfold::ByBudget, work)
+pub fn folds(parsed: &Parsed, rules: Rules, work: &Work) -> Result<Vec<Row>, Stopped> {
+    folds_with(parsed, rules, Unfold::ByBudget, work)
 }
 
-fn fold_with(
+fn folds_with(
     parsed: &Parsed,
-    language: &'static Language,
     rules: Rules,
     unfold: Unfold,
     work: &Work,
-) -> Result<Option<Outline>, Stopped> {
+) -> Result<Vec<Row>, Stopped> {
     let walk = Walk::new(&parsed.source, rules, work);
     let mut folded = walk.pieces(&parsed.pieces)?;
-    let total = parsed.source.len_lines();
     if unfold == Unfold::ByBudget {
-        folded = budget::unfold(&walk, folded, total)?;
+        folded = budget::unfold(&walk, folded, parsed.source.len_lines())?;
     }
-    if folded.is_empty() {
-        return Ok(None);
-    }
-    let rows = rows(folded, total);
-    Ok(Some(Outline {
-        language: language.name(),
-        written: Written::of(&rows, &parsed.source),
-        rows,
-    }))
+    let row = |candidate: Candidate<'_>| Row {
+        span: span(candidate.first, candidate.last),
+        fold: Some(candidate.fold),
+    };
+    Ok(folded.into_iter().map(row).collect())
 }
 
-/// The rows of `total` lines, some of which are folded; lines of candidates are counted from 0.
-fn rows(folded: Vec<Candidate<'_>>, total: usize) -> Vec<Row> {
-    let mut rows = Vec::new();
-    let mut next = 0;
-    for candidate in folded {
-        rows.extend((next..candidate.first).map(ordinary));
-        next = candidate.last + 1;
-        rows.push(Row {
-            span: span(candidate.first, candidate.last),
-            fold: Some(candidate.fold),
-        });
-    }
-    rows.extend((next..total).map(ordinary));
-    rows
-}
-
-fn ordinary(line: usize) -> Row {
+/// A line, counted from 1.
+fn ordinary(line: u64) -> Row {
     Row {
-        span: span(line, line),
+        span: LineSpan {
+            start: line,
+            end: line,
+        },
         fold: None,
     }
 }

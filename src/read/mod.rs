@@ -8,8 +8,9 @@ mod places;
 mod plan;
 mod share;
 mod source;
+mod source_file;
+mod syntax_checks;
 mod target;
-mod trees;
 
 pub use ask::{Ask, BudgetParams, session_name};
 pub use places::{Place, place_to_edit, places_to_read};
@@ -19,5 +20,5 @@ pub use source::editor::site_of_unsaved;
 pub use source::kind::{KINDS, Kind, kinds};
 pub use source::notebook::{Converted, convert, is_notebook_name};
 pub use source::text::{Held, held};
+pub use syntax_checks::{Checked, SyntaxChecks, key};
 pub use target::{Located, Spot, locate};
-pub use trees::{Checked, Trees};

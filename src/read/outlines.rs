@@ -8,26 +8,19 @@ use quick_cache::Weighter;
 use quick_cache::sync::Cache as Bounded;
 
 use crate::buffer::Buffer;
-use crate::outline::{self, Outline, Rules};
+use crate::outline::{Outline, Rules};
 use crate::protocol::settings::Summarize;
 use crate::session::{Document, Form, Site};
-use crate::syntax::{self, Language};
-use crate::task::{CancelToken, Detour, Lane, Stopped, Work};
-use crate::text::Text;
+use crate::structure::{Code, NoStructure, Parsers};
+use crate::syntax::Language;
+use crate::task::{CancelToken, Detour, Lane, Work};
 use crate::workspace::RealPath;
 
-use super::trees::Trees;
+use super::source_file::{Lack, SourceFile};
+use super::syntax_checks::key;
 
-/// Larger texts have no outline (seed 000, guards).
-const MAX_BYTES: usize = 2 * 1024 * 1024;
-const MAX_LINES: usize = 20_000;
-
-/// What parsing and folding may take; past it there is no outline.
-const TIME_BUDGET: Duration = Duration::from_millis(100);
-
-/// So often an outline of the same content is tried that ran out of time: a busy machine is no
-/// reason to give up for good, a slow parse is.
-const TRIES: u8 = 2;
+/// How long an outline is waited for that is made before anybody asks.
+const AHEAD: Duration = Duration::from_secs(4);
 
 /// Texts over this many bytes are parsed in the long lane.
 const SHORT_LANE_BYTES: usize = 1024 * 1024;
@@ -47,15 +40,12 @@ enum What {
     Outline(Arc<Outline>),
     /// Nothing in it is worth folding.
     Nothing,
-    /// So often time ran out.
-    Late(u8),
 }
 
 /// The outlines of all sessions, bounded by bytes.
 pub struct Outlines {
     made: Bounded<Document, Made, ByBytes>,
-    /// What is parsed here is kept there as well: who reads a summary may go on to an edit.
-    trees: Arc<Trees>,
+    parsers: Arc<Parsers>,
     hits: AtomicU64,
     misses: AtomicU64,
 }
@@ -67,7 +57,7 @@ impl Weighter<Document, Made> for ByBytes {
     fn weight(&self, _document: &Document, made: &Made) -> u64 {
         let rows = match &made.what {
             What::Outline(outline) => outline.weight(),
-            What::Nothing | What::Late(_) => 0,
+            What::Nothing => 0,
         };
         (rows + 256) as u64
     }
@@ -84,10 +74,10 @@ pub struct OutlineStatus {
 
 impl Outlines {
     /// A store of at most `budget` bytes.
-    pub fn new(budget: u64, trees: Arc<Trees>) -> Outlines {
+    pub fn new(budget: u64, parsers: Arc<Parsers>) -> Outlines {
         Outlines {
             made: Bounded::with_weighter(256, budget, ByBytes),
-            trees,
+            parsers,
             hits: AtomicU64::new(0),
             misses: AtomicU64::new(0),
         }
@@ -108,21 +98,23 @@ impl Outlines {
         }
     }
 
-    /// The outline of `text`, which is `document`'s and is called `file_name`. `None` where the
-    /// settings, the size, the language or the time it would take are against one.
+    /// The outline of a text. `None` where the settings, the size or the language are against one.
+    ///
+    /// # Errors
+    ///
+    /// `Lack` where it must be made elsewhere, or cannot be made.
     pub fn of(
         &self,
-        document: &Document,
-        (file_name, said): (&str, Option<&'static Language>),
-        (text, content): (&Text, u128),
+        source: &SourceFile,
         settings: &Summarize,
         lane: Lane,
         work: &Work,
-    ) -> Result<Option<Arc<Outline>>, Detour> {
-        if !settings.enabled || !has_outline_size(text, settings.min_total_lines) {
+    ) -> Result<Option<Arc<Outline>>, Lack> {
+        let SourceFile { document, text, .. } = *source;
+        if !settings.enabled || text.len_lines() < settings.min_total_lines {
             return Ok(None);
         }
-        let Some(language) = said.or_else(|| syntax::detect(file_name, text)) else {
+        let Some(code) = source.code() else {
             return Ok(None);
         };
         let rules = Rules {
@@ -130,31 +122,30 @@ impl Outlines {
             prose: settings.prose,
         };
         let known = self.made.get(document).filter(|made| {
-            made.content == content
+            made.content == code.content
                 && made.rules == rules
-                && made.language.name() == language.name()
+                && made.language.name() == code.language.name()
         });
-        let tries = match known.map(|made| made.what) {
+        match known.map(|made| made.what) {
             Some(What::Outline(outline)) => {
                 self.hits.fetch_add(1, Ordering::Relaxed);
                 return Ok(Some(outline));
             }
-            Some(What::Nothing | What::Late(TRIES..)) => return Ok(None),
-            Some(What::Late(tries)) => tries,
-            None => 0,
-        };
+            Some(What::Nothing) => return Ok(None),
+            None => {}
+        }
         if lane == Lane::Short && text.len_bytes() > SHORT_LANE_BYTES {
-            return Err(Detour::TakesLong);
+            return Err(Detour::TakesLong.into());
         }
         self.misses.fetch_add(1, Ordering::Relaxed);
-        let what = self.make(document, text, (language, rules, tries), work)?;
+        let what = self.make(&code, rules, work)?;
         let outline = match &what {
             What::Outline(outline) => Some(outline.clone()),
-            What::Nothing | What::Late(_) => None,
+            What::Nothing => None,
         };
         let made = Made {
-            content,
-            language,
+            content: code.content,
+            language: code.language,
             rules,
             what,
         };
@@ -172,14 +163,22 @@ impl Outlines {
         let Some((document, old)) = self.made.remove(&document) else {
             return;
         };
-        let Some(buffer) = buffer.filter(|buffer| has_outline_size(&buffer.text, 1)) else {
+        let Some(buffer) = buffer else {
             return;
         };
-        let work = Work::new(CancelToken::new(), TIME_BUDGET);
-        let how = (old.language, old.rules, 0);
-        if let Ok(what) = self.make(&document, &buffer.text, how, &work) {
+        let code = Code {
+            document: key(&document),
+            text: &buffer.text,
+            content: buffer.fingerprint().content,
+            language: old.language,
+        };
+        if !code.may_be_parsed() || buffer.text.len_lines() == 0 {
+            return;
+        }
+        let work = Work::new(CancelToken::new(), AHEAD);
+        if let Ok(what) = self.make(&code, old.rules, &work) {
             let made = Made {
-                content: buffer.fingerprint().content,
+                content: code.content,
                 what,
                 ..old
             };
@@ -187,32 +186,9 @@ impl Outlines {
         }
     }
 
-    /// Errors only where the request itself is cancelled or out of time.
-    fn make(
-        &self,
-        document: &Document,
-        text: &Text,
-        (language, rules, tries): (&'static Language, Rules, u8),
-        work: &Work,
-    ) -> Result<What, Stopped> {
-        if !rules.are_for(language) {
-            return Ok(What::Nothing);
-        }
-        let budget = work.within(TIME_BUDGET);
-        let folded = syntax::parse(text, language, &budget).and_then(|parsed| {
-            let outline = outline::fold(&parsed, language, rules, &budget);
-            self.trees.keep(document, parsed);
-            outline
-        });
-        match folded {
-            Ok(Some(outline)) => Ok(What::Outline(Arc::new(outline))),
-            Ok(None) => Ok(What::Nothing),
-            Err(_) => {
-                work.check()?;
-                tracing::debug!(language = language.name(), "an outline took too long");
-                Ok(What::Late(tries + 1))
-            }
-        }
+    fn make(&self, code: &Code, rules: Rules, work: &Work) -> Result<What, NoStructure> {
+        let outline = self.parsers.outline(code, rules, work)?;
+        Ok(outline.map_or(What::Nothing, |outline| What::Outline(Arc::new(outline))))
     }
 }
 
@@ -220,9 +196,4 @@ impl std::fmt::Debug for Outlines {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(out, "Outlines({:?})", self.status())
     }
-}
-
-fn has_outline_size(text: &Text, min_lines: usize) -> bool {
-    let lines = text.len_lines();
-    text.len_bytes() <= MAX_BYTES && lines >= min_lines && lines <= MAX_LINES
 }

@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use crate::buffer::{DocumentKey, Overlays, Store, Warm};
 use crate::convert::Converters;
-use crate::outline::{Definition, Outline};
+use crate::outline::Definition;
 use crate::protocol::read::{
     DisplayContent, Hashline, Limits as ListingLimits, Meta, MoreDetails, ReadDetails, ReadResult,
     ResourceKind, SuffixResolution, Summary as SummaryDetails, Truncation,
 };
-use crate::protocol::settings::Summarize;
 use crate::protocol::{Refusal, shortened};
 use crate::session::{self, Actor, Form, Notice, Sessions, Site, Version};
+use crate::structure::{NoStructure, Parsers};
 use crate::syntax;
 use crate::task::{Detour, Lane, Work};
 use crate::view::dialect::{Body, View};
@@ -22,13 +22,14 @@ use crate::worker;
 use crate::workspace::{At, FileType, Found, Scope, Via};
 
 use super::ask::Ask;
-use super::definitions::{Code, Definitions};
+use super::definitions::Definitions;
 use super::look::{Look, Wanted};
 use super::outlines::Outlines;
 use super::places::Place;
 use super::source::{self, Means, Opened};
+use super::source_file::{Lack, SourceFile};
+use super::syntax_checks::SyntaxChecks;
 use super::target::{Located, Spot, locate};
-use super::trees::Trees;
 
 /// What was found, before any limit is applied to it.
 #[derive(Debug)]
@@ -71,23 +72,25 @@ pub struct Reader {
     pub sessions: Sessions,
     pub outlines: Outlines,
     pub definitions: Definitions,
-    pub trees: Arc<Trees>,
+    pub checks: Arc<SyntaxChecks>,
+    pub parsers: Arc<Parsers>,
     pub warm: Warm,
     pub converters: Converters,
 }
 
 impl Reader {
-    /// Holds at most `budget` bytes: an eighth of it in outlines, definitions and trees, as much in what
+    /// Holds at most `budget` bytes: an eighth of it in outlines and definitions, as much in what
     /// other kinds than text keep warm, the rest in buffers and in snapshots alike.
     pub fn new(budget: u64) -> Reader {
         let (texts, eighth) = shares(budget);
-        let trees = Arc::new(Trees::new(eighth / 2));
+        let parsers = Arc::new(Parsers::new(worker::Limits::of_syntax()));
         Reader {
             buffers: Arc::new(Store::new(texts)),
             sessions: Sessions::new(texts),
-            outlines: Outlines::new(eighth / 4, trees.clone()),
-            definitions: Definitions::new(eighth / 4, trees.clone()),
-            trees,
+            outlines: Outlines::new(eighth / 2, parsers.clone()),
+            definitions: Definitions::new(eighth / 2, parsers.clone()),
+            checks: Arc::new(SyntaxChecks::new(parsers.clone())),
+            parsers,
             warm: Warm::new(eighth),
             converters: Converters::new(worker::Limits::of_convert()),
         }
@@ -97,9 +100,8 @@ impl Reader {
         let (texts, eighth) = shares(budget);
         self.buffers.set_budget(texts);
         self.sessions.set_budget(texts);
-        self.outlines.set_budget(eighth / 4);
-        self.definitions.set_budget(eighth / 4);
-        self.trees.set_budget(eighth / 2);
+        self.outlines.set_budget(eighth / 2);
+        self.definitions.set_budget(eighth / 2);
         self.warm.set_budget(eighth);
     }
 
@@ -153,15 +155,21 @@ impl Reader {
             ask.refuse_controls(&located, document)?;
         }
         let is_whole = *selector == Selector::default();
-        let outline = match (&ask.request.summarize, is_whole) {
-            (Some(settings), true) => self.outline(&opened, &located, settings, lane, work)?,
+        let mut no_structure = None;
+        let outline = match (&ask.request.summarize, source_file(&opened, &located)) {
+            (Some(settings), Some(file)) if is_whole => {
+                let outline = self.outlines.of(&file, settings, lane, work);
+                had(outline, &mut no_structure)?
+            }
             _ => None,
         };
         let is_whole_text =
             is_whole && document.style == Style::Lines && document.kind != ResourceKind::Document;
         let definitions = match ask.request.truncate {
             Some(lines) if is_whole_text && is_longer(document, lines) => {
-                self.definitions(&opened, &located, lane, work)?
+                let file = source_file(&opened, &located);
+                let found = file.map(|file| self.definitions.of(&file, lane, work));
+                had(found.unwrap_or(Ok(None)), &mut no_structure)?
             }
             _ => None,
         };
@@ -169,6 +177,11 @@ impl Reader {
             Some(outline) => Wanted::summary(outline),
             None => Wanted::of(document, selector, target.as_written(), lane, work)?,
         };
+        if let Some(why) = no_structure {
+            let why = format!("No structure: {why}");
+            opened.document.notices.push(why.clone());
+            opened.document.extras.footers.push(why);
+        }
         Ok(Prepared {
             located,
             opened,
@@ -177,42 +190,6 @@ impl Reader {
             is_whole_text,
             definitions,
         })
-    }
-
-    /// The outline of what can be edited as text, if it is to be shown as one.
-    fn outline(
-        &self,
-        opened: &Opened,
-        located: &Located,
-        settings: &Summarize,
-        lane: Lane,
-        work: &Work,
-    ) -> Result<Option<Arc<Outline>>, Detour> {
-        match code(opened, located) {
-            Some(code) => self.outlines.of(
-                code.document,
-                (code.file_name, code.said),
-                (code.text, code.content),
-                settings,
-                lane,
-                work,
-            ),
-            None => Ok(None),
-        }
-    }
-
-    /// What it defines.
-    fn definitions(
-        &self,
-        opened: &Opened,
-        located: &Located,
-        lane: Lane,
-        work: &Work,
-    ) -> Result<Option<Arc<[Definition]>>, Detour> {
-        match code(opened, located) {
-            Some(code) => self.definitions.of(&code, lane, work),
-            None => Ok(None),
-        }
     }
 
     /// What a read would take if it alone had the whole of a shared budget.
@@ -425,14 +402,14 @@ impl Reader {
     }
 }
 
-/// What was opened as a text in some language, if it may be one. A notebook's text is in none.
-fn code<'a>(opened: &'a Opened, located: &'a Located) -> Option<Code<'a>> {
+/// What was opened as a text that may be in some language. A notebook's text is in none.
+fn source_file<'a>(opened: &'a Opened, located: &'a Located) -> Option<SourceFile<'a>> {
     if opened.document.kind != ResourceKind::File {
         return None;
     }
     let snapshot = opened.snapshot.as_ref()?;
     let name = located.display();
-    Some(Code {
+    Some(SourceFile {
         document: &snapshot.document,
         file_name: name.rsplit('/').next().unwrap_or(name),
         // What is in no file has no name that would tell; the editor knows.
@@ -443,6 +420,21 @@ fn code<'a>(opened: &'a Opened, located: &'a Located) -> Option<Code<'a>> {
         text: opened.document.text.whole()?,
         content: snapshot.fingerprint.content,
     })
+}
+
+/// What is had of a structure; `lacking` hears why there is none.
+fn had<T>(
+    structure: Result<Option<T>, Lack>,
+    lacking: &mut Option<NoStructure>,
+) -> Result<Option<T>, Detour> {
+    match structure {
+        Ok(structure) => Ok(structure),
+        Err(Lack::Detour(detour)) => Err(detour),
+        Err(Lack::NoStructure(why)) => {
+            *lacking = Some(why);
+            Ok(None)
+        }
+    }
 }
 
 fn forms_of(site: Site) -> impl Iterator<Item = session::Document> {

@@ -167,7 +167,7 @@ impl State {
                 overlays: &overlays,
                 buffers: &reader.buffers,
                 sessions: &reader.sessions,
-                trees: &reader.trees,
+                checks: &reader.checks,
                 editor: EditorCan {
                     apply: facts.apply_edit,
                 },

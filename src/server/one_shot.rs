@@ -28,7 +28,7 @@ impl Engine {
             overlays: &overlays,
             buffers: &self.reader.buffers,
             sessions,
-            trees: &self.reader.trees,
+            checks: &self.reader.checks,
             editor: EditorCan::default(),
             work: &work,
         };

@@ -1,12 +1,11 @@
 //! A text parsed from the tree of an earlier one, in a fraction of the time; one that has errors is never said to be sound.
 
-use tree_sitter::{InputEdit, Point, Tree};
+use tree_sitter::{InputEdit, Point};
 
 use crate::task::{Stopped, Work};
-use crate::text::Text;
 
-use super::parse::{Parsed, parse_whole};
-use super::{Language, Source};
+use super::Source;
+use super::parse::{Parsed, Piece, parse_whole};
 
 /// Bytes of memory for each node of a tree, rounded up: what the library holds of an inner node, a
 /// pointer to it, and what the allocator adds. Most leaves take less.
@@ -15,59 +14,51 @@ const NODE_BYTES: usize = 100;
 /// Bytes that are compared at a time.
 const BLOCK: usize = 64;
 
-/// A text without a syntax error, and the one tree of all of it.
-#[derive(Debug)]
-pub struct Sound {
-    source: Source,
-    tree: Tree,
-    language: &'static Language,
-}
-
-impl Sound {
-    /// What was parsed, if it is one tree without an error.
-    pub fn of(parsed: Parsed) -> Option<Sound> {
-        let Parsed { source, pieces } = parsed;
-        let [piece] = <[_; 1]>::try_from(pieces).ok()?;
-        let is_whole = piece.lines == (0..source.len_lines()) && piece.broken.is_none();
-        (is_whole && !piece.tree.root_node().has_error()).then_some(Sound {
-            source,
-            tree: piece.tree,
-            language: piece.language,
-        })
-    }
-
-    pub fn language(&self) -> &'static Language {
-        self.language
+impl Parsed {
+    /// The one tree of all of it, if there is one and it has no error.
+    fn sound(&self) -> Option<&Piece> {
+        let [piece] = &self.pieces[..] else {
+            return None;
+        };
+        let is_whole = piece.lines == (0..self.source.len_lines()) && piece.broken.is_none();
+        (is_whole && !piece.tree.root_node().has_error()).then_some(piece)
     }
 
     /// About the bytes of memory that it takes.
     pub fn weight(&self) -> usize {
-        let nodes = self.tree.root_node().descendant_count();
+        let nodes = |piece: &Piece| piece.tree.root_node().descendant_count();
+        let nodes: usize = self.pieces.iter().map(nodes).sum();
         nodes * NODE_BYTES + self.source.text().len() + self.source.len_lines() * 8
     }
 
-    /// Parses `text`, of which this is an earlier state; the less they differ, the sooner. `None`
-    /// where that is not sound, as far as this way can tell: it is to be parsed anew then, which
-    /// also tells where. Text with scripts of other languages is not parsed in this way.
+    /// Parses another state of this text; the less they differ, the sooner. `None` where one of
+    /// them is not sound, as far as this way can tell: it is to be parsed anew then, which also
+    /// tells where. Text with scripts of other languages is not parsed in this way.
     ///
     /// # Errors
     ///
     /// `Stopped` when `work` is cancelled or out of time.
-    pub fn parse_again(&self, text: &Text, work: &Work) -> Result<Option<Sound>, Stopped> {
-        let source = Source::new(text);
-        let cannot = self.language.cannot_parse(&source) || self.language.has_scripts();
-        if source.len_lines() == 0 || cannot {
+    pub fn parse_again(&self, source: &Source, work: &Work) -> Result<Option<Parsed>, Stopped> {
+        let Some(piece) = self.sound() else {
+            return Ok(None);
+        };
+        let language = piece.language;
+        if source.len_lines() == 0 || source.has_nul() || language.has_scripts() {
             return Ok(None);
         }
-        let mut old = self.tree.clone();
-        if let Some(edit) = between(&self.source, &source) {
+        let mut old = piece.tree.clone();
+        if let Some(edit) = between(&self.source, source) {
             old.edit(&edit);
         }
-        let tree = parse_whole(&source, self.language, Some(&old), work)?;
-        Ok((!tree.root_node().has_error()).then_some(Sound {
-            source,
-            tree,
-            language: self.language,
+        let tree = parse_whole(source, language, Some(&old), work)?;
+        Ok((!tree.root_node().has_error()).then(|| Parsed {
+            pieces: vec![Piece {
+                tree,
+                lines: 0..source.len_lines(),
+                language,
+                broken: None,
+            }],
+            source: source.clone(),
         }))
     }
 }

@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use super::*;
 use crate::chance::Chance;
-use crate::syntax::{languages, named, parse};
+use crate::syntax::{Language, languages, named, parse};
 use crate::task::CancelToken;
+use crate::text::Text;
 
 fn work() -> Work {
     Work::new(CancelToken::new(), Duration::from_secs(60))
@@ -16,8 +17,17 @@ fn language(name: &str) -> &'static Language {
     named(name).expect("a language")
 }
 
-fn sound(text: &str, language: &'static Language) -> Option<Sound> {
-    Sound::of(parse(&Text::new(text), language, &work()).expect("time enough"))
+fn source(text: &str) -> Source {
+    Source::new(&Text::new(text))
+}
+
+fn sound(text: &str, language: &'static Language) -> Option<Parsed> {
+    let parsed = parse(source(text), language, &work()).expect("time enough");
+    parsed.sound().is_some().then_some(parsed)
+}
+
+fn tree(parsed: &Parsed) -> String {
+    parsed.pieces[0].tree.root_node().to_sexp()
 }
 
 /// The samples of the outlines, each with its language.
@@ -74,16 +84,13 @@ fn a_text_parsed_again_has_the_tree_of_the_text_parsed_anew() {
         for _ in 0..40 {
             let next = edited(&text, &mut chance);
             let anew = sound(&next, language);
-            let found = now.parse_again(&Text::new(&next), &work());
+            let found = now.parse_again(&source(&next), &work());
             sounds += usize::from(anew.is_some());
             let Some(found) = found.expect("time enough") else {
                 continue;
             };
             again += 1;
-            let same = anew.as_ref().is_some_and(|anew| {
-                anew.tree.root_node().to_sexp() == found.tree.root_node().to_sexp()
-            });
-            if !same {
+            if !anew.as_ref().is_some_and(|anew| tree(anew) == tree(&found)) {
                 others.push((language.name(), anew.is_some()));
             }
             (now, text) = (found, next);
@@ -95,7 +102,6 @@ fn a_text_parsed_again_has_the_tree_of_the_text_parsed_anew() {
 
 #[test]
 fn an_edit_is_between_whole_characters_and_within_the_text() {
-    let source = |text: &str| Source::new(&Text::new(text));
     let place = |old: &str, new: &str| {
         let edit = between(&source(old), &source(new))?;
         Some((edit.start_byte, edit.old_end_byte, edit.new_end_byte))
@@ -124,7 +130,7 @@ fn what_has_an_error_is_not_sound() {
     assert!(sound("", rust).is_none());
     let first = sound("fn a() {}\nfn b() {}\n", rust).expect("it parses");
     let again = |text: &str| {
-        let found = first.parse_again(&Text::new(text), &work());
+        let found = first.parse_again(&source(text), &work());
         found.expect("time enough").is_some()
     };
     assert!(again("fn a() {}\nfn c() {}\n"));
@@ -135,6 +141,6 @@ fn what_has_an_error_is_not_sound() {
     let cancelled = CancelToken::new();
     cancelled.cancel();
     let work = Work::new(cancelled, Duration::from_secs(60));
-    let stopped = first.parse_again(&Text::new("fn b() {}\n"), &work);
+    let stopped = first.parse_again(&source("fn b() {}\n"), &work);
     assert_eq!(stopped.err(), Some(Stopped::Cancelled));
 }

@@ -6,8 +6,6 @@ use serde::Deserialize;
 
 use super::captures::Captures;
 use super::grammars::{GRAMMARS, Grammar};
-use super::scanners::nests_too_deeply;
-use super::source::Source;
 
 /// One language: how its files are known, and how they are parsed.
 #[derive(Debug)]
@@ -22,6 +20,7 @@ pub struct Language {
 #[serde(deny_unknown_fields)]
 struct Row {
     name: String,
+    title: String,
     /// Where it is not the name.
     grammar: Option<String>,
     #[serde(default)]
@@ -71,6 +70,11 @@ pub fn languages() -> &'static [Language] {
 }
 
 impl Language {
+    /// As people write it, for instance `C#`.
+    pub fn title(&self) -> &str {
+        &self.row.title
+    }
+
     /// As the wire names it, for instance `c-sharp`.
     pub fn name(&self) -> &str {
         &self.row.name
@@ -123,12 +127,6 @@ impl Language {
     /// The text of the language's query.
     pub fn query(&self) -> &'static str {
         self.grammar_row().query
-    }
-
-    /// Whether this text must not be parsed: its scanner could run out of stack, or the text has a
-    /// NUL, which to most scanners is the end, and what they do behind it nobody has thought about.
-    pub(super) fn cannot_parse(&self, source: &Source) -> bool {
-        source.has_nul() || nests_too_deeply(self.grammar_row().name, source.text())
     }
 
     /// Whole file names; one that ends in `*` stands for all that begin so.

@@ -13,7 +13,6 @@ mod source;
 #[cfg(test)]
 mod tests;
 
-pub use again::Sound;
 pub use captures::{Capture, Captures, Role, Step};
 pub use detect::{detect, named};
 pub use languages::{Language, languages};

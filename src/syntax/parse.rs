@@ -5,7 +5,6 @@ use std::ops::{ControlFlow, Range};
 use tree_sitter::{Node, ParseOptions, Parser, Point, Tree};
 
 use crate::task::{Stopped, Work};
-use crate::text::Text;
 
 use super::{Language, Source, languages};
 
@@ -31,22 +30,21 @@ pub struct Piece {
 /// Errors below a sound root after which the rest is parsed again; more are left as they are.
 const MAX_RESCUES: usize = 20;
 
-/// Parses `text`. Byte offsets of the trees are those of [`Source::text`].
+/// Parses a text. Byte offsets of the trees are those of [`Source::text`].
 ///
 /// Where the root itself is an error, what follows the first broken line is parsed again from the next
 /// line that begins in column 0; and so it is where an error directly below the root has swallowed such
 /// lines.
 ///
-/// A text that the language's scanner cannot be trusted with has no pieces: one with a NUL, and one that
-/// nests too deeply for it.
+/// A text with a NUL has no pieces: to most scanners that is the end of the text, and nobody knows
+/// what they do behind it.
 ///
 /// # Errors
 ///
 /// `Stopped` when `work` is cancelled or out of time, which is asked about every hundred steps of the parser.
-pub fn parse(text: &Text, language: &'static Language, work: &Work) -> Result<Parsed, Stopped> {
-    let source = Source::new(text);
+pub fn parse(source: Source, language: &'static Language, work: &Work) -> Result<Parsed, Stopped> {
     let mut pieces: Vec<Piece> = Vec::new();
-    if language.cannot_parse(&source) {
+    if source.has_nul() {
         return Ok(Parsed { source, pieces });
     }
     let mut from = 0;

@@ -1,6 +1,7 @@
 //! The scanners that some text would make end the process, held to what they can bear; no other C code is called here.
 //!
-//! **State.** Between two tokens the parser has a scanner write its state into a buffer of 1024 bytes, and aborts
+//! They still run in a worker alone, where a crash costs one structure; this keeps the structure right.
+//! Between two tokens the parser has a scanner write its state into a buffer of 1024 bytes, and aborts
 //! the process when it is told of more. Of all scanners of `grammars.rs` these do not stop in time:
 //!
 //! - YAML's writes 10 bytes and 4 for each open indentation while less than 1024 are full: 1026 at 254.
@@ -11,37 +12,11 @@
 //!
 //! So each writes into a larger buffer first. What does not fit, or could not be read again, becomes an
 //! empty state, which is what the other scanners do: the tree has errors from there on.
-//!
-//! **Stack.** Of all scanners of `grammars.rs` these call themselves for each level of something nested
-//! (Markdown's does once, to look at the line after a paragraph's):
-//!
-//! - OCaml's, for each `(*` within a comment: 64 to 88 bytes of stack a level, as it is compiled.
-//! - Svelte's, for each `${` in a template string in `${`: 40 to 96 bytes.
-//!
-//! A level costs one of these two signs, whatever state the scanner begins in, so a text with few of
-//! them cannot nest deeper than that. One with more is not parsed ([`nests_too_deeply`]). Which of them
-//! close again is not asked: a scanner that begins in the middle of a string sees others closed.
 
 use std::ffi::{c_char, c_uint, c_void};
 use std::ptr;
 
-use memchr::memmem;
 use tree_sitter::Language;
-
-/// Levels that a scanner may recurse through: 1 MB of the 2 MiB of stack that a thread has at least.
-const MAX_LEVELS: usize = 10_000;
-
-/// Whether the scanner of this grammar might need more stack for `text` than there is.
-pub(super) fn nests_too_deeply(grammar: &str, text: &str) -> bool {
-    let opener = match grammar {
-        "ocaml" | "ocaml-interface" => "(*",
-        "svelte" => "${",
-        _ => return false,
-    };
-    memmem::find_iter(text.as_bytes(), opener)
-        .nth(MAX_LEVELS)
-        .is_some()
-}
 
 /// `TREE_SITTER_SERIALIZATION_BUFFER_SIZE`
 const ROOM: usize = 1024;
@@ -263,20 +238,6 @@ mod tests {
             assert_eq!(serialize_of(original) as usize, its_own as usize);
             assert_eq!(serialize_of(held) as usize, ours as usize);
         }
-    }
-
-    #[test]
-    fn only_a_text_with_more_openers_than_levels_nests_too_deeply() {
-        for (grammar, level) in [
-            ("ocaml", "(* a *)"),
-            ("ocaml-interface", "(*"),
-            ("svelte", "`${"),
-        ] {
-            let most = level.repeat(MAX_LEVELS);
-            assert!(!nests_too_deeply(grammar, &most), "{grammar}");
-            assert!(nests_too_deeply(grammar, &(most + level)), "{grammar}");
-        }
-        assert!(!nests_too_deeply("rust", &"(*${".repeat(2 * MAX_LEVELS)));
     }
 
     #[test]

@@ -8,7 +8,7 @@ use crate::text::Text;
 /// with CR lines this holds LF in their place, so that a parser's rows are the text's lines.
 /// The last line ends as well, whether it does in the file or not: Kotlin's scanner looks for the
 /// end of a line without a look at the end of the text.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Source {
     text: String,
     /// The byte at which each line begins.
@@ -19,16 +19,23 @@ impl Source {
     pub fn new(text: &Text) -> Source {
         let mut held = String::with_capacity(text.len_bytes() + 1);
         text.chunks().for_each(|chunk| held.push_str(chunk));
-        if !held.ends_with('\n') {
-            held.push('\n');
+        Source::of(held)
+    }
+
+    /// Of a text as [`Text`] holds it.
+    pub fn of(mut text: String) -> Source {
+        if text.is_empty() {
+            return Source {
+                text: "\n".to_owned(),
+                starts: Vec::new(),
+            };
         }
-        let mut starts = Vec::with_capacity(text.len_lines());
-        if text.len_lines() > 0 {
-            starts.push(0);
+        if !text.ends_with('\n') {
+            text.push('\n');
         }
-        starts.extend(memchr_iter(b'\n', held.as_bytes()).map(|at| at + 1));
-        starts.truncate(text.len_lines());
-        Source { text: held, starts }
+        let ends = memchr_iter(b'\n', &text.as_bytes()[..text.len() - 1]);
+        let starts = std::iter::once(0).chain(ends.map(|at| at + 1)).collect();
+        Source { text, starts }
     }
 
     /// All of it, as the parser reads it.

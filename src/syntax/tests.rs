@@ -9,7 +9,7 @@ use tree_sitter::{Query, QueryCursor, StreamingIterator as _, TreeCursor};
 use crate::task::{CancelToken, Stopped, Work};
 use crate::text::Text;
 
-use super::{Captures, Language, Parsed, Step, detect, languages, parse};
+use super::{Captures, Language, Parsed, Source, Step, detect, languages, parse};
 
 fn work() -> Work {
     Work::new(CancelToken::new(), Duration::from_secs(60))
@@ -127,7 +127,7 @@ fn the_table_captures_what_the_query_captures() {
             if detect(&name, &text).is_none_or(|found| found.name() != language.name()) {
                 continue;
             }
-            let parsed = parse(&text, language, &work()).expect("time enough");
+            let parsed = parse(Source::new(&text), language, &work()).expect("time enough");
             let mut found = BTreeSet::new();
             let root = parsed.pieces[0].tree.root_node();
             let (captures, text) = (language.captures(), parsed.source.text());
@@ -150,10 +150,13 @@ fn a_parse_stops_when_nobody_waits_or_time_is_up() {
     let text = Text::new(&"fn f() { g(1, 2); }\n".repeat(200_000));
     let rust = detect("a.rs", &text).expect("rust");
     let late = Work::new(CancelToken::new(), Duration::from_millis(5));
-    assert_eq!(parse(&text, rust, &late).err(), Some(Stopped::TimedOut));
+    assert_eq!(
+        parse(Source::new(&text), rust, &late).err(),
+        Some(Stopped::TimedOut)
+    );
     let cancel = CancelToken::new();
     let work = Work::new(cancel.clone(), Duration::from_secs(60));
-    let parsing = std::thread::spawn(move || parse(&text, rust, &work).err());
+    let parsing = std::thread::spawn(move || parse(Source::new(&text), rust, &work).err());
     cancel.cancel();
     assert_eq!(parsing.join().expect("no panic"), Some(Stopped::Cancelled));
 }
@@ -162,7 +165,7 @@ fn a_parse_stops_when_nobody_waits_or_time_is_up() {
 fn an_error_at_the_root_spoils_only_what_it_touches() {
     let text = Text::new("fn a() {\n    1\n}\n\nfn b( {{{ (((\n\nfn c() {\n    1\n}\n");
     let rust = detect("a.rs", &text).expect("rust");
-    let parsed = parse(&text, rust, &work()).expect("time enough");
+    let parsed = parse(Source::new(&text), rust, &work()).expect("time enough");
     let sound: Vec<_> = parsed
         .pieces
         .iter()

@@ -1,7 +1,5 @@
 //! Cancel tokens, deadlines and the two lanes of blocking work; nothing here ever waits without a limit.
 
-mod aside;
-mod helper;
 mod lane;
 
 use std::sync::Arc;
@@ -9,9 +7,9 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
+use rustix::time::{ClockId, clock_gettime};
 use tokio::sync::Notify;
 
-pub use aside::Aside;
 pub use lane::{Detour, Lane, Pool, Threads};
 
 /// Why a piece of work stopped early.
@@ -121,6 +119,8 @@ impl Drop for CancelOnDrop {
 pub struct Work {
     cancel: CancelToken,
     deadline: Instant,
+    /// What the clock of its thread's processor time may show.
+    processor: Option<Duration>,
     leavings: Leavings,
 }
 
@@ -139,7 +139,17 @@ impl Work {
         Work {
             cancel,
             deadline: Instant::now() + limit,
+            processor: None,
             leavings: Leavings::default(),
+        }
+    }
+
+    /// Work of the calling thread that may take so much of its processor time, however long that
+    /// takes by the clock (an hour at most): a busy machine stops it where an idle one does.
+    pub fn of_processor_time(limit: Duration) -> Work {
+        Work {
+            processor: Some(processor_time() + limit),
+            ..Work::new(CancelToken::new(), Duration::from_secs(3600))
         }
     }
 
@@ -148,6 +158,7 @@ impl Work {
         Work {
             cancel: self.cancel.clone(),
             deadline: self.deadline.min(Instant::now() + limit),
+            processor: self.processor,
             leavings: self.leavings.clone(),
         }
     }
@@ -185,10 +196,23 @@ impl Work {
     pub fn check(&self) -> Result<(), Stopped> {
         if self.cancel.is_cancelled() {
             Err(Stopped::Cancelled)
-        } else if Instant::now() >= self.deadline {
+        } else if self.is_over() {
             Err(Stopped::TimedOut)
         } else {
             Ok(())
         }
     }
+
+    fn is_over(&self) -> bool {
+        match self.processor {
+            Some(limit) => processor_time() >= limit,
+            None => Instant::now() >= self.deadline,
+        }
+    }
+}
+
+/// What the calling thread has used so far.
+fn processor_time() -> Duration {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }

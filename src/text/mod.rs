@@ -6,6 +6,7 @@ mod compare;
 mod decode;
 mod encode;
 mod lines;
+mod reader;
 mod rivals;
 mod splice;
 mod utf16;

@@ -61,13 +61,12 @@ pub struct Input<'a> {
 
 /// A worker at one job, and what is left of the job's limits. After an error the job is over.
 #[derive(Debug)]
-pub struct Call<'p> {
-    worker: PooledWorker<'p>,
+pub struct Call {
+    worker: PooledWorker,
     work: Work,
     begun: Instant,
     /// What the process had used before.
     cpu_before: Duration,
-    limits: &'p Limits,
     /// Of the request that is not answered yet.
     number: u64,
 }
@@ -96,25 +95,23 @@ impl From<Stop> for Break {
     }
 }
 
-impl<'p> Call<'p> {
+impl Call {
     /// Hands over the first request of a job. A worker that has retired in the meantime is
     /// replaced once.
     pub(super) fn begin(
-        worker: PooledWorker<'p>,
-        limits: &'p Limits,
+        worker: PooledWorker,
         request: &impl Serialize,
         input: &Input,
         work: &Work,
-    ) -> Result<Call<'p>, Stop> {
+    ) -> Result<Call, Stop> {
         let mut call = Call {
             cpu_before: Duration::ZERO,
             worker,
             work: work.clone(),
             begun: Instant::now(),
-            limits,
             number: wire::GREETING,
         };
-        if limits.cpu.is_some() {
+        if call.limits().cpu.is_some() {
             call.cpu_before = call.worker.process().cpu_time().unwrap_or_default();
         }
         match call.request(request, Some(input)) {
@@ -151,6 +148,10 @@ impl<'p> Call<'p> {
         self.request(request, None)
             .map_err(|broken| self.give_up(broken))?;
         self.answer()
+    }
+
+    fn limits(&self) -> &Limits {
+        self.worker.limits()
     }
 
     /// The worker's answer makes no sense: it is not used again.
@@ -190,7 +191,7 @@ impl<'p> Call<'p> {
             let (confinement, _) = self.receive::<Confinement>(wire::GREETING, 0)?;
             self.worker.is_confined(confinement);
         }
-        self.receive(self.number, self.limits.output_bytes + MAX_ANSWER)
+        self.receive(self.number, self.limits().output_bytes + MAX_ANSWER)
     }
 
     fn receive<A: DeserializeOwned>(
@@ -257,10 +258,10 @@ impl<'p> Call<'p> {
     fn check(&self) -> Result<(), Stop> {
         self.work.check()?;
         let elapsed = self.begun.elapsed();
-        if elapsed > self.limits.wall {
-            return Err(Stop::Wall(self.limits.wall));
+        if elapsed > self.limits().wall {
+            return Err(Stop::Wall(self.limits().wall));
         }
-        let Some(most) = self.limits.cpu else {
+        let Some(most) = self.limits().cpu else {
             return Ok(());
         };
         // Where nobody counts it the clock has to do.
@@ -284,12 +285,12 @@ fn wait_for(socket: &impl AsFd, what: PollFlags) {
 }
 
 /// The worker's answers as they come, as long as the job may go on.
-struct Patient<'j, 'p> {
-    call: &'j mut Call<'p>,
+struct Patient<'c> {
+    call: &'c mut Call,
     stop: Option<Stop>,
 }
 
-impl Read for Patient<'_, '_> {
+impl Read for Patient<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         loop {
             match self.call.worker.process_mut().socket.read(buffer) {

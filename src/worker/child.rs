@@ -137,9 +137,14 @@ impl WorkerLoop {
         self.options.misbehave
     }
 
+    /// After so long without a request the process ends.
+    pub fn may_be_idle_for(&self) -> Duration {
+        self.options.idle
+    }
+
     /// The next request, with its body; `None` at the end, or when none has come for too long.
     pub fn receive<Q: DeserializeOwned>(&mut self) -> Option<(Q, Vec<u8>)> {
-        if !self.has_more() {
+        if self.is_quiet_for(self.options.idle) {
             return None;
         }
         let frame = wire::read(&mut self.socket, self.options.input_bytes).ok()??;
@@ -164,9 +169,9 @@ impl WorkerLoop {
         io::Write::write_all(&mut self.socket, bytes).ok()
     }
 
-    /// Waits for a request, as long as the process may be idle.
-    fn has_more(&self) -> bool {
-        let until = Instant::now() + self.options.idle;
+    /// Waits for a request. Whether none came within so long.
+    pub fn is_quiet_for(&self, wait: Duration) -> bool {
+        let until = Instant::now() + wait;
         loop {
             let left = until.saturating_duration_since(Instant::now());
             let wait = Timespec {
@@ -174,9 +179,9 @@ impl WorkerLoop {
                 tv_nsec: left.subsec_nanos().into(),
             };
             match poll(&mut [PollFd::new(&self.socket, PollFlags::IN)], Some(&wait)) {
-                Ok(0) => return false,
+                Ok(0) => return true,
                 Err(rustix::io::Errno::INTR) => {}
-                Ok(_) | Err(_) => return true,
+                Ok(_) | Err(_) => return false,
             }
         }
     }
@@ -204,6 +209,15 @@ pub fn end_after(processor_time: Duration) -> io::Result<()> {
     match unsafe { libc::setitimer(libc::ITIMER_PROF, &timer, std::ptr::null_mut()) } {
         0 => Ok(()),
         _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// Gives memory that the allocator holds for later back to the system.
+pub fn give_back_memory() {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    // SAFETY: it touches nothing but the allocator's own lists.
+    unsafe {
+        libc::malloc_trim(0);
     }
 }
 

@@ -1,6 +1,7 @@
 //! The workers of one kind: a bounded number, started when they are needed, used again, replaced when they die. Nothing waits for one without a limit.
 
 use std::io;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
@@ -87,12 +88,12 @@ impl Workers {
     /// token and deadline and the limits of a job end the wait, and the worker with it. The worker
     /// is kept for further requests of the same job until the call is dropped.
     pub fn call<A: DeserializeOwned>(
-        &self,
+        self: &Arc<Self>,
         request: &impl Serialize,
         input: &Input,
         choice: Choice,
         work: &Work,
-    ) -> Result<(Call<'_>, A, Vec<u8>), Stop> {
+    ) -> Result<(Call, A, Vec<u8>), Stop> {
         let mut call = self.begin(request, input, choice, work)?;
         match call.answer() {
             // It was idle for so long that it ended just then.
@@ -108,15 +109,15 @@ impl Workers {
 
     /// As [`Workers::call`], without waiting for the answer: see [`Call::answer`].
     pub fn begin(
-        &self,
+        self: &Arc<Self>,
         request: &impl Serialize,
         input: &Input,
         choice: Choice,
         work: &Work,
-    ) -> Result<Call<'_>, Stop> {
+    ) -> Result<Call, Stop> {
         let worker = self.take(choice, work)?;
         self.jobs.fetch_add(1, Ordering::Relaxed);
-        Call::begin(worker, &self.limits, request, input, work)
+        Call::begin(worker, request, input, work)
     }
 
     /// Whether a job would have a worker at once.
@@ -135,7 +136,7 @@ impl Workers {
         }
     }
 
-    fn take(&self, choice: Choice, work: &Work) -> Result<PooledWorker<'_>, Stop> {
+    fn take(self: &Arc<Self>, choice: Choice, work: &Work) -> Result<PooledWorker, Stop> {
         let begun = Instant::now();
         let mut state = self.state.lock();
         while state.at_work == self.places {
@@ -150,7 +151,7 @@ impl Workers {
         drop(state);
         // From here on the place is given back whatever happens.
         let mut worker = PooledWorker {
-            pool: self,
+            pool: self.clone(),
             process: None,
         };
         if !process.as_mut().is_some_and(Process::is_alive) {
@@ -191,13 +192,17 @@ impl State {
 
 /// One of the places, with the process in it.
 #[derive(Debug)]
-pub(super) struct PooledWorker<'p> {
-    pool: &'p Workers,
+pub(super) struct PooledWorker {
+    pool: Arc<Workers>,
     /// There from the end of [`Workers::take`] until it is condemned.
     process: Option<Process>,
 }
 
-impl PooledWorker<'_> {
+impl PooledWorker {
+    pub(super) fn limits(&self) -> &Limits {
+        &self.pool.limits
+    }
+
     pub(super) fn process(&self) -> &Process {
         // A job that condemned its worker asks for nothing more of it.
         self.process
@@ -235,7 +240,7 @@ impl PooledWorker<'_> {
     }
 }
 
-impl Drop for PooledWorker<'_> {
+impl Drop for PooledWorker {
     fn drop(&mut self) {
         let process = self.process.take();
         let process = process.filter(|process| !process.is_bloated(&self.pool.limits));

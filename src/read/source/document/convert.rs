@@ -84,10 +84,7 @@ pub fn table(
         return Err(Detour::TakesLong);
     }
     let bytes = text.len_bytes() as u64;
-    let open = || {
-        let chunks = text.chunks().map(str::as_bytes);
-        Ok(Box::new(Chunks { chunks, rest: &[] }) as Box<dyn Read + '_>)
-    };
+    let open = || Ok(Box::new(text.reader()) as Box<dyn Read + '_>);
     let input = Input { bytes, open: &open };
     let mut errand = Errand::new(asked, name);
     let answer = asked.means.converters.open(Format::Csv, &input, work);
@@ -96,24 +93,6 @@ pub fn table(
         warm.keep(of, TABLE_MAKER, "", made.clone(), made.bytes());
     }
     Ok((made, Cache::Miss))
-}
-
-/// A text as a reader of its bytes.
-struct Chunks<'t, I> {
-    chunks: I,
-    rest: &'t [u8],
-}
-
-impl<'t, I: Iterator<Item = &'t [u8]>> Read for Chunks<'t, I> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        while self.rest.is_empty() {
-            match self.chunks.next() {
-                Some(chunk) => self.rest = chunk,
-                None => return Ok(0),
-            }
-        }
-        self.rest.read(buffer)
-    }
 }
 
 /// One document on its way.
@@ -140,7 +119,7 @@ impl<'a> Errand<'a> {
     }
 
     /// Hands the document over, as it is at one moment.
-    fn open(&self, format: Format) -> Result<(Job<'a>, Answer), Stop> {
+    fn open(&self, format: Format) -> Result<(Job, Answer), Stop> {
         let Asked { subject, means, .. } = *self.asked;
         let converters = means.converters;
         let handle = match subject {

@@ -1,46 +1,35 @@
-//! The block that begins at a line, found in the syntax tree of its text; nothing here ever guesses one from
-//! indentation or brackets.
+//! The block that begins at a line, found in the syntax tree of its text, never guessed from indentation or brackets.
 
 use std::ops::Range;
 
 use tree_sitter::{Node, Tree};
 
-use super::block::{BlockAt, NoBlock, NoBlockReason};
 use super::item_head::ItemHead;
 use super::sections::{Sections, is_of_section};
+use crate::hashline::{BlockAt, NoBlock, NoBlockReason};
 use crate::protocol::read::LineSpan;
-use crate::syntax::{self, Language, Parsed, Piece, Source};
-use crate::task::Work;
-use crate::text::Text;
+use crate::syntax::{Language, Parsed, Piece, Source};
 
 /// Rows at the end of a node that are looked at for comments on what comes next.
 const MAX_COMMENT_ROWS: usize = 200;
 
-/// The blocks of one text. It is parsed when the first is asked for, and never again.
+/// The blocks of one parsed text.
 #[derive(Debug)]
-pub struct Blocks<'a> {
-    text: &'a Text,
-    language: Option<&'static Language>,
-    work: &'a Work,
-    parsed: Option<Result<Blocked, NoBlock>>,
-}
-
-/// What is kept of a text between two questions.
-#[derive(Debug)]
-struct Blocked {
-    parsed: Parsed,
+pub(super) struct Blocks<'a> {
+    parsed: &'a Parsed,
     language: &'static Language,
     /// Of prose.
     sections: Option<Sections>,
 }
 
 impl<'a> Blocks<'a> {
-    pub fn new(text: &'a Text, language: Option<&'static Language>, work: &'a Work) -> Blocks<'a> {
+    pub(super) fn new(parsed: &'a Parsed, language: &'static Language) -> Blocks<'a> {
+        let tree = parsed.pieces.first().map(|piece| &piece.tree);
+        let prose = tree.filter(|_| language.is_prose());
         Blocks {
-            text,
+            sections: prose.map(|tree| Sections::new(tree, parsed.source.len_lines())),
             language,
-            work,
-            parsed: None,
+            parsed,
         }
     }
 
@@ -52,43 +41,22 @@ impl<'a> Blocks<'a> {
     ///
     /// # Errors
     ///
-    /// `NoBlock` where none does, or it is one line, or has a syntax error; and where the text cannot
-    /// be parsed, or not by the deadline.
-    pub fn at(&mut self, at: BlockAt) -> Result<LineSpan, NoBlock> {
+    /// `NoBlock` where none does, or it is one line, or has a syntax error.
+    pub(super) fn at(&self, at: BlockAt) -> Result<LineSpan, NoBlock> {
         let BlockAt { line, with_docs } = at;
-        let blocked = self
-            .parsed
-            .get_or_insert_with(|| parse(self.text, self.language, self.work));
-        let blocked = blocked.as_ref().map_err(Clone::clone)?;
         let row = usize::try_from(line.saturating_sub(1)).unwrap_or(usize::MAX);
-        let Parsed { source, pieces } = &blocked.parsed;
+        let Parsed { source, pieces } = self.parsed;
         match pieces.iter().find(|piece| piece.lines.contains(&row)) {
             Some(piece) => Finder {
                 source,
                 piece,
-                blocked,
+                blocked: self,
             }
             .at_with_attributes(row, with_docs),
             None if source.line(row).trim().is_empty() => Err(none(NoBlockReason::Blank)),
             None => Err(none(NoBlockReason::Broken)),
         }
     }
-}
-
-fn parse(
-    text: &Text,
-    language: Option<&'static Language>,
-    work: &Work,
-) -> Result<Blocked, NoBlock> {
-    let language = language.ok_or(none(NoBlockReason::NoGrammar))?;
-    let parsed = syntax::parse(text, language, work).map_err(|_| none(NoBlockReason::NoGrammar))?;
-    let tree = parsed.pieces.first().map(|piece| &piece.tree);
-    let prose = tree.filter(|_| language.is_prose());
-    Ok(Blocked {
-        sections: prose.map(|tree| Sections::new(tree, parsed.source.len_lines())),
-        language,
-        parsed,
-    })
 }
 
 fn none(reason: NoBlockReason) -> NoBlock {
@@ -102,7 +70,7 @@ fn none(reason: NoBlockReason) -> NoBlock {
 struct Finder<'a> {
     source: &'a Source,
     piece: &'a Piece,
-    blocked: &'a Blocked,
+    blocked: &'a Blocks<'a>,
 }
 
 impl<'a> Finder<'a> {

@@ -4,11 +4,11 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use super::block::{BlockAt, NoBlock, NoBlockReason};
-use super::grammar_blocks::Blocks;
-use super::syntax_errors::{may_be_checked, syntax_errors};
+use super::blocks::Blocks;
+use super::errors::syntax_errors;
+use crate::hashline::{BlockAt, NoBlock, NoBlockReason};
 use crate::protocol::read::LineSpan;
-use crate::syntax::{self, Language, detect, languages, named};
+use crate::syntax::{self, Language, Parsed, Source, detect, languages, named};
 use crate::task::{CancelToken, Work};
 use crate::text::Text;
 
@@ -20,6 +20,10 @@ fn work() -> Work {
 fn item(line: u64) -> BlockAt {
     let with_docs = false;
     BlockAt { line, with_docs }
+}
+
+fn parsed(text: &Text, language: &'static Language) -> Parsed {
+    syntax::parse(Source::new(text), language, &work()).expect("time enough")
 }
 
 fn language(name: &str) -> &'static Language {
@@ -46,8 +50,8 @@ fn check(name: &str, input: &str) {
         .collect();
     let text: String = rows.iter().map(|(_, line)| format!("{line}\n")).collect();
     let text = Text::new(&text);
-    let work = work();
-    let mut blocks = Blocks::new(&text, Some(language(name)), &work);
+    let parsed_text = parsed(&text, language(name));
+    let blocks = Blocks::new(&parsed_text, language(name));
     let (mut found, mut expect) = (String::new(), String::new());
     for (at, (wanted, line)) in rows.iter().enumerate() {
         let wanted = wanted.trim();
@@ -80,17 +84,13 @@ Blank               |
 OneLine             |f();";
     check("typescript", text);
     let text = Text::new("a {\n  b\n}\n");
-    let work = work();
-    let mut unknown = Blocks::new(&text, None, &work);
-    assert_eq!(written(&unknown.at(item(1))), "NoGrammar");
-    let mut rust = Blocks::new(&text, Some(language("rust")), &work);
+    let parsed_text = parsed(&text, language("rust"));
+    let rust = Blocks::new(&parsed_text, language("rust"));
     assert_eq!(written(&rust.at(item(99))), "Blank");
     assert_eq!(written(&rust.at(item(u64::MAX))), "Blank");
-    let late = Work::new(CancelToken::new(), Duration::ZERO);
-    let mut late = Blocks::new(&text, Some(language("rust")), &late);
-    assert_eq!(written(&late.at(item(1))), "NoGrammar");
     let empty = Text::new("");
-    let mut empty = Blocks::new(&empty, Some(language("rust")), &work);
+    let parsed_text = parsed(&empty, language("rust"));
+    let empty = Blocks::new(&parsed_text, language("rust"));
     assert_eq!(written(&empty.at(item(1))), "Blank");
 }
 
@@ -231,8 +231,8 @@ one                 |text";
 #[test]
 fn scenario_56_one_line_names_the_plain_form() {
     let text = Text::new("fn f() {\n    let x = 1;\n    g(x);\n}\n");
-    let work = work();
-    let mut blocks = Blocks::new(&text, Some(language("rust")), &work);
+    let parsed_text = parsed(&text, language("rust"));
+    let blocks = Blocks::new(&parsed_text, language("rust"));
     let refused = blocks.at(item(2)).expect_err("one line");
     insta::assert_snapshot!(refused, @"what begins there is one line. Use the plain form, with the line number alone. The block around it is 1..4.");
 }
@@ -399,8 +399,8 @@ fn samples() -> Vec<(String, &'static Language, String)> {
 }
 
 fn all_blocks(language: &'static Language, text: &Text) -> Vec<Result<LineSpan, NoBlock>> {
-    let work = work();
-    let mut blocks = Blocks::new(text, Some(language), &work);
+    let parsed_text = parsed(text, language);
+    let blocks = Blocks::new(&parsed_text, language);
     let lines = 1..=text.len_lines() as u64;
     lines.map(|line| blocks.at(item(line))).collect()
 }
@@ -524,8 +524,8 @@ fn many_blocks_of_a_long_text_are_quick() {
         .map(|n| format!("fn f{n}() {{\n    if a {{\n        b();\n    }}\n}}\n"))
         .collect();
     let text = Text::new(&body);
-    let work = work();
-    let mut blocks = Blocks::new(&text, Some(language("rust")), &work);
+    let parsed_text = parsed(&text, language("rust"));
+    let blocks = Blocks::new(&parsed_text, language("rust"));
     assert_eq!(written(&blocks.at(item(1))), "1-5");
     let begun = Instant::now();
     for line in (9_000..10_000).step_by(10) {
@@ -542,18 +542,18 @@ fn deep_texts_are_walked_without_a_stack() {
     let deep = 3_000;
     let text = format!("x = [\n{}{}]\n", "[\n".repeat(deep), "]\n".repeat(deep));
     let text = Text::new(&text);
-    let work = work();
-    let mut blocks = Blocks::new(&text, Some(language("javascript")), &work);
+    let parsed_text = parsed(&text, language("javascript"));
+    let blocks = Blocks::new(&parsed_text, language("javascript"));
     for line in [1, 2, deep as u64, deep as u64 + 1, deep as u64 + 2] {
         let _ = blocks.at(item(line));
     }
-    let parsed = syntax::parse(&text, language("javascript"), &work).expect("time enough");
+    let parsed = parsed(&text, language("javascript"));
     let _ = syntax_errors(&parsed);
 }
 
 #[track_caller]
 fn check_error(name: &str, text: &str, expect: Option<u64>) {
-    let parsed = syntax::parse(&Text::new(text), language(name), &work()).expect("time enough");
+    let parsed = self::parsed(&Text::new(text), language(name));
     let errors = syntax_errors(&parsed);
     assert_eq!(errors.lines.first().copied(), expect, "{text}");
 }
@@ -572,12 +572,4 @@ fn scenario_46_51_the_first_error() {
     check_error("python", "a()\nif x\n    b()\n", Some(2));
     check_error("json", "{\n  \"a\": 1,\n  \"b\": }\n", Some(3));
     check_error("markdown", "# A\n\n``` {\n", None);
-}
-
-#[test]
-fn long_texts_are_not_checked() {
-    assert!(may_be_checked(&Text::new(&"f();\n".repeat(20_000))));
-    assert!(!may_be_checked(&Text::new(&"f();\n".repeat(20_001))));
-    let wide = format!("f({});\n", " ".repeat(2 << 20));
-    assert!(!may_be_checked(&Text::new(&wide)));
 }

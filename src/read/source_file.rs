@@ -1,0 +1,62 @@
+//! A text that may be in some language, and why nothing is known of its structure.
+
+use crate::session::Document;
+use crate::structure::{Code, NoStructure};
+use crate::syntax::{self, Language};
+use crate::task::Detour;
+use crate::text::Text;
+
+use super::syntax_checks::key;
+
+/// A text that may be in some language.
+#[derive(Debug, Clone, Copy)]
+pub struct SourceFile<'a> {
+    pub document: &'a Document,
+    /// By which the language is told, where `said` does not say it.
+    pub file_name: &'a str,
+    pub said: Option<&'static Language>,
+    pub text: &'a Text,
+    /// 128-bit hash of the normalised text.
+    pub content: u128,
+}
+
+impl<'a> SourceFile<'a> {
+    /// As parsers take it; `None` where it is in no language or too large.
+    pub fn code(&self) -> Option<Code<'a>> {
+        let language = || {
+            self.said
+                .or_else(|| syntax::detect(self.file_name, self.text))
+        };
+        let code = |language| Code {
+            document: key(self.document),
+            text: self.text,
+            content: self.content,
+            language,
+        };
+        language().map(code).filter(Code::may_be_parsed)
+    }
+}
+
+/// Why there is no structure of a text.
+#[derive(Debug)]
+pub enum Lack {
+    /// It is to be asked for elsewhere, or not at all any more.
+    Detour(Detour),
+    /// There is none to be had; the text is shown without it.
+    NoStructure(NoStructure),
+}
+
+impl From<Detour> for Lack {
+    fn from(detour: Detour) -> Lack {
+        Lack::Detour(detour)
+    }
+}
+
+impl From<NoStructure> for Lack {
+    fn from(why: NoStructure) -> Lack {
+        match why {
+            NoStructure::Stopped(stopped) => Lack::Detour(stopped.into()),
+            why => Lack::NoStructure(why),
+        }
+    }
+}

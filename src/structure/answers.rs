@@ -1,0 +1,89 @@
+//! What a worker answered, as far as it can be of the text that was asked about; it is not to be trusted.
+
+use crate::hashline::{NoBlock, SyntaxErrors};
+use crate::outline::{Definition, Fold, MAX_DEFINITIONS, Row};
+use crate::protocol::read::LineSpan;
+use crate::text::Text;
+
+use super::errors::MAX_ERRORS;
+use super::messages::Response;
+
+/// The strings of an answer, which stand one after the other in its body.
+struct Strings<'b> {
+    rest: &'b str,
+}
+
+impl<'b> Strings<'b> {
+    /// The next one, of so many bytes and on one line; `None` where there is no such string.
+    fn next(&mut self, bytes: usize) -> Option<&'b str> {
+        let (string, rest) = self.rest.split_at_checked(bytes)?;
+        self.rest = rest;
+        (!string.contains('\n')).then_some(string)
+    }
+}
+
+/// Folds, which whoever uses them has still to place in the text.
+pub(super) fn folds(response: Response, body: &str) -> Option<Vec<Row>> {
+    let Response::Folds(folds) = response else {
+        return None;
+    };
+    let mut strings = Strings { rest: body };
+    let row = |fold: super::messages::Folded| {
+        Some(Row {
+            span: fold.span,
+            fold: Some(Fold {
+                head: strings.next(fold.head)?.to_owned(),
+                tail: strings.next(fold.tail)?.to_owned(),
+                shows_first: fold.shows_first,
+                shows_last: fold.shows_last,
+            }),
+        })
+    };
+    folds.into_iter().map(row).collect()
+}
+
+pub(super) fn definitions(response: Response, body: &str, text: &Text) -> Option<Vec<Definition>> {
+    let Response::Definitions(found) = response else {
+        return None;
+    };
+    let mut strings = Strings { rest: body };
+    let definition = |(span, bytes): (LineSpan, usize)| {
+        Some(Definition {
+            span: Some(span).filter(|span| is_within(span, text))?,
+            signature: strings.next(bytes)?.to_owned(),
+        })
+    };
+    if found.len() > MAX_DEFINITIONS {
+        return None;
+    }
+    found.into_iter().map(definition).collect()
+}
+
+pub(super) fn errors(response: Response, text: &Text) -> Option<SyntaxErrors> {
+    let Response::Errors(errors) = response else {
+        return None;
+    };
+    let total = text.len_lines() as u64;
+    let are_within = errors.lines.iter().all(|line| (1..=total).contains(line));
+    let are_possible = are_within && errors.lines.is_sorted() && errors.lines.len() <= MAX_ERRORS;
+    are_possible.then_some(errors)
+}
+
+pub(super) fn blocks(
+    response: Response,
+    asked: usize,
+    text: &Text,
+) -> Option<Vec<Result<LineSpan, NoBlock>>> {
+    let Response::Blocks(blocks) = response else {
+        return None;
+    };
+    let is_possible = |block: &Result<LineSpan, NoBlock>| match block {
+        Ok(span) => is_within(span, text),
+        Err(none) => none.enclosing.is_none_or(|span| is_within(&span, text)),
+    };
+    (blocks.len() == asked && blocks.iter().all(is_possible)).then_some(blocks)
+}
+
+fn is_within(span: &LineSpan, text: &Text) -> bool {
+    1 <= span.start && span.start <= span.end && span.end <= text.len_lines() as u64
+}

@@ -1,0 +1,53 @@
+//! What the daemon and a worker of the kind `syntax` say to each other.
+//!
+//! The text is the body of the request. Strings of an answer stand one after the other in its body,
+//! and the head has their lengths: so no text is ever escaped, and none makes a head too long.
+
+use serde::{Deserialize, Serialize};
+
+use crate::hashline::{BlockAt, NoBlock, SyntaxErrors};
+use crate::protocol::read::LineSpan;
+
+/// A question about the text in the body.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Request {
+    /// The name of the language.
+    pub language: String,
+    /// Tells one document from another, for the trees that are kept.
+    pub document: u64,
+    /// The two halves of the hash of the text.
+    pub content: [u64; 2],
+    pub ask: Ask,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum Ask {
+    Outline { min_body_lines: usize, prose: bool },
+    Definitions,
+    Errors,
+    Blocks(Vec<BlockAt>),
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum Response {
+    /// Of each fold its head and its tail are in the body.
+    Folds(Vec<Folded>),
+    /// The lines of each definition, and the bytes of its signature.
+    Definitions(Vec<(LineSpan, usize)>),
+    Errors(SyntaxErrors),
+    /// As many as were asked for, in that order.
+    Blocks(Vec<Result<LineSpan, NoBlock>>),
+    /// It took more than its processor time, or a parser of ours panicked.
+    NotFinished,
+}
+
+/// A folded range of lines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Folded {
+    pub span: LineSpan,
+    /// Bytes.
+    pub head: usize,
+    pub tail: usize,
+    pub shows_first: bool,
+    pub shows_last: bool,
+}
