@@ -19,5 +19,5 @@ pub use source::editor::site_of_unsaved;
 pub use source::kind::{KINDS, Kind, kinds};
 pub use source::notebook::{Converted, convert, is_notebook_name};
 pub use source::text::{Held, held};
-pub use target::{Located, Spot, locate};
+pub use target::{Located, Spot, is_address, locate, refuse_too_long};
 pub use trees::{Checked, Trees};
