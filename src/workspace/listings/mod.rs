@@ -116,10 +116,11 @@ impl Listings {
         }
         let watch = kept.watches.add(directory);
         let read = read(directory, work);
-        let is_whole = matches!(&read, Ok(Some(listing)) if listing.names.len() < MAX_ENTRIES);
+        let fits = |it: &Listing| it.names.len() < MAX_ENTRIES && it.bytes() <= MAX_BYTES;
+        let is_kept = matches!(&read, Ok(Some(listing)) if fits(listing));
         let listing = read.map(|listing| Arc::new(listing.unwrap_or_default()));
         match (watch, &listing) {
-            (Some(watch), Ok(listing)) if is_whole => kept.keep(identity, watch, listing.clone()),
+            (Some(watch), Ok(listing)) if is_kept => kept.keep(identity, watch, listing.clone()),
             (Some(watch), _) => kept.watches.remove(watch),
             (None, _) => {}
         }
