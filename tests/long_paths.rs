@@ -200,6 +200,59 @@ fn every_method_and_dialect_refuses_them_shortly() {
     assert!(daemon.cpu_time() < SPENT, "{:?}", daemon.cpu_time());
 }
 
+/// What each method says of what no file can be called, and of what a path may end in.
+#[test]
+fn every_shape_is_refused_as_the_path_that_it_begins_with() {
+    let tree = tree();
+    let daemon = Daemon::start(tree.path());
+    daemon.read_text("ok.txt");
+    let whole = |text: &str| text.repeat(LENGTH / text.len());
+    let uri = |text: &str| format!("file:///{}", whole(text));
+    let shapes = [
+        (whole("a"), "notFound", "notFound"),
+        (whole("../"), "notFound", "notFound"),
+        (whole(":"), "notFound", "notFound"),
+        (whole(":1"), "notFound", "notFound"),
+        (whole("?q="), "notFound", "notFound"),
+        (whole(".db?q="), "notFound", "notFound"),
+        (whole(".zip:"), "notFound", "notFound"),
+        (whole("#L1"), "notFound", "notFound"),
+        (whole("://"), "notFound", "notFound"),
+        (whole("http://"), "unsupported", "notFound"),
+        (uri("a/"), "notFound", "notFound"),
+        (uri(":"), "notFound", "notFound"),
+        (uri("%3A"), "notFound", "notFound"),
+        (uri(".zip:"), "outsideWorkspace", "outsideWorkspace"),
+        (uri("x.db:"), "outsideWorkspace", "outsideWorkspace"),
+    ];
+    for (text, to_read, to_edit) in shapes {
+        let name = format!("{text:.16}");
+        let refused = |answer| refused(&name, answer).unwrap_or_default();
+        assert_eq!(refused(daemon.read(&text)), to_read, "{name}");
+        let many = json!({ "targets": [{ "path": &text }] });
+        let many = daemon
+            .call("agent/readMany", many)
+            .expect("each on its own");
+        assert_eq!(
+            many["results"][0]["error"]["data"]["kind"], to_read,
+            "{name}"
+        );
+        let opencode = json!({ "dialect": "opencode", "filePath": &text });
+        assert_eq!(refused(daemon.read_with(opencode)), to_read, "{name}");
+        let edits = json!([{ "op": "insert_head", "text": "x" }]);
+        let files = json!({ "files": [{ "path": &text, "tag": "0A1B", "edits": edits }] });
+        assert_eq!(refused(daemon.call("agent/edit", files)), to_edit, "{name}");
+        let patch = json!({ "patch": format!("¶{text}#0A1B\ndelete 1\n") });
+        assert_eq!(refused(daemon.call("agent/edit", patch)), to_edit, "{name}");
+        let write = json!({ "path": &text, "text": "x\n" });
+        assert_eq!(
+            refused(daemon.call("agent/write", write)),
+            "notFound",
+            "{name}"
+        );
+    }
+}
+
 /// Just short enough for the system: these are looked for, and must be as cheap as others.
 #[test]
 fn deep_paths_that_might_be_there_cost_little() {

@@ -191,6 +191,102 @@ fn who_wants_no_watches_gets_walks() {
     assert_eq!((scans(&daemon), names(&daemon)), (3, 0));
 }
 
+/// The near names of a path that is not there.
+fn near(daemon: &Daemon, path: &str) -> Vec<String> {
+    let error = daemon.read(path).expect_err(path);
+    assert_eq!(error.kind(), "notFound", "{path}");
+    let near = error.data["suggestions"].as_array().cloned();
+    let near = near.unwrap_or_default();
+    near.iter()
+        .map(|name| name.as_str().expect("a name").to_owned())
+        .collect()
+}
+
+#[test]
+fn near_names_are_those_of_the_moment() {
+    let tree = Tree::new()
+        .file("src/config.rs", "x\n")
+        .file("src/other.rs", "x\n")
+        .file("out/lib/deep.rs", "x\n")
+        .file(".gitignore", "/out/\n");
+    let daemon = Daemon::start(tree.path());
+    daemon.ignore_changes();
+    for _ in 0..3 {
+        assert_eq!(near(&daemon, "src/confg.rs"), ["src/config.rs"]);
+        assert_eq!(near(&daemon, "scr/other.rs"), ["src/other.rs"]);
+        assert_eq!(near(&daemon, "out/lib/depe.rs"), ["out/lib/deep.rs"]);
+    }
+    tree.write("src/confug.rs", "x\n");
+    let both = ["src/config.rs", "src/confug.rs"];
+    assert_eq!(near(&daemon, "src/confg.rs"), both);
+    fs::remove_file(tree.join("src/config.rs")).expect("removed");
+    assert_eq!(near(&daemon, "src/confg.rs"), ["src/confug.rs"]);
+    fs::rename(tree.join("src/confug.rs"), tree.join("src/confxg.rs")).expect("renamed");
+    assert_eq!(near(&daemon, "src/confg.rs"), ["src/confxg.rs"]);
+    // What is ignored is not walked, and is watched all the same.
+    fs::rename(tree.join("out/lib/deep.rs"), tree.join("out/lib/dee.rs")).expect("renamed");
+    assert_eq!(near(&daemon, "out/lib/depe.rs"), ["out/lib/dee.rs"]);
+    // What is asked for below another directory comes and goes without a change of that name.
+    fs::remove_file(tree.join("src/other.rs")).expect("removed");
+    assert_eq!(near(&daemon, "scr/other.rs"), ["src"]);
+    tree.write("src/other.rs", "y\n");
+    assert_eq!(near(&daemon, "scr/other.rs"), ["src/other.rs"]);
+    // Another directory in the place of one.
+    fs::create_dir(tree.join("new")).expect("made");
+    tree.write("new/confgg.rs", "x\n");
+    fs::rename(tree.join("src"), tree.join("old")).expect("renamed");
+    fs::rename(tree.join("new"), tree.join("src")).expect("renamed");
+    assert_eq!(near(&daemon, "src/confg.rs"), ["src/confgg.rs"]);
+    fs::remove_dir_all(tree.join("src")).expect("removed");
+    symlink(tree.join("old"), tree.join("src")).expect("linked");
+    assert_eq!(near(&daemon, "src/confg.rs"), ["src/confxg.rs"]);
+    // A name that may not be read is none.
+    let deny = json!({ "settings": { "pilcrow": { "access": { "deny": ["confxg.rs"] } } } });
+    daemon.notify("workspace/didChangeConfiguration", deny);
+    assert!(near(&daemon, "src/confg.rs").is_empty());
+    // And what was missing is there as soon as it is.
+    tree.write("old/confg.rs", "here\n");
+    assert!(daemon.read_text("src/confg.rs").contains("1:here"));
+}
+
+#[test]
+fn near_names_are_those_of_a_fresh_look() {
+    let rounds = if std::env::var_os("PILCROW_LONG").is_some() {
+        4000
+    } else {
+        300
+    };
+    let tree = Tree::new()
+        .file("d0/d1/n0.txt", "x\n")
+        .file("d1/n1.txt", "x\n");
+    let keeps = Daemon::start(tree.path());
+    let looks = walker(tree.path());
+    keeps.ignore_changes();
+    looks.ignore_changes();
+    let mut chance = Chance(0x51ED_2701);
+    let mut several = 0;
+    for round in 0..rounds {
+        for _ in 0..chance.below(3) {
+            change(tree.path(), &mut chance);
+        }
+        // No tree is searched for an absolute path; the names of some are kept, of others new.
+        let root = tree.path().display();
+        let asked = match chance.below(3) {
+            0 => format!("{root}/d{}/nn.txt", chance.below(4)),
+            1 => format!("{root}/dd/n{}.txt", chance.below(4)),
+            _ => format!("{root}/d{}/d{}/m.txt", chance.below(3), chance.below(4)),
+        };
+        // A loop of links is another refusal.
+        let error = looks.read(&asked).expect_err(&asked);
+        let fresh = (error.kind(), &error.data["suggestions"]);
+        several += usize::from(fresh.1.as_array().is_some_and(|near| near.len() > 1));
+        let error = keeps.read(&asked).expect_err(&asked);
+        let kept = (error.kind(), &error.data["suggestions"]);
+        assert_eq!(kept, fresh, "round {round}: {asked}");
+    }
+    assert!(several > rounds / 10, "{several}");
+}
+
 /// One change of the tree, among few names so that they meet.
 fn change(root: &Path, chance: &mut Chance) {
     let directory = |chance: &mut Chance| {

@@ -13,7 +13,7 @@ use crate::hashline::tag::{Fingerprint, fingerprint};
 use crate::text::{
     LineSplice, Position, PositionEncoding, Splice, Text, differs_beyond_normalisation, splice,
 };
-use crate::workspace::decode_file_uri;
+use crate::workspace::{decode_file_uri, percent_decoded};
 
 use super::Buffer;
 use super::change_log::{ChangeLog, Place};
@@ -32,7 +32,7 @@ impl DocumentKey {
     pub fn of(uri: &str) -> DocumentKey {
         match decode_file_uri(uri) {
             Ok(Some(path)) => DocumentKey::File(path.components().collect()),
-            Ok(None) | Err(_) => DocumentKey::Other(percent_decoded(uri)),
+            Ok(None) | Err(_) => DocumentKey::Other(decoded(uri)),
         }
     }
 
@@ -48,26 +48,10 @@ impl DocumentKey {
     }
 }
 
-fn percent_decoded(uri: &str) -> String {
-    let bytes = uri.as_bytes();
-    let mut decoded = Vec::with_capacity(bytes.len());
-    let mut at = 0;
-    while at < bytes.len() {
-        let escape = (bytes[at] == b'%')
-            .then(|| uri.get(at + 1..at + 3))
-            .flatten();
-        match escape.and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
-            Some(byte) => {
-                decoded.push(byte);
-                at += 3;
-            }
-            None => {
-                decoded.push(bytes[at]);
-                at += 1;
-            }
-        }
-    }
-    String::from_utf8_lossy(&decoded).into_owned()
+fn decoded(uri: &str) -> String {
+    let bytes = percent_decoded(uri.as_bytes());
+    String::from_utf8(bytes)
+        .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
 }
 
 /// One document at one version. Immutable but for what is worked out of it once.

@@ -23,6 +23,8 @@ pub struct Overlays {
     open: HashTrieMapSync<DocumentKey, Arc<Overlay>>,
     /// How many changes there were.
     edition: u64,
+    /// Bytes of the longest key in no file that there ever was.
+    longest: usize,
     /// Of all moments: what it says of a document that is not open in this one is passed over.
     leads: Arc<Leads>,
     /// When this state was taken to go by; `None` for one that cannot change.
@@ -65,6 +67,15 @@ impl Overlays {
         match key.is_of_files() {
             true => None,
             false => self.open.get(key),
+        }
+    }
+
+    /// Like [`Overlays::of_no_file`], by a path string that may be its URI.
+    pub fn called(&self, path: &str) -> Option<&Arc<Overlay>> {
+        // The string can be long, and an escape makes one byte of three.
+        match path.len() > 3 * self.longest {
+            true => None,
+            false => self.of_no_file(&DocumentKey::of(path)),
         }
     }
 
@@ -157,6 +168,9 @@ impl Overlays {
     }
 
     fn put(&mut self, overlay: Overlay) {
+        if let DocumentKey::Other(uri) = &overlay.key {
+            self.longest = self.longest.max(uri.len());
+        }
         self.open.insert_mut(overlay.key.clone(), Arc::new(overlay));
         self.edition += 1;
     }
@@ -295,7 +309,7 @@ mod tests {
             "untitled:x",
         ] {
             overlays.open(uri.to_owned(), 1, String::new(), "text");
-            let given = overlays.of_no_file(&DocumentKey::of(uri)).is_some();
+            let given = overlays.called(uri).is_some();
             assert_eq!(given, uri == "untitled:x", "{uri}");
         }
     }

@@ -2,12 +2,12 @@
 
 use crate::buffer::Overlays;
 use crate::hashline::Section;
-use crate::protocol::Refusal;
-use crate::read::{Located, Place, locate, place_to_edit};
+use crate::protocol::{Refusal, shortened};
+use crate::read::{Located, Place, is_address, locate, place_to_edit, refuse_too_long};
 use crate::session::{Sessions, Site};
 use crate::task::{Detour, Lane, Work};
 use crate::view::{Guess, Selector, Target};
-use crate::workspace::{Scope, decode_file_uri};
+use crate::workspace::Scope;
 
 use super::Fault;
 
@@ -68,8 +68,10 @@ pub fn name_places(
             Err(Detour::Refused(Refusal::NotFound { .. })) => {
                 let rebound = rebound(&section, session, sessions);
                 let path = rebound.as_deref().unwrap_or(&section.path);
+                // What the section's own path leads to was just looked for.
+                let is_nothing = rebound.is_none();
                 Ok(Named {
-                    place: place_to_edit(path, false, scope, overlays, lane, work)?,
+                    place: place_to_edit(path, is_nothing, scope, overlays, lane, work)?,
                     section,
                     rebound,
                     understood: Vec::new(),
@@ -80,7 +82,7 @@ pub fn name_places(
     };
     let mut named = Vec::with_capacity(sections.len());
     for section in sections {
-        let (origin, path) = (section.origin, section.path.clone());
+        let (origin, path) = (section.origin, shortened(&section.path).into_owned());
         match name(section) {
             Ok(section) => named.push(section),
             Err(detour) => faults.push(Fault::of(detour, origin, &path)?),
@@ -97,9 +99,10 @@ pub fn find(
     lane: Lane,
     work: &Work,
 ) -> Result<Located, Detour> {
-    let target = match decode_file_uri(path)? {
-        Some(_) => Target::Spelled(path.to_owned()),
-        None => Target::Literal(path.to_owned(), Selector::default()),
+    refuse_too_long(path)?;
+    let target = match is_address(path)? {
+        true => Target::Spelled(path.to_owned()),
+        false => Target::Literal(path.to_owned(), Selector::default()),
     };
     locate(&target, Guess::Suffix, scope, overlays, lane, work)
 }

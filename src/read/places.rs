@@ -9,7 +9,7 @@ use crate::view::{Guess, Selector, Target};
 use crate::workspace::{RealPath, Scope, decode_file_uri};
 
 use super::ask::Ask;
-use super::target::{Located, Spot, locate, refuse_too_long};
+use super::target::{Located, Spot, is_address, locate, refuse_too_long};
 
 /// What is read or written as one thing, whatever it is called.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -115,10 +115,9 @@ pub fn place_to_edit(
         return Ok(place);
     }
     if !creates {
-        let target = Target::Literal(path.to_owned(), Selector::default());
-        let target = match decode_file_uri(path)? {
-            Some(_) => Target::Spelled(path.to_owned()),
-            None => target,
+        let target = match is_address(path)? {
+            true => Target::Spelled(path.to_owned()),
+            false => Target::Literal(path.to_owned(), Selector::default()),
         };
         match locate(&target, Guess::Suffix, scope, overlays, lane, work) {
             Err(Detour::Refused(Refusal::NotFound { .. })) => {}
@@ -136,6 +135,6 @@ pub fn place_to_edit(
 
 /// The open document that is no file and has this URI.
 fn out_of_files(path: &str, overlays: &Overlays) -> Option<Place> {
-    let overlay = overlays.of_no_file(&DocumentKey::of(path))?;
+    let overlay = overlays.called(path)?;
     Some(Place::InEditor(overlay.key.clone()))
 }

@@ -4,7 +4,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::buffer::{DocumentKey, Overlay, Overlays};
+use crate::buffer::{Overlay, Overlays};
 use crate::protocol::{Refusal, shortened};
 use crate::task::{Detour, Lane, Work};
 use crate::view::selector::SelectorError;
@@ -91,9 +91,8 @@ pub fn locate(
 
 /// Refuses what is too long for a path and cannot be a path with something behind it, before it is
 /// taken apart: `notFound`.
-pub(super) fn refuse_too_long(written: &str) -> Result<(), Refusal> {
-    // An escape has three bytes; before the path there may be a scheme and a host.
-    let head = &written[..written.floor_char_boundary(3 * MAX_PATH_BYTES + 64)];
+pub fn refuse_too_long(written: &str) -> Result<(), Refusal> {
+    let head = head(written);
     if !is_too_long(head) {
         return Ok(());
     }
@@ -105,6 +104,17 @@ pub(super) fn refuse_too_long(written: &str) -> Result<(), Refusal> {
         true => Ok(()),
         false => Err(nothing_so_long(written)),
     }
+}
+
+/// Whether a path string is an address, `file:///…`; refuses what is one of no file of this machine.
+pub fn is_address(written: &str) -> Result<bool, Refusal> {
+    Ok(decode_file_uri(head(written))?.is_some())
+}
+
+/// As much of a path string as its path can be in.
+fn head(written: &str) -> &str {
+    // An escape has three bytes; before the path there may be a scheme and a host.
+    &written[..written.floor_char_boundary(3 * MAX_PATH_BYTES + 64)]
 }
 
 fn nothing_so_long(path: &str) -> Refusal {
@@ -143,7 +153,7 @@ impl Search<'_> {
         match literal? {
             Look::Here(found) => Ok(Some(Spot::OnDisk(found))),
             Look::Nothing(_) if self.overlays.is_empty() => Ok(None),
-            Look::Nothing(places) => match self.overlays.of_no_file(&DocumentKey::of(path)) {
+            Look::Nothing(places) => match self.overlays.called(path) {
                 Some(overlay) => {
                     let display = overlay.uri.clone();
                     Ok(Some(Spot::InEditor(overlay.clone(), display)))
@@ -237,7 +247,7 @@ impl Search<'_> {
             path: Some(shortened(path).into_owned()),
             message,
         };
-        for index in Selector::places(path, &[':', '#']).take(4) {
+        for index in Selector::places(path, [b':', b'#']).take(4) {
             if !matches!(self.exactly(&path[..index]), Ok(Some(_))) {
                 continue;
             }
@@ -249,7 +259,7 @@ impl Search<'_> {
             return Err(bad(error.to_string()));
         }
         // Nothing of that name is there, but a malformed number cannot be a path either.
-        let colon = Selector::places(path, &[':']).next();
+        let colon = Selector::places(path, [b':'; 2]).next();
         match colon.map(|colon| Selector::parse(&path[colon + 1..])) {
             Some(Err(SelectorError::Invalid(message))) => Err(bad(message)),
             _ => Ok(()),
@@ -285,16 +295,15 @@ fn within(spot: Spot, inner: &str) -> Located {
 
 /// Web and other addresses are not files; saying so beats `notFound`.
 fn refuse_other_schemes(spelled: &str) -> Result<(), Refusal> {
-    let scheme = match spelled.split_once("://") {
-        Some((scheme, _)) => scheme,
-        None if spelled.starts_with("www.") => "https",
-        None => return Ok(()),
+    // Not searched for `://`: what follows a path can be long.
+    let end = spelled.find(|c: char| !c.is_ascii_alphanumeric() && !"+-.".contains(c));
+    let (scheme, rest) = spelled.split_at(end.unwrap_or(spelled.len()));
+    let scheme = match rest.starts_with("://") {
+        true => scheme,
+        false if spelled.starts_with("www.") && !spelled.contains("://") => "https",
+        false => return Ok(()),
     };
-    let is_scheme = scheme.len() > 1
-        && scheme.starts_with(|c: char| c.is_ascii_alphabetic())
-        && scheme
-            .chars()
-            .all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c));
+    let is_scheme = scheme.len() > 1 && scheme.starts_with(|c: char| c.is_ascii_alphabetic());
     if !is_scheme || scheme.eq_ignore_ascii_case("file") {
         return Ok(());
     }

@@ -9,10 +9,10 @@ use futures::FutureExt;
 use tower_lsp::jsonrpc;
 use tracing::{info, warn};
 
-use crate::protocol::{Refusal, shortened};
+use crate::protocol::Refusal;
 use crate::rpc;
 
-/// Runs a handler's body. A panic is an internal error of this request alone; it is caught here
+/// Runs a handler's body; `path` is as messages repeat it. A panic is an internal error of this request alone; it is caught here
 /// because the LSP service would keep the request's id for ever.
 pub async fn answer<T>(
     method: &'static str,
@@ -28,12 +28,9 @@ pub async fn answer<T>(
     let micros = begun.elapsed().as_micros() as u64;
     let refused = outcome.as_ref().err().map(Refusal::kind);
     // Whoever waits for the answer does not wait for the line about it.
-    rpc::afterwards(move || {
-        let path = path.as_deref().map(shortened);
-        match refused {
-            None => info!(method, path = path.as_deref(), micros, "answered"),
-            Some(kind) => info!(method, path = path.as_deref(), micros, ?kind, "refused"),
-        }
+    rpc::afterwards(move || match refused {
+        None => info!(method, path = path.as_deref(), micros, "answered"),
+        Some(kind) => info!(method, path = path.as_deref(), micros, ?kind, "refused"),
     });
     outcome.map_err(jsonrpc::Error::from)
 }

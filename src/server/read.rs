@@ -5,8 +5,8 @@ use std::sync::Arc;
 use serde_json::Value;
 use tower_lsp::jsonrpc;
 
-use crate::protocol::Refusal;
 use crate::protocol::read::ReadResult;
+use crate::protocol::{Refusal, shortened};
 use crate::read::Ask;
 use crate::session::Notice;
 use crate::task::Detour;
@@ -21,7 +21,8 @@ impl Server {
     pub async fn read(&self, params: Value) -> jsonrpc::Result<ReadResult> {
         let moment = self.state.engine.moment();
         let ask = Ask::parse(&params, DEFAULT_SESSION, &moment.world.settings);
-        let path = ask.as_ref().ok().map(|ask| ask.path().to_owned());
+        let path = ask.as_ref().ok();
+        let path = path.map(|ask| shortened(ask.path()).into_owned());
         let begun = ask.map(|ask| (self.state.intake.begin_read(&ask.session), ask));
         let state = self.state.clone();
         answer("agent/read", path, async move {

@@ -6,8 +6,8 @@ use serde_json::Value;
 use tower_lsp::jsonrpc;
 
 use crate::edit::{Change, Found, Job, Planner, WriteRequest};
-use crate::protocol::Refusal;
 use crate::protocol::edit::EditResult;
+use crate::protocol::{Refusal, shortened};
 use crate::read::place_to_edit;
 use crate::task::CancelToken;
 
@@ -24,7 +24,8 @@ impl Server {
         let moment = self.state.engine.moment();
         let cancel = self.state.cancels.of(&params);
         let request = WriteRequest::parse(&params, DEFAULT_SESSION);
-        let path = request.as_ref().ok().map(|request| request.path.clone());
+        let path = request.as_ref().ok();
+        let path = path.map(|request| shortened(&request.path).into_owned());
         let submitted =
             request.and_then(|request| self.state.submit_write(request, &moment, cancel));
         answer("agent/write", path, async move {

@@ -167,18 +167,18 @@ impl Selector {
     /// The places where a path string may be split into a path and a selector, the shortest
     /// selector first: the byte index of the colon, and what follows it.
     pub fn splits(path: &str) -> Vec<(usize, Selector)> {
-        Selector::places(path, &[':'])
+        Selector::places(path, [b':'; 2])
             .take(3)
             .filter_map(|index| Some((index, Selector::parse(&path[index + 1..]).ok()?)))
             .collect()
     }
 
-    /// Where a path string may be parted from a selector by one of these characters, the last
-    /// first; never at its beginning.
-    pub fn places<'a>(path: &'a str, parting: &'a [char]) -> impl Iterator<Item = usize> + 'a {
-        let from = path.floor_char_boundary(path.len().saturating_sub(MAX_BYTES));
-        let places = path[from..].rmatch_indices(parting);
-        places.map(move |(at, _)| from + at).filter(|at| *at > 0)
+    /// Where a path string may be parted from a selector by one of these characters of ASCII, the
+    /// last first; never at its beginning.
+    pub fn places(path: &str, parting: [u8; 2]) -> impl Iterator<Item = usize> {
+        let from = path.len().saturating_sub(MAX_BYTES);
+        let places = memchr::memrchr2_iter(parting[0], parting[1], &path.as_bytes()[from..]);
+        places.map(move |at| from + at).filter(|at| *at > 0)
     }
 
     /// Whether lines, and not the whole, are asked for in so many words.

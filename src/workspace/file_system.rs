@@ -98,6 +98,13 @@ pub(super) fn tells_of_all_changes(folder: &Path) -> bool {
     system.is_ok_and(|system| magic::OURS_ALONE.contains(&magic::of(&system)))
 }
 
+/// The same of what is opened.
+#[cfg(target_os = "linux")]
+pub(super) fn is_ours_alone(file: impl AsFd) -> bool {
+    let system = rustix::fs::fstatfs(file);
+    system.is_ok_and(|system| magic::OURS_ALONE.contains(&magic::of(&system)))
+}
+
 /// Whether the file system of an opened file may find it under names that it is not listed by,
 /// such as short ones.
 #[cfg(target_os = "linux")]

@@ -197,6 +197,12 @@ impl Handle {
     }
 
     /// The opened file itself; on Linux it can only be used as a place.
+    #[cfg(target_os = "linux")]
+    pub(super) fn file(&self) -> &File {
+        &self.file
+    }
+
+    /// Like [`Handle::file`], for good.
     pub(super) fn into_file(self) -> File {
         self.file
     }

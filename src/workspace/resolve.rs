@@ -12,6 +12,7 @@ use crate::view::Guess;
 use super::access::{Access, Kind, Opened, home};
 use super::entries::Directory;
 use super::handle::{Handle, RealPath};
+use super::listings::Listings;
 use super::names::{Names, NamesStatus};
 use super::roots::{Root, Roots};
 use super::spelling::{climbs, is_too_long, normalise};
@@ -77,6 +78,7 @@ pub struct Scope {
     access: Access,
     settings: Arc<Settings>,
     names: Names,
+    listings: Listings,
     scans: Arc<AtomicU64>,
 }
 
@@ -117,8 +119,10 @@ impl Scope {
     /// whole trees, of this scope and of those before it.
     pub fn new(roots: Vec<PathBuf>, settings: Arc<Settings>, scans: Arc<AtomicU64>) -> Scope {
         let roots = Roots::new(roots);
+        let may_watch = settings.watch.max_directories > 0;
         Scope {
-            names: Names::new(roots.len(), settings.watch.max_directories > 0),
+            names: Names::new(roots.len(), may_watch),
+            listings: Listings::new(may_watch),
             access: Access::new(roots, &settings),
             settings,
             scans,
@@ -235,7 +239,8 @@ impl Scope {
         let stopped = |stopped| stopped_refusal(path, stopped);
         let mut stuck: Vec<Stuck> = Vec::new();
         for candidate in &candidates {
-            match variants::descend(&self.access, candidate, work).map_err(stopped)? {
+            let descent = variants::descend(&self.access, &self.listings, candidate, work);
+            match descent.map_err(stopped)? {
                 Descent::Arrived(at) => {
                     if let Ok(Opened::Here(handle)) = self.access.open(&at, path) {
                         return Ok(self.found(path, handle, &at, Via::Variant));
@@ -271,8 +276,8 @@ impl Scope {
                 Err(not_found(path, suggestions.collect()))
             }
             Suffix::Nothing => {
-                let near = suggest::near(&self.access, &stuck, work).map_err(stopped)?;
-                Err(not_found(path, near))
+                let near = suggest::near(&self.access, &self.listings, &stuck, work);
+                Err(not_found(path, near.map_err(stopped)?))
             }
         }
     }

@@ -125,22 +125,20 @@ pub fn decode_file_uri(text: &str) -> Result<Option<PathBuf>, Refusal> {
     Ok(Some(PathBuf::from(OsString::from_vec(bytes))))
 }
 
-fn percent_decoded(text: &[u8]) -> Vec<u8> {
-    let digit = |at: usize| text.get(at).and_then(|byte| char::from(*byte).to_digit(16));
+/// The bytes that percent escapes stand for; one that is none is kept as it is.
+pub fn percent_decoded(mut text: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(text.len());
-    let mut at = 0;
-    while at < text.len() {
-        match (text[at], digit(at + 1), digit(at + 2)) {
-            (b'%', Some(high), Some(low)) => {
-                bytes.extend(u8::try_from(high * 16 + low));
-                at += 3;
-            }
-            (byte, ..) => {
-                bytes.push(byte);
-                at += 1;
-            }
-        }
+    while let Some(at) = memchr::memchr(b'%', text) {
+        let digit = |at: usize| text.get(at).and_then(|byte| char::from(*byte).to_digit(16));
+        bytes.extend_from_slice(&text[..at]);
+        let (byte, escape) = match (digit(at + 1), digit(at + 2)) {
+            (Some(high), Some(low)) => ((high * 16 + low) as u8, 3),
+            _ => (b'%', 1),
+        };
+        bytes.push(byte);
+        text = &text[at + escape..];
     }
+    bytes.extend_from_slice(text);
     bytes
 }
 

@@ -1,122 +1,272 @@
 //! Near names for a path that does not exist; nothing that the caller may not open is ever named.
 
+use std::cmp::{Ordering, Reverse};
+use std::collections::BinaryHeap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use crate::task::{Stopped, Work};
 
 use super::access::Access;
+use super::listings::{Listing, Listings};
 use super::resolve::MAX_SUGGESTIONS;
 use super::spelling::fold;
+use super::steps::Steps;
 use super::variants::{Stuck, is_open_to, names_in};
 
 /// A suggestion before it is judged. The order of the fields is that of the ranking.
-#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Near {
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Near<'a> {
     distance: usize,
     /// Characters in common at the beginning, so that more comes first.
-    prefix: std::cmp::Reverse<usize>,
-    spelled: String,
-    at: PathBuf,
+    prefix: Reverse<usize>,
+    spelled: Spelled<'a>,
+    /// Where the name is.
+    at: &'a Path,
 }
 
+/// What the caller would write, in parts: most of what is near is never written.
+#[derive(Debug, Clone, Copy)]
+struct Spelled<'a> {
+    /// With its final slash, or empty.
+    head: &'a str,
+    /// Empty for the place itself.
+    name: &'a str,
+    /// What was asked for below that name, or empty.
+    below: &'a str,
+}
+
+impl Spelled<'_> {
+    fn bytes(&self) -> impl Iterator<Item = u8> {
+        let slash = if self.below.is_empty() { "" } else { "/" };
+        let parts = [self.head, self.name, slash, self.below];
+        parts.into_iter().flat_map(str::bytes)
+    }
+
+    fn text(&self) -> String {
+        match self.below.is_empty() {
+            true => format!("{}{}", self.head, self.name),
+            false => format!("{}{}/{}", self.head, self.name, self.below),
+        }
+    }
+}
+
+impl PartialEq for Spelled<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.bytes().eq(other.bytes())
+    }
+}
+
+impl Eq for Spelled<'_> {}
+
+impl PartialOrd for Spelled<'_> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Spelled<'_> {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.bytes().cmp(other.bytes())
+    }
+}
+
+impl Near<'_> {
+    fn path(&self) -> PathBuf {
+        let parts = [self.spelled.name, self.spelled.below];
+        let parts = parts.into_iter().filter(|part| !part.is_empty());
+        parts.fold(self.at.to_path_buf(), |path, part| path.join(part))
+    }
+}
+
+/// What is suggested depends on whether the rest of what was asked for is below a name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Doubt<'a> {
+    whole: Near<'a>,
+    /// Whether the name is near enough for that.
+    is_near: bool,
+    without: Option<Near<'a>>,
+}
+
+/// The nearest first. With a doubt it is the nearer of what it may turn out to be, so that only
+/// what would be named is looked at.
+type Ranking<'a> = BinaryHeap<Reverse<(Near<'a>, Option<Doubt<'a>>)>>;
+
 /// At most three existing paths near to where each search got stuck, best first.
-pub(super) fn near(access: &Access, stuck: &[Stuck], work: &Work) -> Result<Vec<String>, Stopped> {
-    let mut found: Vec<Near> = Vec::new();
+pub(super) fn near(
+    access: &Access,
+    listings: &Listings,
+    stuck: &[Stuck],
+    work: &Work,
+) -> Result<Vec<String>, Stopped> {
     // The readings that got furthest: with several roots most do not get anywhere.
     let left = |stuck: &Stuck| Path::new(&stuck.rest).components().count();
     let least = stuck.iter().map(left).min().unwrap_or_default();
-    for stuck in stuck.iter().filter(|stuck| left(stuck) == least) {
-        near_one(access, stuck, work, &mut found)?;
+    let furthest: Vec<&Stuck> = stuck.iter().filter(|it| left(it) == least).collect();
+    let list = |stuck: &&Stuck| match &stuck.listing {
+        Some(listing) => Ok(listing.clone()),
+        None => names_in(access, listings, &stuck.at, work),
+    };
+    let listed: Result<Vec<Arc<Listing>>, Stopped> = furthest.iter().map(list).collect();
+    let listed = listed?;
+    let mut ranking = Ranking::new();
+    for (stuck, listing) in furthest.iter().zip(&listed) {
+        near_one(stuck, listing, work, &mut ranking)?;
     }
-    found.sort();
     let mut named: Vec<String> = Vec::new();
-    for near in found {
-        if named.len() == MAX_SUGGESTIONS {
-            break;
-        }
+    while named.len() < MAX_SUGGESTIONS
+        && let Some(Reverse((near, doubt))) = ranking.pop()
+    {
         work.check()?;
-        if !named.contains(&near.spelled) && is_open_to(access, &near.at) {
-            named.push(near.spelled);
+        if let Some(doubt) = doubt {
+            let settled = match doubt.whole.path().symlink_metadata() {
+                Ok(_) => doubt.is_near.then_some(doubt.whole),
+                Err(_) => doubt.without,
+            };
+            ranking.extend(settled.map(|near| Reverse((near, None))));
+            continue;
+        }
+        let spelled = near.spelled.text();
+        if !named.contains(&spelled) && is_open_to(access, &near.path()) {
+            named.push(spelled);
         }
     }
     Ok(named)
 }
 
-fn near_one(
-    access: &Access,
-    stuck: &Stuck,
+fn near_one<'a>(
+    stuck: &'a Stuck,
+    listing: &'a Listing,
     work: &Work,
-    found: &mut Vec<Near>,
+    ranking: &mut Ranking<'a>,
 ) -> Result<(), Stopped> {
+    let near = |(distance, prefix), head, name, below| Near {
+        distance,
+        prefix: Reverse(prefix),
+        spelled: Spelled { head, name, below },
+        at: &stuck.at,
+    };
     if stuck.at.metadata().is_ok_and(|metadata| !metadata.is_dir()) {
         // The path goes on below a file: the file is what is meant.
-        found.push(Near {
-            distance: 0,
-            prefix: std::cmp::Reverse(0),
-            spelled: stuck.spelled.trim_end_matches('/').to_owned(),
-            at: stuck.at.clone(),
-        });
+        let file = near((0, 0), stuck.spelled.trim_end_matches('/'), "", "");
+        ranking.push(Reverse((file, None)));
         return Ok(());
     }
     let below = stuck.rest.trim_matches('/');
-    let last = below.rsplit('/').next().unwrap_or_default();
-    for (count, name) in names_in(access, &stuck.at, work)?.iter().enumerate() {
+    let missing = Plain::of(&stuck.missing);
+    let last = Plain::of(below.rsplit('/').next().unwrap_or_default());
+    let (missing, last) = (Wanted::of(&missing), Wanted::of(&last));
+    for (count, name) in listing.names.iter().enumerate() {
         if count % 1024 == 0 {
             work.check()?;
         }
-        let Some(name) = name.to_str() else { continue };
-        let at = stuck.at.join(name);
-        let spelled = format!("{}{name}", stuck.spelled);
-        let mut add = |measured: Option<(usize, usize)>, spelled: String, at: PathBuf| {
-            if let Some((distance, prefix)) = measured {
-                let prefix = std::cmp::Reverse(prefix);
-                found.push(Near {
-                    distance,
-                    prefix,
-                    spelled,
-                    at,
-                });
-            }
-        };
+        let listed = name.listed.as_str();
+        let as_missing = missing.measure(&name.plain);
         if below.is_empty() {
-            add(measure(&stuck.missing, name), spelled, at);
+            let alone = as_missing.map(|measured| near(measured, &stuck.spelled, listed, ""));
+            ranking.extend(alone.map(|near| Reverse((near, None))));
             continue;
         }
         // A directory is missing: another may be meant, or the file without it.
-        let whole = at.join(below);
-        if Path::new(&whole).symlink_metadata().is_ok() {
-            add(
-                measure(&stuck.missing, name),
-                format!("{spelled}/{below}"),
+        let without = last.measure(&name.plain).or(as_missing);
+        let without = without.map(|measured| near(measured, &stuck.spelled, listed, ""));
+        let measured = as_missing.unwrap_or_default();
+        let whole = near(measured, &stuck.spelled, listed, below);
+        let is_near = as_missing.is_some();
+        if let Some(best) = is_near.then_some(whole).into_iter().chain(without).min() {
+            let doubt = Doubt {
                 whole,
-            );
-        } else if measure(last, name).is_some() {
-            add(measure(last, name), spelled, at);
-        } else {
-            add(measure(&stuck.missing, name), spelled, at);
+                is_near,
+                without,
+            };
+            ranking.push(Reverse((best, Some(doubt))));
         }
     }
     Ok(())
 }
 
+/// A name as it is compared with others: folded, without case, and with what tells soon that two
+/// are not near.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Plain {
+    text: String,
+    /// Characters.
+    length: usize,
+    /// Bytes before its last extension.
+    stem: usize,
+    /// A bit for each of the characters that it has; some share one.
+    has: u64,
+}
+
+impl Plain {
+    pub(super) fn of(name: &str) -> Plain {
+        let text = fold(name).to_lowercase();
+        Plain {
+            length: text.chars().count(),
+            stem: stem(&text).len(),
+            has: text.chars().fold(0, |has, c| has | 1 << bit_of(c)),
+            text,
+        }
+    }
+
+    fn stem(&self) -> &str {
+        &self.text[..self.stem]
+    }
+}
+
+/// A name that was asked for.
+struct Wanted<'a> {
+    name: &'a Plain,
+    steps: Steps<'a>,
+}
+
+impl Wanted<'_> {
+    fn of(name: &Plain) -> Wanted<'_> {
+        Wanted {
+            name,
+            steps: Steps::from(&name.text),
+        }
+    }
+
+    /// As [`measure`].
+    fn measure(&self, name: &Plain) -> Option<(usize, usize)> {
+        let asked = self.name;
+        let limit = 2.max(asked.length / 3);
+        let (lacks, exceeds) = (asked.has & !name.has, name.has & !asked.has);
+        let alike = (asked.stem() == name.stem() && !asked.stem().is_empty())
+            || (asked.length.min(name.length) >= 3
+                && (exceeds == 0 && asked.text.contains(&name.text)
+                    || lacks == 0 && name.text.contains(&asked.text)));
+        // Each character that only one of them has takes a step of its own.
+        let least = lacks.count_ones().max(exceeds.count_ones()) as usize;
+        if !alike && asked.length.abs_diff(name.length).max(least) > limit {
+            return None;
+        }
+        let distance = self.steps.to(&name.text);
+        // Two names of a character or two are within the limit of everything.
+        let near = distance <= limit && distance < asked.length.max(name.length);
+        let pairs = asked.text.chars().zip(name.text.chars());
+        let prefix = pairs.take_while(|(a, b)| a == b).count();
+        (alike || near).then_some((distance, prefix))
+    }
+}
+
+/// Its bit in [`Plain::has`]: those that names are mostly made of have one of their own.
+fn bit_of(c: char) -> u32 {
+    match c {
+        'a'..='z' => c as u32 - 'a' as u32,
+        '0'..='9' => 26 + c as u32 - '0' as u32,
+        '.' => 36,
+        '_' => 37,
+        '-' => 38,
+        other => 39 + other as u32 % 25,
+    }
+}
+
 /// The distance between two names and their common beginning, in characters; `None` when they are
 /// not near.
 pub fn measure(asked: &str, name: &str) -> Option<(usize, usize)> {
-    let asked = fold(asked).to_lowercase();
-    let name = fold(name).to_lowercase();
-    let (asked_length, name_length) = (asked.chars().count(), name.chars().count());
-    let limit = 2.max(asked_length / 3);
-    let alike = (stem(&asked) == stem(&name) && !stem(&asked).is_empty())
-        || (asked_length.min(name_length) >= 3 && (asked.contains(&name) || name.contains(&asked)));
-    if !alike && asked_length.abs_diff(name_length) > limit {
-        return None;
-    }
-    let distance = strsim::osa_distance(&asked, &name);
-    // Two names of a character or two are within the limit of everything.
-    let near = distance <= limit && distance < asked_length.max(name_length);
-    let pairs = asked.chars().zip(name.chars());
-    let prefix = pairs.take_while(|(a, b)| a == b).count();
-    (alike || near).then_some((distance, prefix))
+    Wanted::of(&Plain::of(asked)).measure(&Plain::of(name))
 }
 
 /// The name without its last extension.
@@ -129,7 +279,50 @@ fn stem(name: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    /// What [`measure`] says, in as many words.
+    fn plainly(asked: &str, name: &str) -> Option<(usize, usize)> {
+        let asked = fold(asked).to_lowercase();
+        let name = fold(name).to_lowercase();
+        let (asked_length, name_length) = (asked.chars().count(), name.chars().count());
+        let limit = 2.max(asked_length / 3);
+        let alike = (stem(&asked) == stem(&name) && !stem(&asked).is_empty())
+            || (asked_length.min(name_length) >= 3
+                && (asked.contains(&name) || name.contains(&asked)));
+        let distance = strsim::osa_distance(&asked, &name);
+        let near = distance <= limit && distance < asked_length.max(name_length);
+        let pairs = asked.chars().zip(name.chars());
+        let prefix = pairs.take_while(|(a, b)| a == b).count();
+        (alike || near).then_some((distance, prefix))
+    }
+
+    /// Names with few characters, so that many are near, and some that share a bit.
+    fn a_name() -> impl Strategy<Value = String> {
+        prop_oneof![
+            "[aAb1._é\u{301}ǻÀ]{0,12}",
+            "(main|mian|test_[ab]|x)(\\.(rs|py|tsx?))?",
+            "[a-z0-9.\u{4e00}-\u{4e40}]{0,40}",
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_ruled_out_soon_is_not_near(asked in a_name(), name in a_name()) {
+            prop_assert_eq!(measure(&asked, &name), plainly(&asked, &name));
+        }
+
+        #[test]
+        fn a_name_is_near_to_its_own_misspelling(
+            name in "[a-z]{1,12}\\.[a-z]{2}", at in 0..12_usize, c in "[a-z1]",
+        ) {
+            let mut asked = name.clone();
+            asked.insert_str(at.min(name.len()), &c);
+            prop_assert_eq!(measure(&asked, &name), plainly(&asked, &name));
+        }
+    }
 
     #[test]
     fn what_is_near() {

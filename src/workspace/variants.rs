@@ -1,16 +1,16 @@
 //! Walking down a path that does not exist as spelled, by look-alike names; it never guesses between two.
 
-use std::ffi::OsString;
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use crate::task::{Stopped, Work};
 
 use super::access::{Access, Opened};
+use super::listings::{Listing, Listings};
 use super::resolve::{Candidate, MAX_SUGGESTIONS};
 use super::spelling::fold;
-
-/// Entries of one directory that are looked at; a name past these is not found.
-const MAX_ENTRIES: usize = 100_000;
+use super::suggest::Plain;
 
 /// How far a path could be followed.
 #[derive(Debug)]
@@ -32,6 +32,8 @@ pub(super) struct Stuck {
     pub(super) missing: String,
     /// What was asked for below that, or empty.
     pub(super) rest: String,
+    /// What is there instead, where that was looked at.
+    pub(super) listing: Option<Arc<Listing>>,
 }
 
 impl Stuck {
@@ -45,6 +47,7 @@ impl Stuck {
             spelled: whole[..folder].to_owned(),
             missing: end.file_name()?.to_str()?.to_owned(),
             rest: String::new(),
+            listing: None,
         })
     }
 }
@@ -53,6 +56,7 @@ impl Stuck {
 /// that folds to the same.
 pub(super) fn descend(
     access: &Access,
+    listings: &Listings,
     candidate: &Candidate,
     work: &Work,
 ) -> Result<Descent, Stopped> {
@@ -61,12 +65,13 @@ pub(super) fn descend(
     let parts: Vec<&str> = candidate.rest.split('/').collect();
     for (index, part) in parts.iter().enumerate() {
         let next = at.join(part);
-        let mut name = OsString::from(part);
+        let mut name = Cow::Borrowed(*part);
         if !part.is_empty() && *part != "." && next.symlink_metadata().is_err() {
-            let mut alike = look_alikes(access, &at, part, work)?;
+            let listing = names_in(access, listings, &at, work)?;
+            let mut alike = look_alikes(access, &at, part, &listing);
             let rest = parts[index + 1..].join("/");
             match (alike.pop(), alike.is_empty()) {
-                (Some(only), true) => name = only,
+                (Some(only), true) => name = Cow::Owned(only),
                 (None, _) => {
                     let missing = (*part).to_owned();
                     return Ok(Descent::Stuck(Stuck {
@@ -74,6 +79,7 @@ pub(super) fn descend(
                         spelled,
                         missing,
                         rest,
+                        listing: Some(listing),
                     }));
                 }
                 (Some(last), false) => {
@@ -82,8 +88,8 @@ pub(super) fn descend(
                 }
             }
         }
-        at.push(&name);
-        spelled.push_str(&name.to_string_lossy());
+        at.push(&*name);
+        spelled.push_str(&name);
         if index + 1 < parts.len() {
             spelled.push('/');
         }
@@ -92,35 +98,32 @@ pub(super) fn descend(
 }
 
 /// The allowed entries of a directory that fold to the same as `name`, sorted.
-fn look_alikes(
-    access: &Access,
-    directory: &Path,
-    name: &str,
-    work: &Work,
-) -> Result<Vec<OsString>, Stopped> {
+fn look_alikes(access: &Access, directory: &Path, name: &str, listing: &Listing) -> Vec<String> {
     let wanted = fold(name);
-    let mut alike = names_in(access, directory, work)?;
-    alike.retain(|entry| {
-        entry.to_str().is_some_and(|entry| fold(entry) == wanted)
-            && is_open_to(access, &directory.join(entry))
+    let plain = Plain::of(name);
+    // What folds to the same does so without case too, and that is known already.
+    let names = listing.names.iter().filter(|entry| {
+        entry.plain == plain
+            && fold(&entry.listed) == wanted
+            && is_open_to(access, &directory.join(&entry.listed))
     });
+    let mut alike: Vec<String> = names.map(|entry| entry.listed.clone()).collect();
     alike.sort();
-    Ok(alike)
+    alike
 }
 
 /// The names in a directory, none where it may not be listed or cannot be. They are not judged.
 pub(super) fn names_in(
     access: &Access,
+    listings: &Listings,
     directory: &Path,
     work: &Work,
-) -> Result<Vec<OsString>, Stopped> {
+) -> Result<Arc<Listing>, Stopped> {
     let asked = directory.to_string_lossy();
-    let names = match access.open(directory, &asked) {
-        Ok(Opened::Here(handle)) => handle.names(MAX_ENTRIES, || work.check().is_ok()),
-        _ => return Ok(Vec::new()),
-    };
-    work.check()?;
-    Ok(names.unwrap_or_default())
+    match access.open(directory, &asked) {
+        Ok(Opened::Here(handle)) => listings.of(&handle, work),
+        _ => Ok(Arc::default()),
+    }
 }
 
 /// Whether a path exists and may be named to the caller.
@@ -129,9 +132,9 @@ pub(super) fn is_open_to(access: &Access, path: &Path) -> bool {
 }
 
 /// The paths that `names` stand for, with what was asked below them where they have it.
-fn written(at: &Path, spelled: &str, names: &[OsString], rest: &str) -> Vec<String> {
+fn written(at: &Path, spelled: &str, names: &[String], rest: &str) -> Vec<String> {
     let paths = names.iter().map(|name| {
-        let short = format!("{spelled}{}", name.to_string_lossy());
+        let short = format!("{spelled}{name}");
         match !rest.is_empty() && at.join(name).join(rest).symlink_metadata().is_ok() {
             true => format!("{short}/{rest}"),
             false => short,

@@ -58,6 +58,9 @@ const STEADY_ATTEMPTS: usize = 3;
 /// Places in a path string that are looked at as the end of an archive's own path.
 const MAX_SPLITS: usize = 64;
 
+/// Those among them before which there is the name of one: each is looked for on disk.
+const MAX_NAMED: usize = 8;
+
 /// See the module.
 #[derive(Debug)]
 pub struct Archive;
@@ -100,6 +103,7 @@ impl Kind for Archive {
         let parts = path.match_indices(':').map(|(at, _)| at).take(MAX_SPLITS);
         parts
             .filter(|at| is_named_so(&path[..*at]) || is_office(&path[..*at]))
+            .take(MAX_NAMED)
             .collect()
     }
 
