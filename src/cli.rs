@@ -1,6 +1,8 @@
 //! One-shot commands over the same engine, in process; nothing in here prints.
 
+use std::fs::File;
 use std::io::Read;
+use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
@@ -8,11 +10,13 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use serde_json::json;
 
 use crate::buffer::Overlays;
+use crate::convert;
 use crate::edit::{EditRequest, Patch};
 use crate::protocol::Settings;
 use crate::protocol::read::ContentBlock;
 use crate::read::Ask;
 use crate::server::{self, Engine};
+use crate::structure;
 use crate::task::{CancelToken, Detour, Lane, Work};
 use crate::view::dialect;
 use crate::worker::{Without, child};
@@ -115,6 +119,26 @@ impl WorkerOptions {
             },
         }
     }
+}
+
+/// Works for a parent process until it hangs up; returns the exit code. To be called before the
+/// process opens anything or starts a thread.
+pub fn work(options: &WorkerOptions) -> i32 {
+    // What a document does to a parser is told in a frame, if at all.
+    std::panic::set_hook(Box::new(|_| {}));
+    child::close_inherited();
+    let Ok(socket) = std::io::stdin().as_fd().try_clone_to_owned() else {
+        return 1;
+    };
+    let work = match options.kind {
+        WorkerKind::Convert => convert::serve,
+        WorkerKind::Syntax => {
+            child::hold_memory();
+            structure::serve
+        }
+    };
+    child::run(File::from(socket), options.for_child(), work);
+    0
 }
 
 #[derive(Debug, Args)]

@@ -6,12 +6,9 @@ use std::os::fd::AsFd;
 use std::process::exit;
 
 use clap::Parser;
-use pilcrow::cli::{self, Arguments, Command, WorkerKind, WorkerOptions};
-use pilcrow::convert;
+use pilcrow::cli::{self, Arguments, Command};
 use pilcrow::rpc::{self, Lifeline};
 use pilcrow::server;
-use pilcrow::structure;
-use pilcrow::worker::child;
 
 mod logging;
 
@@ -28,24 +25,8 @@ fn main() {
         Command::Edit(options) => exit(print(cli::edit(&options))),
         Command::Tools(options) => exit(print(cli::tools(&options))),
         Command::Status(options) => exit(print(cli::status(&options))),
-        Command::Worker(options) => exit(work(&options)),
+        Command::Worker(options) => exit(cli::work(&options)),
     }
-}
-
-/// Works for a parent process until it hangs up; returns the exit code.
-fn work(options: &WorkerOptions) -> i32 {
-    // What a document does to a parser is told in a frame, if at all.
-    std::panic::set_hook(Box::new(|_| {}));
-    child::close_inherited();
-    let Ok(socket) = std::io::stdin().as_fd().try_clone_to_owned() else {
-        return 1;
-    };
-    let work = match options.kind {
-        WorkerKind::Convert => convert::serve,
-        WorkerKind::Syntax => structure::serve,
-    };
-    child::run(File::from(socket), options.for_child(), work);
-    0
 }
 
 /// Prints what a command gives, or its error; returns the exit code. A reader that went away

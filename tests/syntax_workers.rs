@@ -23,7 +23,9 @@ fn code(words: &str) -> String {
 fn misbehaving(tree: &Tree, more: &str) -> Daemon {
     let builder = Daemon::builder().root(tree.path());
     let limits = format!("misbehave=1,{more}");
-    builder.env("PILCROW_SYNTAX", &limits).start()
+    let daemon = builder.env("PILCROW_SYNTAX", &limits).start();
+    daemon.ignore_changes();
+    daemon
 }
 
 fn workers(daemon: &Daemon) -> Value {

@@ -6,11 +6,16 @@ mod support;
 use std::fs;
 use std::time::Duration;
 
-use pilcrow::outline::{Rules, outline};
+use clap::Parser as _;
+
+use pilcrow::cli::{Arguments, Command, work};
+use pilcrow::outline::Rules;
 use pilcrow::protocol::read::{ContentBlock, ReadResult};
+use pilcrow::structure::{Code, Parsers};
 use pilcrow::syntax::{Language, detect};
 use pilcrow::task::{CancelToken, Work};
 use pilcrow::text::Text;
+use pilcrow::worker::Limits;
 
 use support::table::{self, Times, row, timed};
 use support::{Answer, InProcess, SETTLED, Workspace};
@@ -19,6 +24,9 @@ use support::{Answer, InProcess, SETTLED, Workspace};
 const QUICK: usize = 4000;
 const SLOW: usize = 300;
 const WARM_UP: usize = 20;
+
+/// At least so long is what is parsed.
+const COLD_BYTES: usize = 100_000;
 
 /// Samples of real-looking code, so often after one another that a file has about a thousand lines.
 const SAMPLES: &[(&str, &str, usize)] = &[
@@ -45,17 +53,32 @@ fn main() -> Answer<()> {
     if support::serve_if_asked()? {
         return Ok(());
     }
+    work_if_asked();
     let workspace = Workspace::new()?;
     for (name, source, times) in SAMPLES {
         fs::write(workspace.path().join(name), source.repeat(*times))?;
     }
     std::thread::sleep(SETTLED);
     table::head();
-    for (name, source, times) in SAMPLES {
+    for (name, source, _) in SAMPLES {
         warm(&workspace, name)?;
-        cold(name, &Text::new(&source.repeat(*times)))?;
+        cold(
+            name,
+            &Text::new(&source.repeat(COLD_BYTES / source.len() + 1)),
+        )?;
     }
     Ok(())
+}
+
+/// Readers of this process have it parse as their worker.
+fn work_if_asked() {
+    if std::env::args()
+        .nth(1)
+        .is_some_and(|first| first == "worker")
+        && let Some(Command::Worker(options)) = Arguments::parse().command
+    {
+        std::process::exit(work(&options));
+    }
 }
 
 fn warm(workspace: &Workspace, name: &str) -> Answer<()> {
@@ -98,13 +121,22 @@ fn cold(name: &str, text: &Text) -> Answer<()> {
     let work = Work::new(CancelToken::new(), Duration::from_secs(3600));
     let mut source = String::new();
     text.chunks().for_each(|chunk| source.push_str(chunk));
-    let times = in_turns(
-        SLOW,
-        || Ok(outline(text, language, rules, &work).map_err(|_| "time enough")?),
-        || parse(language, &source),
-    )?;
+    let parsers = Parsers::new(Limits::of_syntax());
+    let mut document = 0;
+    let outline = || {
+        // A text that no worker has seen.
+        document += 1;
+        let code = Code {
+            document,
+            text,
+            content: document.into(),
+            language,
+        };
+        Ok(parsers.outline(&code, rules, &work)?)
+    };
+    let times = in_turns(SLOW, outline, || parse(language, &source))?;
     row(
-        &format!("outline of {name}, {} lines", text.len_lines()),
+        &format!("outline of {name}, {} bytes, in a worker", source.len()),
         "bare parse by tree-sitter",
         times,
     );

@@ -76,13 +76,13 @@ impl Trees {
                 }
             }
         };
-        self.shrink_to(MAX_BYTES.saturating_sub(kept.weight));
         self.0.push_back(kept);
         // It was put there just now.
         Ok(&self.0.back().expect("the last").parsed)
     }
 
-    /// Lets go of what is over the bound, also of the last document's where that alone is.
+    /// Lets go of what is over the bound, also of the last document's where that alone is. To free a
+    /// tree takes a while: this is for after an answer.
     pub fn shrink(&mut self) {
         self.shrink_to(MAX_BYTES);
     }

@@ -119,8 +119,7 @@ impl Drop for CancelOnDrop {
 pub struct Work {
     cancel: CancelToken,
     deadline: Instant,
-    /// What the clock of its thread's processor time may show.
-    processor: Option<Duration>,
+    processor: Option<ProcessorTime>,
     leavings: Leavings,
 }
 
@@ -148,7 +147,7 @@ impl Work {
     /// takes by the clock (an hour at most): a busy machine stops it where an idle one does.
     pub fn of_processor_time(limit: Duration) -> Work {
         Work {
-            processor: Some(processor_time() + limit),
+            processor: Some(ProcessorTime::new(limit)),
             ..Work::new(CancelToken::new(), Duration::from_secs(3600))
         }
     }
@@ -158,7 +157,7 @@ impl Work {
         Work {
             cancel: self.cancel.clone(),
             deadline: self.deadline.min(Instant::now() + limit),
-            processor: self.processor,
+            processor: self.processor.clone(),
             leavings: self.leavings.clone(),
         }
     }
@@ -204,15 +203,45 @@ impl Work {
     }
 
     fn is_over(&self) -> bool {
-        match self.processor {
-            Some(limit) => processor_time() >= limit,
+        match &self.processor {
+            Some(processor) => processor.is_over(),
             None => Instant::now() >= self.deadline,
         }
     }
 }
 
+/// So much processor time of one thread. To ask for what it has used is a system call, and no thread
+/// uses more than goes by on the clock: so it is asked when the clock says that it may be over.
+#[derive(Debug, Clone)]
+struct ProcessorTime {
+    /// What the thread's own clock shows then.
+    end: Duration,
+    /// Before this it cannot be over.
+    earliest: Arc<Mutex<Instant>>,
+}
+
+impl ProcessorTime {
+    fn new(limit: Duration) -> ProcessorTime {
+        ProcessorTime {
+            end: used() + limit,
+            earliest: Arc::new(Mutex::new(Instant::now() + limit)),
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        let now = Instant::now();
+        let mut earliest = self.earliest.lock();
+        if now < *earliest {
+            return false;
+        }
+        let left = self.end.saturating_sub(used());
+        *earliest = now + left;
+        left.is_zero()
+    }
+}
+
 /// What the calling thread has used so far.
-fn processor_time() -> Duration {
+fn used() -> Duration {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
