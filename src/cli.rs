@@ -1,5 +1,6 @@
 //! One-shot commands over the same engine, in process; nothing in here prints.
 
+use std::ffi::OsString;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -15,7 +16,7 @@ use crate::read::Ask;
 use crate::server::{self, Engine};
 use crate::task::{CancelToken, Detour, Lane, Work};
 use crate::view::dialect;
-use crate::worker::{Without, child};
+use crate::worker::{Readable, Without, child};
 
 /// Pilcrow reads and edits files for coding agents.
 ///
@@ -88,6 +89,9 @@ pub struct WorkerOptions {
     /// End after so long without a job
     #[arg(long)]
     pub idle_ms: u64,
+    /// A file that it may read, as DEVICE:INODE:PATH
+    #[arg(long)]
+    pub reads: Vec<OsString>,
     /// Do what requests of tests ask for
     #[arg(long)]
     pub misbehave: bool,
@@ -106,6 +110,11 @@ impl WorkerOptions {
             input_bytes: self.input_bytes,
             memory_bytes: self.memory_bytes,
             idle: std::time::Duration::from_millis(self.idle_ms),
+            reads: self
+                .reads
+                .iter()
+                .filter_map(|file| Readable::from_argument(file))
+                .collect(),
             misbehave: self.misbehave,
             without: Without {
                 landlock: self.without_landlock,

@@ -8,7 +8,7 @@ use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use super::{Confinement, Death, Limits, wire};
+use super::{Confinement, Death, Limits, Readable, wire};
 
 /// How long a process may take to end after it has closed its socket.
 const ENDS_WITHIN: Duration = Duration::from_secs(1);
@@ -23,6 +23,8 @@ pub struct Process {
     pub socket: UnixStream,
     /// What it said of itself first; `None` until that is read.
     pub confinement: Option<Confinement>,
+    /// The files that it may read.
+    pub reads: Vec<Readable>,
     /// Of the last request.
     number: u64,
     /// The keys of the documents of its last jobs, the latest last.
@@ -31,7 +33,7 @@ pub struct Process {
 
 impl Process {
     /// Starts one: this very program, even where another one has taken its place on disk.
-    pub fn start(kind: &str, limits: &Limits) -> io::Result<Process> {
+    pub fn start(kind: &str, limits: &Limits, reads: &[Readable]) -> io::Result<Process> {
         #[cfg(target_os = "linux")]
         let program = "/proc/self/exe";
         #[cfg(not(target_os = "linux"))]
@@ -45,6 +47,9 @@ impl Process {
             .args(["--input-bytes", &limits.input_bytes.to_string()])
             .args(["--memory-bytes", &limits.memory_bytes.to_string()])
             .args(["--idle-ms", &limits.idle.as_millis().to_string()]);
+        for file in reads {
+            command.arg("--reads").arg(file.to_argument());
+        }
         let flags = [
             ("--misbehave", limits.misbehave),
             ("--without-landlock", limits.without.landlock),
@@ -62,6 +67,7 @@ impl Process {
             child,
             socket,
             confinement: None,
+            reads: reads.to_vec(),
             number: wire::GREETING,
             recent: VecDeque::new(),
         })
