@@ -74,6 +74,8 @@ pub enum Command {
 pub enum WorkerKind {
     /// Documents to Markdown, large pictures to small ones
     Convert,
+    /// Questions to one database
+    Query,
 }
 
 /// What a worker's parent wants of it.

@@ -10,6 +10,7 @@ use pilcrow::cli::{self, Arguments, Command, WorkerKind, WorkerOptions};
 use pilcrow::convert;
 use pilcrow::rpc::{self, Lifeline};
 use pilcrow::server;
+use pilcrow::sqlite;
 use pilcrow::worker::child;
 
 mod logging;
@@ -41,6 +42,7 @@ fn work(options: &WorkerOptions) -> i32 {
     };
     let work = match options.kind {
         WorkerKind::Convert => convert::serve,
+        WorkerKind::Query => sqlite::serve,
     };
     child::run(File::from(socket), options.for_child(), work);
     0

@@ -42,7 +42,7 @@ fn status(daemon: &Daemon) -> Value {
 }
 
 /// Waits until it holds; fails when it takes too long for a machine that works.
-fn until(what: &str, mut holds: impl FnMut() -> bool) {
+pub fn until(what: &str, mut holds: impl FnMut() -> bool) {
     let deadline = Instant::now() + HANG;
     while !holds() {
         assert!(Instant::now() < deadline, "{what} within {HANG:?}");
@@ -51,7 +51,7 @@ fn until(what: &str, mut holds: impl FnMut() -> bool) {
 }
 
 /// The processes whose parent this is.
-fn children(pid: u32) -> Vec<u32> {
+pub fn children(pid: u32) -> Vec<u32> {
     let processes = fs::read_dir("/proc").expect("/proc");
     let numbers = processes.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
     numbers
@@ -67,7 +67,7 @@ fn parent_of(pid: u32) -> Option<u32> {
     fields.next()?.parse().ok().filter(|_| !is_gone)
 }
 
-fn is_gone(pid: u32) -> bool {
+pub fn is_gone(pid: u32) -> bool {
     parent_of(pid).is_none()
 }
 

@@ -16,6 +16,7 @@ const LINES: &[&[&str]] = &[
     &["syntax", "convert"],
     &["hashline", "notebook", "outline"],
     &["view"],
+    &["sqlite"],
     &["workspace"],
     &["buffer"],
     &["session"],

@@ -63,12 +63,13 @@ pub struct Watches {
 #[derive(Debug, Clone, Copy, Default, Serialize)]
 pub struct Workers {
     pub convert: WorkersOfKind,
+    pub query: WorkersOfKind,
 }
 
 #[derive(Debug, Clone, Copy, Default, Serialize)]
 pub struct WorkersOfKind {
     pub alive: usize,
-    /// Documents that were handed to one.
+    /// Documents or questions that were handed to one.
     pub jobs: u64,
     /// Processes that died or were killed at work.
     pub replaced: u64,

@@ -12,6 +12,7 @@ use crate::protocol::read::{
 use crate::protocol::settings::Summarize;
 use crate::protocol::{Refusal, shortened};
 use crate::session::{self, Actor, Form, Notice, Sessions, Site, Version};
+use crate::sqlite::Queriers;
 use crate::syntax;
 use crate::task::{Detour, Lane, Work};
 use crate::view::dialect::{Body, View};
@@ -74,6 +75,7 @@ pub struct Reader {
     pub trees: Arc<Trees>,
     pub warm: Warm,
     pub converters: Converters,
+    pub queriers: Queriers,
 }
 
 impl Reader {
@@ -90,6 +92,7 @@ impl Reader {
             trees,
             warm: Warm::new(eighth),
             converters: Converters::new(worker::Limits::of_convert()),
+            queriers: Queriers::new(worker::Limits::of_query()),
         }
     }
 
@@ -130,6 +133,7 @@ impl Reader {
             buffers: &self.buffers,
             warm: &self.warm,
             converters: &self.converters,
+            queriers: &self.queriers,
             selector: &located.selector,
             limits: ask.limits(),
             listing: ask.request.listing,
@@ -410,6 +414,7 @@ impl Reader {
             buffers: &self.buffers,
             warm: &self.warm,
             converters: &self.converters,
+            queriers: &self.queriers,
             // Of a file too large to hold there is nothing to tell: one line of it is enough.
             selector: &Selector::line(1),
             limits: Limits::ONE_LINE,

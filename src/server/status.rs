@@ -33,7 +33,6 @@ pub fn of_engine(engine: &Engine) -> Status {
     let watching = engine.reader.buffers.watch_status();
     let outlines = engine.reader.outlines.status();
     let snapshots = engine.reader.sessions.snapshot_status();
-    let converters = engine.reader.converters.status();
     let names = world.scope.names_status();
     Status {
         version: env!("CARGO_PKG_VERSION"),
@@ -75,7 +74,8 @@ pub fn of_engine(engine: &Engine) -> Status {
             stale_avoided: store.stale_avoided,
         },
         workers: Workers {
-            convert: of_kind(converters),
+            convert: of_kind(engine.reader.converters.status()),
+            query: of_kind(engine.reader.queriers.status()),
         },
         scans: engine.scans(),
         log: None,
