@@ -59,6 +59,8 @@ mod odd_files;
 mod order;
 mod overlays;
 mod paging;
+#[cfg(target_os = "linux")]
+mod query_workers;
 mod read_forms;
 mod read_many;
 mod readme;
