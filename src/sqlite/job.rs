@@ -3,7 +3,7 @@
 use std::io;
 
 use crate::task::Work;
-use crate::worker::{Call, Choice, Input, Limits, Readable, Status, Stop, Workers};
+use crate::worker::{Call, Choice, Death, Input, Limits, Readable, Status, Stop, Workers};
 
 use super::failure::Failure;
 use super::messages::{Answer, Order, Request, Response};
@@ -15,9 +15,10 @@ const PLACES: usize = 8;
 #[derive(Debug)]
 pub struct Queriers(Workers);
 
-/// A worker with a database open that has answered.
+/// A worker that has answered, with the database open. One that is dropped without a word about its
+/// connection is ended: nobody knows what became of the files.
 #[derive(Debug)]
-pub struct Job<'p>(Call<'p>);
+pub struct Job<'p>(Option<Call<'p>>);
 
 /// What came of a question.
 #[derive(Debug)]
@@ -59,7 +60,7 @@ impl Queriers {
         let request = Request::Ask(Box::new(order));
         let choice = Choice::Reader(files);
         let (call, response, body) = self.0.call(&request, &NOTHING, choice, work)?;
-        let mut job = Job(call);
+        let mut job = Job(Some(call));
         let reply = match response {
             Response::Answer(answer) => Reply::Answer(Answer {
                 text: job.readable(body)?,
@@ -70,12 +71,12 @@ impl Queriers {
             }
             Response::Failed(failure) => Reply::Failed(failure),
             Response::Long(..) | Response::Text | Response::Closed => {
-                return Err(job.0.nonsense());
+                return Err(job.nonsense());
             }
         };
         match &reply {
             Reply::Answer(answer) | Reply::Long(answer, _) if !answer.makes_sense() => {
-                Err(job.0.nonsense())
+                Err(job.nonsense())
             }
             _ => Ok((job, reply)),
         }
@@ -85,27 +86,48 @@ impl Queriers {
 impl Job<'_> {
     /// The text of a long answer, of so many bytes. After an error the job is over.
     pub fn text(&mut self, bytes: u64) -> Result<String, Stop> {
-        match self.0.next(&Request::Text)? {
+        match self.next(&Request::Text)? {
             (Response::Text, body) if body.len() as u64 == bytes => self.readable(body),
-            _ => Err(self.0.nonsense()),
+            _ => Err(self.nonsense()),
         }
     }
 
-    /// Closes the database; the worker stays for the next question about it.
-    pub fn close(&mut self) -> Result<(), Stop> {
-        match self.0.next(&Request::Close)? {
-            (Response::Closed, _) => Ok(()),
-            _ => Err(self.0.nonsense()),
+    /// Lets the worker keep its connection for the next question about the same state.
+    pub fn keep(mut self) {
+        self.0 = None;
+    }
+
+    /// Closes the database; the worker stays. One that does not do so is ended.
+    pub fn close(mut self) {
+        if let Ok((Response::Closed, _)) = self.next(&Request::Close) {
+            self.0 = None;
         }
     }
 
-    /// Ends the worker.
-    pub fn end(self) {
-        self.0.retire();
+    fn next(&mut self, request: &Request) -> Result<(Response, Vec<u8>), Stop> {
+        match &mut self.0 {
+            Some(call) => call.next(request),
+            None => Err(Stop::Died(Death::Other)),
+        }
+    }
+
+    fn nonsense(&mut self) -> Stop {
+        match &mut self.0 {
+            Some(call) => call.nonsense(),
+            None => Stop::Died(Death::Other),
+        }
     }
 
     /// A body as the text that it must be.
     fn readable(&mut self, body: Vec<u8>) -> Result<String, Stop> {
-        String::from_utf8(body).map_err(|_| self.0.nonsense())
+        String::from_utf8(body).map_err(|_| self.nonsense())
+    }
+}
+
+impl Drop for Job<'_> {
+    fn drop(&mut self) {
+        if let Some(call) = self.0.take() {
+            call.retire();
+        }
     }
 }

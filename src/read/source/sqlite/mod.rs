@@ -90,14 +90,9 @@ impl Kind for Sqlite {
             let checked = sqlite::check_length(inner);
             checked.map_err(|error| Refusal::bad_params("path", error.to_string()))?;
         }
-        let (text, answer, sides) = read(handle, asked)?;
-        let bytes = text.len_bytes() as u64 * 2 + 1024;
-        let kept = Arc::new(Kept {
-            text,
-            answer,
-            sides,
-        });
-        if sides.are_settled(handle) {
+        let kept = Arc::new(read(handle, asked)?);
+        let bytes = kept.text.len_bytes() as u64 * 2 + 1024;
+        if kept.sides.are_settled(handle) {
             let warm = asked.means.warm;
             warm.keep((&state, handle), MAKER, &part, kept.clone(), bytes);
         }
@@ -210,19 +205,19 @@ impl State {
 
 /// What came of one attempt.
 enum Attempt {
-    Done(Text, Box<Answer>, Sides),
+    Done(Box<Kept>),
     /// Once more, as soon as it stands still, or in another manner.
     Again(Manner),
 }
 
-/// What the database says, and what was beside it then; the text is parted from it.
-fn read(handle: &Handle, asked: &Asked) -> Result<(Text, Answer, Sides), Refusal> {
+/// What the database says, and what was beside it then.
+fn read(handle: &Handle, asked: &Asked) -> Result<Kept, Refusal> {
     let begun = Instant::now();
     let mut manner = Manner::default();
     for _ in 0..ATTEMPTS {
         asked.means.work.check()?;
         match attempt(handle, asked, begun, manner)? {
-            Attempt::Done(text, answer, sides) => return Ok((text, *answer, sides)),
+            Attempt::Done(read) => return Ok(*read),
             Attempt::Again(next) => manner = next,
         }
     }
@@ -258,29 +253,39 @@ fn attempt(
         }
         Err(stop) => return Err(not_answered(stop, asked)),
     };
-    match reply {
-        Reply::Failed(failure) => match after_failure(&failure, &state, is_steady, manner) {
-            Some(next) => {
-                if failure.trouble().is_some_and(Trouble::is_about_files) {
-                    // It was started for files that are not there any more.
-                    job.end();
-                }
-                Ok(Attempt::Again(next))
+    let mut answer = match reply {
+        Reply::Failed(failure) => {
+            let next = after_failure(&failure, &state, is_steady, manner);
+            if !failure.trouble().is_some_and(Trouble::is_about_files) {
+                leave(job, is_steady, (&state, &file), handle, asked);
             }
-            None => Err(failure.refusal(asked.spelled, means.work)),
-        },
-        Reply::Answer(_) | Reply::Long(..) if !is_steady => Ok(Attempt::Again(manner)),
-        Reply::Answer(mut answer) => {
-            let text = Text::new(&std::mem::take(&mut answer.text));
-            keep(job, (&state, &file), handle, asked);
-            Ok(Attempt::Done(text, Box::new(answer), state.sides))
+            return match next {
+                Some(next) => Ok(Attempt::Again(next)),
+                None => Err(failure.refusal(asked.spelled, means.work)),
+            };
         }
+        Reply::Answer(_) | Reply::Long(..) if !is_steady => {
+            job.close();
+            return Ok(Attempt::Again(manner));
+        }
+        Reply::Answer(answer) => answer,
         Reply::Long(answer, bytes) => {
             let (job, text) = long_text(job, bytes, asked)?;
-            keep(job, (&state, &file), handle, asked);
-            Ok(Attempt::Done(text, Box::new(answer), state.sides))
+            leave(job, is_steady, (&state, &file), handle, asked);
+            return Ok(done(text, answer, state.sides));
         }
-    }
+    };
+    let text = Text::new(&std::mem::take(&mut answer.text));
+    leave(job, is_steady, (&state, &file), handle, asked);
+    Ok(done(text, answer, state.sides))
+}
+
+fn done(text: Text, answer: Answer, sides: Sides) -> Attempt {
+    Attempt::Done(Box::new(Kept {
+        text,
+        answer,
+        sides,
+    }))
 }
 
 /// In what manner to try again after a failure, if at all.
@@ -343,15 +348,21 @@ fn long_text<'p>(mut job: Job<'p>, bytes: u64, asked: &Asked) -> Result<(Job<'p>
 ///
 /// One with a log that other programs have open is not kept: while it is open, its lock would keep
 /// them from taking their log away when they end.
-fn keep(mut job: Job, (state, file): (&State, &FileState), handle: &Handle, asked: &Asked) {
+fn leave(
+    job: Job,
+    is_steady: bool,
+    (state, file): (&State, &FileState),
+    handle: &Handle,
+    asked: &Asked,
+) {
+    let settled = || file.still_holds(handle) && state.sides.are_settled(handle);
     if !handle.is_local() {
-        job.end();
-    } else if state.way == Way::Shared
-        || !file.still_holds(handle)
-        || !state.sides.are_settled(handle)
-    {
-        // A worker that does not is ended for it.
-        let _ = job.close();
+        // Ended: not even a look at its file is for free there.
+        drop(job);
+    } else if is_steady && state.way != Way::Shared && settled() {
+        job.keep();
+    } else {
+        job.close();
     }
     asked.means.queriers.let_go_of_what_is_gone();
 }
