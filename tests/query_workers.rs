@@ -58,6 +58,17 @@ fn left_over(pid: u32) -> (usize, usize) {
     (open.count() - children(pid).len(), zombies.count())
 }
 
+/// Whether each thread of a process is stopped.
+fn is_stopped(pid: u32) -> bool {
+    let mut threads = fs::read_dir(format!("/proc/{pid}/task")).expect("its threads");
+    threads.all(|thread| {
+        let stat = thread.expect("a thread").path().join("stat");
+        let stat = fs::read_to_string(stat).unwrap_or_default();
+        stat.rsplit_once(')')
+            .is_some_and(|(_, fields)| fields.starts_with(" T"))
+    })
+}
+
 fn names(folder: &Path) -> BTreeSet<std::ffi::OsString> {
     let entries = fs::read_dir(folder).expect("a folder");
     entries
@@ -183,7 +194,9 @@ fn a_worker_that_does_not_answer_costs_one_answer() {
         serves(&daemon);
     }
     // One that is stopped from outside, while it waits for the next question.
-    send(children(daemon.pid())[0], Signal::STOP);
+    let worker = children(daemon.pid())[0];
+    send(worker, Signal::STOP);
+    until("it is stopped", || is_stopped(worker));
     assert_eq!(refusal(&daemon, "museum.db:users:8").kind(), "timeout");
     serves(&daemon);
     // And one that is killed.
