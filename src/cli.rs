@@ -1,5 +1,6 @@
 //! One-shot commands over the same engine, in process; nothing in here prints.
 
+use std::ffi::OsString;
 use std::fs::File;
 use std::io::Read;
 use std::os::fd::AsFd;
@@ -16,10 +17,11 @@ use crate::protocol::Settings;
 use crate::protocol::read::ContentBlock;
 use crate::read::Ask;
 use crate::server::{self, Engine};
+use crate::sqlite;
 use crate::structure;
 use crate::task::{CancelToken, Detour, Lane, Work};
 use crate::view::dialect;
-use crate::worker::{Without, child};
+use crate::worker::{Readable, Without, child};
 
 /// Pilcrow reads and edits files for coding agents.
 ///
@@ -79,6 +81,8 @@ pub enum WorkerKind {
     Convert,
     /// Source files to their outlines, definitions, blocks and errors
     Syntax,
+    /// Questions to one database
+    Query,
 }
 
 /// What a worker's parent wants of it.
@@ -94,6 +98,9 @@ pub struct WorkerOptions {
     /// End after so long without a job
     #[arg(long)]
     pub idle_ms: u64,
+    /// A file that it may read, as DEVICE:INODE:PATH
+    #[arg(long)]
+    pub reads: Vec<OsString>,
     /// Do what requests of tests ask for
     #[arg(long)]
     pub misbehave: bool,
@@ -112,6 +119,11 @@ impl WorkerOptions {
             input_bytes: self.input_bytes,
             memory_bytes: self.memory_bytes,
             idle: std::time::Duration::from_millis(self.idle_ms),
+            reads: self
+                .reads
+                .iter()
+                .filter_map(|file| Readable::from_argument(file))
+                .collect(),
             misbehave: self.misbehave,
             without: Without {
                 landlock: self.without_landlock,
@@ -136,6 +148,7 @@ pub fn work(options: &WorkerOptions) -> i32 {
             child::hold_memory();
             structure::serve
         }
+        WorkerKind::Query => sqlite::serve,
     };
     child::run(File::from(socket), options.for_child(), work);
     0

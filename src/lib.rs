@@ -35,6 +35,9 @@ pub mod structure;
 /// What is asked, what of it is shown, how it is written. Never touches a file.
 pub mod view;
 
+/// SQLite databases, asked in workers. Never opens one in the process that serves.
+pub mod sqlite;
+
 /// Roots, path resolution and access. Nothing else opens a path of the user's.
 pub mod workspace;
 

@@ -10,6 +10,8 @@ use serde_json::json;
 
 use crate::client::Daemon;
 use crate::databases::{databases, python, python_until_closed, refusal};
+#[cfg(target_os = "linux")]
+use crate::processes::children;
 use crate::tree::Tree;
 
 /// Every name in a folder with its bytes and the time of its last change.
@@ -188,15 +190,26 @@ fn at_most_eight_databases_stay_open() {
         fs::copy(outside.join("words.db3"), tree.join(&format!("{n}.db"))).expect("a copy");
     }
     let daemon = Daemon::start(tree.path());
-    let open = || {
-        let folder = format!("/proc/{}/fd", daemon.pid());
-        let entries = fs::read_dir(folder).expect("its open files");
+    let open_in = |pid: u32| {
+        // One that has just ended has no open files.
+        let entries = fs::read_dir(format!("/proc/{pid}/fd"))
+            .into_iter()
+            .flatten();
         let target = |entry: fs::DirEntry| fs::read_link(entry.path()).ok();
         let targets: Vec<_> = entries.filter_map(|entry| target(entry.ok()?)).collect();
         let databases = targets.iter().filter(|path| path.starts_with(tree.path()));
         databases
             .map(|path| path.display().to_string())
             .collect::<Vec<_>>()
+    };
+    let open = || {
+        assert!(
+            open_in(daemon.pid()).is_empty(),
+            "open in the daemon itself"
+        );
+        let workers = children(daemon.pid());
+        assert!(workers.len() <= 8, "{workers:?}");
+        workers.into_iter().flat_map(open_in).collect::<Vec<_>>()
     };
     // Only what has not changed for two seconds is kept.
     let until = Instant::now() + Duration::from_secs(20);

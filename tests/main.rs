@@ -60,6 +60,8 @@ mod order;
 mod overlays;
 mod paging;
 mod processes;
+#[cfg(target_os = "linux")]
+mod query_workers;
 mod read_forms;
 mod read_many;
 mod readme;

@@ -17,6 +17,7 @@ const LINES: &[&[&str]] = &[
     &["hashline", "notebook", "outline"],
     &["structure"],
     &["view"],
+    &["sqlite"],
     &["workspace"],
     &["buffer"],
     &["session"],

@@ -64,6 +64,7 @@ pub struct Watches {
 pub struct Workers {
     pub convert: WorkersOfKind,
     pub syntax: WorkersOfKind,
+    pub query: WorkersOfKind,
 }
 
 #[derive(Debug, Clone, Copy, Default, Serialize)]

@@ -11,6 +11,7 @@ use crate::protocol::read::{
 };
 use crate::protocol::{Refusal, shortened};
 use crate::session::{self, Actor, Form, Notice, Sessions, Site, Version};
+use crate::sqlite::Queriers;
 use crate::structure::{NoStructure, Parsers};
 use crate::syntax;
 use crate::task::{Detour, Lane, Work};
@@ -76,6 +77,7 @@ pub struct Reader {
     pub parsers: Arc<Parsers>,
     pub warm: Warm,
     pub converters: Converters,
+    pub queriers: Queriers,
 }
 
 impl Reader {
@@ -93,6 +95,7 @@ impl Reader {
             parsers,
             warm: Warm::new(eighth),
             converters: Converters::new(worker::Limits::of_convert()),
+            queriers: Queriers::new(worker::Limits::of_query()),
         }
     }
 
@@ -132,6 +135,7 @@ impl Reader {
             buffers: &self.buffers,
             warm: &self.warm,
             converters: &self.converters,
+            queriers: &self.queriers,
             selector: &located.selector,
             limits: ask.limits(),
             listing: ask.request.listing,
@@ -387,6 +391,7 @@ impl Reader {
             buffers: &self.buffers,
             warm: &self.warm,
             converters: &self.converters,
+            queriers: &self.queriers,
             // Of a file too large to hold there is nothing to tell: one line of it is enough.
             selector: &Selector::line(1),
             limits: Limits::ONE_LINE,

@@ -76,6 +76,7 @@ pub fn of_engine(engine: &Engine) -> Status {
         workers: Workers {
             convert: of_kind(engine.reader.converters.status()),
             syntax: of_kind(engine.reader.parsers.status()),
+            query: of_kind(engine.reader.queriers.status()),
         },
         scans: engine.scans(),
         log: None,

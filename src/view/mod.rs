@@ -15,6 +15,8 @@ pub mod size;
 pub mod table;
 pub mod window;
 
+use serde::{Deserialize, Serialize};
+
 pub use document::{Attachment, Document, Extras, Parts, Style, WholeFile};
 pub use excerpt::{Content, Excerpt};
 pub use lines::LineSet;
@@ -73,7 +75,7 @@ pub struct Bars {
 }
 
 /// The limits of one answer: lines and UTF-8 bytes (of the lines plus one each, without prefixes).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Budget {
     pub lines: u64,
     pub bytes: u64,

@@ -1,5 +1,7 @@
 //! Selectors: which lines of a resource are asked for, and in what form; a selector never says how many fit.
 
+use serde::{Deserialize, Serialize};
+
 use crate::protocol::read::LineSpan;
 use crate::protocol::shortened;
 
@@ -7,7 +9,7 @@ use super::LineSet;
 use super::excerpt::from_end;
 
 /// One piece of a selector. Lines are 1-indexed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Piece {
     /// From a line to the end.
     From(u64),
@@ -18,7 +20,7 @@ pub enum Piece {
 }
 
 /// What of a resource is asked for. The default asks for all of it.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Selector {
     /// Empty: everything.
     pub pieces: Vec<Piece>,
@@ -37,7 +39,7 @@ pub struct Selector {
 }
 
 /// A form of selector that one kind of resource has for itself.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Own {
     /// `outputs`: a notebook with what its cells gave.
     Outputs,

@@ -159,6 +159,11 @@ impl Call {
         self.give_up(Break::Nonsense)
     }
 
+    /// Ends the worker, which did nothing wrong, and the job with it.
+    pub fn retire(mut self) {
+        self.worker.retire();
+    }
+
     /// From now on `work` says how long the job may go on.
     pub fn set_work(&mut self, work: &Work) {
         self.work = work.clone();

@@ -18,15 +18,17 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::confine::{self, Confinement, Without};
-use super::wire;
+use super::{Readable, wire};
 
 /// How the parent wants it.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Options {
     /// Bytes of what comes with a request.
     pub input_bytes: u64,
     pub memory_bytes: u64,
     pub idle: Duration,
+    /// The files that it may read.
+    pub reads: Vec<Readable>,
     /// Whether a request can ask for an abort or an endless loop: for tests.
     pub misbehave: bool,
     pub without: Without,
@@ -35,7 +37,8 @@ pub struct Options {
 /// The stack of the thread that works: parsers of nested things recurse.
 const STACK: usize = 64 * 1024 * 1024;
 
-/// Files that may be open: the three streams, the socket's second handle, and some to spare.
+/// Files that may be open: the three streams, the socket's second handle, a database's four, and
+/// some to spare.
 const FILES: u64 = 16;
 
 /// Serves the parent at the other end of `socket` with `work` until it hangs up or has nothing
@@ -46,10 +49,12 @@ pub fn run(
     work: impl FnOnce(&mut WorkerLoop) -> Option<()> + Send + 'static,
 ) {
     let_the_timer_end_us();
-    let landlock = confine::before_threads(options.without);
+    let landlock = confine::before_threads(options.without, &options.reads);
     let Ok(watched) = socket.try_clone() else {
         return;
     };
+    let (without, memory_bytes) = (options.without, options.memory_bytes);
+    let reads_files = !options.reads.is_empty();
     let mut requests = WorkerLoop {
         socket,
         options,
@@ -57,8 +62,8 @@ pub fn run(
     };
     let worker = std::thread::Builder::new().stack_size(STACK);
     let worker = worker.spawn(move || {
-        limit_self(options.memory_bytes);
-        let seccomp = confine::all_threads(options.without);
+        limit_self(memory_bytes);
+        let seccomp = confine::all_threads(without, reads_files);
         let confinement = Confinement { landlock, seccomp };
         let served = catch_unwind(AssertUnwindSafe(|| {
             requests.answer(&confinement, "")?;

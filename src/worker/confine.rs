@@ -1,4 +1,4 @@
-//! What a worker may no longer do once it has begun: open, connect, start or look at anything.
+//! What a worker may no longer do once it has begun: open (but what it is for), connect, start or look at anything.
 //!
 //! Three walls, in this order, before the first byte of input. The process is made undumpable, so
 //! that nobody of the same user looks into it and it leaves no core. Landlock refuses every file,
@@ -7,8 +7,14 @@
 //! (memory, threads, clocks, the socket that is open) and answers all else with `EPERM`, for all
 //! threads; it never kills, since the next C library asks for something new. What the kernel
 //! lacks is left out, and said in `agent/status`.
+//!
+//! A worker for files ([`Readable`]) may read these inodes: Landlock has a rule for each, and the
+//! filter lets files be opened for reading, looked at and locked. A path that leads to another inode
+//! by now has no rule. Where the kernel has no Landlock such a worker can read what its user can.
 
 use serde::{Deserialize, Serialize};
+
+use super::Readable;
 
 /// Which walls stand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -36,26 +42,29 @@ pub struct Without {
 }
 
 /// The walls of the thread that calls and of all that it starts. To be called before it starts
-/// any.
-pub fn before_threads(without: Without) -> Landlock {
+/// any. Of files only those in `reads` can be opened from here on, and only for reading.
+pub fn before_threads(without: Without, reads: &[Readable]) -> Landlock {
     platform::undumpable();
     match without.landlock {
         true => Landlock::None,
-        false => platform::landlock(),
+        false => platform::landlock(reads),
     }
 }
 
 /// The last wall, around all threads. Whether it stands.
-pub fn all_threads(without: Without) -> bool {
-    !without.seccomp && platform::seccomp()
+pub fn all_threads(without: Without, reads_files: bool) -> bool {
+    !without.seccomp && platform::seccomp(reads_files)
 }
 
 #[cfg(target_os = "linux")]
 mod platform {
     use std::collections::BTreeMap;
+    use std::fs::File;
+    use std::os::unix::fs::OpenOptionsExt;
 
     use landlock::{
-        ABI, Access, AccessFs, AccessNet, Ruleset, RulesetAttr, RulesetError, RulesetStatus, Scope,
+        ABI, Access, AccessFs, AccessNet, PathBeneath, Ruleset, RulesetAttr, RulesetCreatedAttr,
+        RulesetError, RulesetStatus, Scope,
     };
     use rustix::process::{DumpableBehavior, set_dumpable_behavior};
     use seccompiler::{
@@ -63,7 +72,7 @@ mod platform {
         SeccompRule, apply_filter_all_threads,
     };
 
-    use super::Landlock;
+    use super::{Landlock, Readable};
 
     /// The newest Landlock whose rights are asked for; what the kernel lacks of it is left out.
     const LANDLOCK: ABI = ABI::V6;
@@ -73,15 +82,18 @@ mod platform {
         let _ = set_dumpable_behavior(DumpableBehavior::NotDumpable);
     }
 
-    /// An empty ruleset: every right that the kernel knows is handled and none is given.
-    pub fn landlock() -> Landlock {
+    /// Every right that the kernel knows is handled and none is given but to read those files.
+    pub fn landlock(reads: &[Readable]) -> Landlock {
         let restrict = || -> Result<_, RulesetError> {
-            Ruleset::default()
+            let mut ruleset = Ruleset::default()
                 .handle_access(AccessFs::from_all(LANDLOCK))?
                 .handle_access(AccessNet::from_all(LANDLOCK))?
                 .scope(Scope::from_all(LANDLOCK))?
-                .create()?
-                .restrict_self()
+                .create()?;
+            for file in reads.iter().filter_map(place) {
+                ruleset = ruleset.add_rule(PathBeneath::new(file, AccessFs::ReadFile))?;
+            }
+            ruleset.restrict_self()
         };
         match restrict().map(|status| status.ruleset) {
             Ok(RulesetStatus::FullyEnforced) => Landlock::Full,
@@ -90,8 +102,18 @@ mod platform {
         }
     }
 
-    pub fn seccomp() -> bool {
-        let Ok(programs) = programs() else {
+    /// The judged inode as a place, if the path still leads there.
+    fn place(file: &Readable) -> Option<File> {
+        let mut options = File::options();
+        options.read(true);
+        options.custom_flags(libc::O_PATH | libc::O_NOFOLLOW | libc::O_CLOEXEC);
+        let place = options.open(&file.path).ok()?;
+        let is_it = place.metadata().is_ok_and(|now| file.is(&now));
+        is_it.then_some(place)
+    }
+
+    pub fn seccomp(reads_files: bool) -> bool {
+        let Ok(programs) = programs(reads_files) else {
             return false;
         };
         programs
@@ -152,12 +174,77 @@ mod platform {
     #[cfg(not(target_arch = "x86_64"))]
     const ALLOWED_HERE: &[libc::c_long] = &[libc::SYS_gettimeofday];
 
+    /// What reading a file by its path needs besides. Names and stamps can be looked at anywhere:
+    /// Landlock does not keep them from being seen either.
+    const READING: &[libc::c_long] = &[
+        libc::SYS_faccessat,
+        libc::SYS_faccessat2,
+        libc::SYS_fstat,
+        libc::SYS_lseek,
+        libc::SYS_newfstatat,
+        libc::SYS_pread64,
+        libc::SYS_readlinkat,
+        libc::SYS_statx,
+    ];
+
+    /// The same for C libraries that take the older calls where they are.
+    #[cfg(target_arch = "x86_64")]
+    const READING_HERE: &[libc::c_long] = &[
+        libc::SYS_access,
+        libc::SYS_lstat,
+        libc::SYS_readlink,
+        libc::SYS_stat,
+    ];
+    #[cfg(not(target_arch = "x86_64"))]
+    const READING_HERE: &[libc::c_long] = &[];
+
+    /// Flags of `open` that do more than read a file.
+    const MORE_THAN_READING: libc::c_int =
+        libc::O_ACCMODE | libc::O_CREAT | libc::O_TRUNC | libc::O_DIRECTORY | libc::O_TMPFILE;
+
+    /// What `fcntl` may do: locks (which on a file that is open for reading can only be shared),
+    /// and a descriptor's own flags.
+    const FCNTL: &[libc::c_int] = &[
+        libc::F_GETFD,
+        libc::F_SETFD,
+        libc::F_GETFL,
+        libc::F_GETLK,
+        libc::F_SETLK,
+    ];
+
+    fn allow_reading(
+        rules: &mut BTreeMap<i64, Vec<SeccompRule>>,
+    ) -> Result<(), seccompiler::Error> {
+        for call in READING.iter().chain(READING_HERE) {
+            rules.insert(*call, Vec::new());
+        }
+        let read_only = |argument| -> Result<SeccompRule, seccompiler::Error> {
+            let operator = SeccompCmpOp::MaskedEq(MORE_THAN_READING as u64);
+            let none = SeccompCondition::new(argument, SeccompCmpArgLen::Dword, operator, 0)?;
+            Ok(SeccompRule::new(vec![none])?)
+        };
+        rules.insert(libc::SYS_openat, vec![read_only(2)?]);
+        #[cfg(target_arch = "x86_64")]
+        rules.insert(libc::SYS_open, vec![read_only(1)?]);
+        let commands = FCNTL.iter().map(|command| {
+            let (length, value) = (SeccompCmpArgLen::Dword, *command as u64);
+            let is_it = SeccompCondition::new(1, length, SeccompCmpOp::Eq, value)?;
+            Ok(SeccompRule::new(vec![is_it])?)
+        });
+        let commands: Result<Vec<_>, seccompiler::Error> = commands.collect();
+        rules.insert(libc::SYS_fcntl, commands?);
+        Ok(())
+    }
+
     /// The filters, to be applied in this order: the second no longer lets one be added. Where
     /// one refuses and the other does not, the refusal counts.
-    fn programs() -> Result<[BpfProgram; 2], seccompiler::Error> {
+    fn programs(reads_files: bool) -> Result<[BpfProgram; 2], seccompiler::Error> {
         let mut rules: BTreeMap<i64, Vec<SeccompRule>> = BTreeMap::new();
         for call in ALLOWED.iter().chain(ALLOWED_HERE) {
             rules.insert(*call, Vec::new());
+        }
+        if reads_files {
+            allow_reading(&mut rules)?;
         }
         let thread = flag(0, libc::CLONE_THREAD as u64)?;
         rules.insert(libc::SYS_clone, vec![thread]);
@@ -205,15 +292,15 @@ mod platform {
 /// Limits of memory and time are all that is known here.
 #[cfg(not(target_os = "linux"))]
 mod platform {
-    use super::Landlock;
+    use super::{Landlock, Readable};
 
     pub fn undumpable() {}
 
-    pub fn landlock() -> Landlock {
+    pub fn landlock(_: &[Readable]) -> Landlock {
         Landlock::None
     }
 
-    pub fn seccomp() -> bool {
+    pub fn seccomp(_: bool) -> bool {
         false
     }
 }

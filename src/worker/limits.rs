@@ -69,6 +69,23 @@ impl Limits {
         limits.lowered_by("PILCROW_SYNTAX")
     }
 
+    /// For databases; in builds for tests lowered by `PILCROW_QUERY`. The worker itself sees to the
+    /// 5 s of a query; what it is still at 2 s later is ended.
+    pub fn of_query() -> Limits {
+        let limits = Limits {
+            input_bytes: 0,
+            output_bytes: 34 * 1024 * 1024,
+            cpu: None,
+            wall: Duration::from_secs(7),
+            wait: Duration::from_secs(20),
+            memory_bytes: MEMORY,
+            idle: IDLE,
+            misbehave: false,
+            without: Without::default(),
+        };
+        limits.lowered_by("PILCROW_QUERY")
+    }
+
     /// In builds for tests lowered by the environment, a list such as
     /// `inputBytes=1000,outputBytes=2000,cpuMs=200,wallMs=900,waitMs=100,idleMs=50,misbehave=1`.
     /// With `misbehave`, a text that holds `pilcrow:abort`, `pilcrow:spin`, `pilcrow:sleep` or

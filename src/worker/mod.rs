@@ -2,11 +2,13 @@
 //!
 //! A worker is this same program (its hidden command `worker KIND`) at the other end of a socket,
 //! with an empty environment and nothing else open. Before it reads its first byte it confines
-//! itself ([`confine`]): no file, no network, no other process. [`Workers`] is the parent's half:
+//! itself ([`confine`]): no file but those that it was started for ([`Readable`]), no network, no
+//! other process. [`Workers`] is the parent's half:
 //! a bounded number of them, started when they are needed and replaced when they die. Between the
 //! two go length-prefixed frames ([`wire`]). What a worker does wrong (crash, spin, leak, lie
 //! about lengths) costs the one answer that it was at. What is asked and answered is the business
-//! of the kind: `convert` for documents and pictures, `syntax` for source files.
+//! of the kind: `convert` for documents and pictures, `query` for databases, `syntax` for source
+//! files.
 
 mod call;
 pub mod child;
@@ -16,6 +18,7 @@ mod pool;
 #[cfg(any(feature = "failpoints", debug_assertions))]
 mod probe;
 mod process;
+mod readable;
 mod wire;
 
 pub use call::{Call, Death, Input, Stop};
@@ -25,3 +28,4 @@ pub use limits::Limits;
 pub use pool::{Choice, Status, Workers};
 #[cfg(any(feature = "failpoints", debug_assertions))]
 pub use probe::probe;
+pub use readable::Readable;

@@ -13,7 +13,7 @@ use crate::task::Work;
 
 use super::call::{Call, Death, Input, Stop};
 use super::process::Process;
-use super::{Confinement, Limits};
+use super::{Confinement, Limits, Readable};
 
 /// Between two looks at the cancel token while every worker is at work.
 const LOOK_EVERY: Duration = Duration::from_millis(25);
@@ -23,10 +23,24 @@ const NO_START_FOR: Duration = Duration::from_secs(1);
 
 /// Which of the workers is to do a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Choice {
+pub enum Choice<'a> {
     Any,
     /// That which had the document of this key last, if it is idle; else any.
     Last(u64),
+    /// One that may read exactly these files, else a new one. The first file is what it is for: an
+    /// idle one for that path in another state is ended. Where there is no place the one that is
+    /// idle longest makes room.
+    Reader(&'a [Readable]),
+}
+
+impl<'a> Choice<'a> {
+    /// What a new one may read.
+    fn reads(self) -> &'a [Readable] {
+        match self {
+            Choice::Any | Choice::Last(_) => &[],
+            Choice::Reader(files) => files,
+        }
+    }
 }
 
 /// The workers of one engine and kind. Dropping them ends their processes.
@@ -125,6 +139,28 @@ impl Workers {
         self.state.lock().at_work < self.places
     }
 
+    /// Ends the idle ones whose first file is no longer what its path leads to: what they hold open
+    /// takes its place on the disk.
+    pub fn end_for_what_is_gone(&self) {
+        let state = self.state.lock();
+        let first = |process: &Process| process.reads.first().cloned();
+        let files: Vec<Readable> = state.idle.iter().filter_map(first).collect();
+        // A look at a disk is nothing to be waited for with the pool locked.
+        drop(state);
+        let gone: Vec<Readable> = files.into_iter().filter(|file| !file.is_there()).collect();
+        if gone.is_empty() {
+            return;
+        }
+        let mut state = self.state.lock();
+        let is_gone = |process: &Process| first(process).is_some_and(|file| gone.contains(&file));
+        let (ended, kept): (Vec<_>, Vec<_>) = std::mem::take(&mut state.idle)
+            .into_iter()
+            .partition(is_gone);
+        state.idle = kept;
+        drop(state);
+        drop(ended);
+    }
+
     pub fn status(&self) -> Status {
         let mut state = self.state.lock();
         state.idle.retain_mut(Process::is_alive);
@@ -147,15 +183,18 @@ impl Workers {
             self.freed.wait_for(&mut state, LOOK_EVERY);
         }
         state.at_work += 1;
-        let mut process = state.choose(choice);
+        let (mut process, ended) = state.choose(choice, self.places);
         drop(state);
+        // Nobody else waits until they are gone.
+        drop(ended);
         // From here on the place is given back whatever happens.
         let mut worker = PooledWorker {
             pool: self.clone(),
+            reads: choice.reads().to_vec(),
             process: None,
         };
         if !process.as_mut().is_some_and(Process::is_alive) {
-            process = Some(self.start()?);
+            process = Some(self.start(choice.reads())?);
         }
         if let (Some(process), Choice::Last(key)) = (&mut process, choice) {
             process.takes(key);
@@ -165,28 +204,44 @@ impl Workers {
     }
 
     /// A new process. After one that could not be started none is tried for a while.
-    fn start(&self) -> Result<Process, Stop> {
+    fn start(&self, reads: &[Readable]) -> Result<Process, Stop> {
         let failed = self.state.lock().no_start;
         if failed.is_some_and(|failed| failed.elapsed() < NO_START_FOR) {
             let why = io::Error::other("it could not be started a moment ago");
             return Err(Stop::Start(why));
         }
-        let started = Process::start(self.kind, &self.limits);
+        let started = Process::start(self.kind, &self.limits, reads);
         self.state.lock().no_start = started.is_err().then(Instant::now);
         started.map_err(Stop::Start)
     }
 }
 
 impl State {
-    fn choose(&mut self, choice: Choice) -> Option<Process> {
-        let last = match choice {
-            Choice::Any => None,
-            Choice::Last(key) => self.idle.iter().rposition(|process| process.had(key)),
+    /// An idle process for the job, and those that are to be ended for it.
+    fn choose(&mut self, choice: Choice, places: usize) -> (Option<Process>, Vec<Process>) {
+        let files = match choice {
+            Choice::Any => return (self.idle.pop(), Vec::new()),
+            Choice::Last(key) => {
+                let last = self.idle.iter().rposition(|process| process.had(key));
+                let chosen = last.map(|at| self.idle.remove(at));
+                return (chosen.or_else(|| self.idle.pop()), Vec::new());
+            }
+            Choice::Reader(files) => files,
         };
-        match last {
-            Some(at) => Some(self.idle.remove(at)),
-            None => self.idle.pop(),
+        let reader = self.idle.iter().rposition(|process| process.reads == files);
+        let chosen = reader.map(|at| self.idle.remove(at));
+        let is_of_old = |process: &Process| {
+            let path = |files: &[Readable]| files.first().map(|file| file.path.clone());
+            process.reads != files && path(&process.reads) == path(files)
+        };
+        let (mut ended, kept): (Vec<_>, Vec<_>) = std::mem::take(&mut self.idle)
+            .into_iter()
+            .partition(is_of_old);
+        self.idle = kept;
+        if chosen.is_none() && !self.idle.is_empty() && self.idle.len() + self.at_work > places {
+            ended.push(self.idle.remove(0));
         }
+        (chosen, ended)
     }
 }
 
@@ -194,6 +249,8 @@ impl State {
 #[derive(Debug)]
 pub(super) struct PooledWorker {
     pool: Arc<Workers>,
+    /// What a new process in its place may read.
+    reads: Vec<Readable>,
     /// There from the end of [`Workers::take`] until it is condemned.
     process: Option<Process>,
 }
@@ -218,7 +275,7 @@ impl PooledWorker {
 
     /// Puts a new process in the place of one that has ended well.
     pub(super) fn replace(&mut self) -> Result<(), Stop> {
-        self.process = Some(self.pool.start()?);
+        self.process = Some(self.pool.start(&self.reads)?);
         Ok(())
     }
 
@@ -230,6 +287,11 @@ impl PooledWorker {
 
     pub(super) fn is_condemned(&self) -> bool {
         self.process.is_none()
+    }
+
+    /// Ends the process, which did nothing wrong.
+    pub(super) fn retire(&mut self) {
+        self.process = None;
     }
 
     /// Ends the process: it died, or is at something that nobody wants.

@@ -5,12 +5,14 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-use super::{Confinement, Death, Limits, wire};
+use rustix::process::{Pid, WaitOptions, waitpid};
 
-/// How long a process may take to end after it has closed its socket.
+use super::{Confinement, Death, Limits, Readable, wire};
+
+/// How long a process may take to end after it was killed, or has closed its socket.
 const ENDS_WITHIN: Duration = Duration::from_secs(1);
 
 /// Documents of which a process is known to have had them last.
@@ -23,6 +25,8 @@ pub struct Process {
     pub socket: UnixStream,
     /// What it said of itself first; `None` until that is read.
     pub confinement: Option<Confinement>,
+    /// The files that it may read.
+    pub reads: Vec<Readable>,
     /// Of the last request.
     number: u64,
     /// The keys of the documents of its last jobs, the latest last.
@@ -31,7 +35,7 @@ pub struct Process {
 
 impl Process {
     /// Starts one: this very program, even where another one has taken its place on disk.
-    pub fn start(kind: &str, limits: &Limits) -> io::Result<Process> {
+    pub fn start(kind: &str, limits: &Limits, reads: &[Readable]) -> io::Result<Process> {
         #[cfg(target_os = "linux")]
         let program = "/proc/self/exe";
         #[cfg(not(target_os = "linux"))]
@@ -45,6 +49,9 @@ impl Process {
             .args(["--input-bytes", &limits.input_bytes.to_string()])
             .args(["--memory-bytes", &limits.memory_bytes.to_string()])
             .args(["--idle-ms", &limits.idle.as_millis().to_string()]);
+        for file in reads {
+            command.arg("--reads").arg(file.to_argument());
+        }
         let flags = [
             ("--misbehave", limits.misbehave),
             ("--without-landlock", limits.without.landlock),
@@ -62,6 +69,7 @@ impl Process {
             child,
             socket,
             confinement: None,
+            reads: reads.to_vec(),
             number: wire::GREETING,
             recent: VecDeque::new(),
         })
@@ -94,20 +102,26 @@ impl Process {
     /// How it ended, when it has closed its socket.
     pub fn death(&mut self) -> Death {
         // Its socket is closed a moment before the process is gone.
+        match self.end() {
+            Some(status) => match (status.code(), status.signal()) {
+                (Some(0), _) => Death::Retired,
+                (_, Some(signal)) => Death::Signal(signal),
+                _ => Death::Other,
+            },
+            None => Death::Other,
+        }
+    }
+
+    /// Waits a little for its end.
+    fn end(&mut self) -> Option<ExitStatus> {
         let deadline = Instant::now() + ENDS_WITHIN;
         loop {
             match self.child.try_wait() {
-                Ok(Some(status)) => {
-                    return match (status.code(), status.signal()) {
-                        (Some(0), _) => Death::Retired,
-                        (_, Some(signal)) => Death::Signal(signal),
-                        _ => Death::Other,
-                    };
-                }
+                Ok(Some(status)) => return Some(status),
                 Ok(None) if Instant::now() < deadline => {
                     std::thread::sleep(Duration::from_millis(1));
                 }
-                Ok(None) | Err(_) => return Death::Other,
+                Ok(None) | Err(_) => return None,
             }
         }
     }
@@ -138,8 +152,14 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // It may have ended by itself, which is as good; what was killed is gone at once.
+        // It may have ended by itself, which is as good; what was killed is gone at once, but for
+        // one that the kernel holds in a read of a file system that does not answer.
         let _ = self.child.kill();
-        let _ = self.child.wait();
+        if self.end().is_none() {
+            let pid = Pid::from_child(&self.child);
+            // Without a thread to wait for it nothing is lost but a line in the process table.
+            let _ =
+                std::thread::Builder::new().spawn(move || waitpid(Some(pid), WaitOptions::empty()));
+        }
     }
 }

@@ -1,7 +1,6 @@
 //! How much memory pictures and other large things take while they are converted, all together; a wait for it is never without a limit.
 
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use parking_lot::{Condvar, Mutex};
@@ -13,7 +12,7 @@ use crate::task::{Stopped, Work};
 /// itself.
 const BUDGET: u64 = 96 * 1024 * 1024;
 
-/// How long one waits for others; with the 5 s of a query, less than the 30 s of a request.
+/// How long one waits for others; less than the 30 s of a request.
 const WAIT: Duration = Duration::from_secs(20);
 
 /// Between two looks at the cancel token.
@@ -23,8 +22,6 @@ static BOOK: Mutex<Book> = Mutex::new(Book {
     used: 0,
     queue: VecDeque::new(),
     last: 0,
-    taken: 0,
-    left: 0,
 });
 static FREED: Condvar = Condvar::new();
 
@@ -36,42 +33,12 @@ struct Book {
     queue: VecDeque<u64>,
     /// The number that was given to a waiter last.
     last: u64,
-    /// Shares that were ever taken.
-    taken: u64,
-    /// Shares of work that was left behind: nobody knows when it ends.
-    left: u64,
 }
 
 /// A part of the memory; given back when it is dropped.
 #[derive(Debug)]
 pub struct Share {
     bytes: u64,
-    /// Which one it was of all that were ever taken, where nobody else had one then.
-    alone_as: Option<u64>,
-    is_left: AtomicBool,
-}
-
-/// All of it.
-pub const ALL: u64 = BUDGET;
-
-impl Share {
-    /// Whether it is all there is.
-    pub fn is_all(&self) -> bool {
-        self.bytes == BUDGET
-    }
-
-    /// What holds it was left behind: who wants all of the memory does not wait for it.
-    pub fn leave(&self) {
-        let mut book = BOOK.lock();
-        if !self.is_left.swap(true, Ordering::Relaxed) {
-            book.left += 1;
-        }
-    }
-
-    /// Whether anybody else had a share since this one was taken.
-    pub fn has_company(&self) -> bool {
-        self.alone_as != Some(BOOK.lock().taken)
-    }
 }
 
 /// Waits until there is room for so many bytes.
@@ -88,25 +55,16 @@ pub fn take(bytes: u64, work: &Work) -> Result<Share, Refusal> {
             break Ok(());
         }
         match waiting.check() {
-            Ok(()) if bytes == BUDGET && book.left > 0 => break Err(busy()),
             Ok(()) => {}
-            Err(Stopped::TimedOut) if work.check().is_ok() => {
-                break Err(busy());
-            }
+            Err(Stopped::TimedOut) if work.check().is_ok() => break Err(busy()),
             Err(stopped) => break Err(stopped.into()),
         }
         FREED.wait_for(&mut book, LOOK);
     };
     book.queue.retain(|waiter| *waiter != number);
     let share = outcome.map(|()| {
-        let is_alone = book.used == 0;
         book.used += bytes;
-        book.taken += 1;
-        Share {
-            bytes,
-            alone_as: is_alone.then_some(book.taken),
-            is_left: AtomicBool::new(false),
-        }
+        Share { bytes }
     });
     drop(book);
     // The next one may fit as well.
@@ -139,25 +97,9 @@ fn map_large_pieces() {
     }
 }
 
-/// Gives back to the system what the allocator keeps for later. It goes through all that is free:
-/// after something large, not after each thing.
-pub fn trim() {
-    #[cfg(all(target_os = "linux", target_env = "gnu"))]
-    {
-        unsafe extern "C" {
-            fn malloc_trim(keep: usize) -> std::ffi::c_int;
-        }
-        // SAFETY: it takes the allocator's own locks.
-        unsafe { malloc_trim(0) };
-    }
-}
-
 impl Drop for Share {
     fn drop(&mut self) {
-        let mut book = BOOK.lock();
-        book.used -= self.bytes;
-        book.left -= u64::from(self.is_left.load(Ordering::Relaxed));
-        drop(book);
+        BOOK.lock().used -= self.bytes;
         FREED.notify_all();
     }
 }

@@ -21,6 +21,7 @@ use crate::convert::Converters;
 use crate::hashline::tag::Fingerprint;
 use crate::protocol::Refusal;
 use crate::session::{self, Actor, AsOf, Current};
+use crate::sqlite::Queriers;
 use crate::task::{Detour, Lane, Work};
 use crate::text::Text;
 use crate::view::selector::SelectorError;
@@ -90,6 +91,8 @@ pub struct Means<'a> {
     pub warm: &'a Warm,
     /// Processes that turn documents into text.
     pub converters: &'a Converters,
+    /// Processes that ask databases.
+    pub queriers: &'a Queriers,
     /// What of it will be shown at most: files too large to hold are read only so far.
     pub selector: &'a Selector,
     pub limits: Limits,

@@ -1,50 +1,29 @@
 //! SQLite databases, read-only; no file beside a database is made or changed, and no answer outlives a change of it.
 
-mod ask;
-mod condition;
-mod connection;
-mod fault;
-mod forms;
-mod functions;
-mod pool;
-mod row;
-mod rows;
-mod schema;
 mod sides;
-mod values;
-mod watched;
+
+use std::time::{Duration, Instant};
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use crate::buffer::FileState;
 use crate::protocol::Refusal;
-use crate::protocol::read::{Cache, MoreDetails, ResourceKind};
-use crate::task::{Detour, Lane, Work};
+use crate::protocol::read::{Cache, Limits, MoreDetails, ResourceKind};
+use crate::sqlite::{self, Answer, Failure, Job, Order, QUERY_TIME, Reply, Trouble, Way};
+use crate::task::{Detour, Lane};
 use crate::text::Text;
-use crate::view::{Budget, Document, Extras, Selector, Style};
-use crate::workspace::Handle;
+use crate::view::{Document, Extras, Selector, Style};
+use crate::worker::{Death, Readable, Stop};
+use crate::workspace::{Handle, RealPath, Stamp};
 
 use super::kind::{Asked, Kind, Subject};
-use super::memory::{self, Share};
-use super::{Opened, file_uri, refuse_own};
+use super::{Opened, file_uri, memory, refuse_own};
 
-use connection::{Link, Way};
-use fault::Fault;
-use forms::{Answer, Request};
-use pool::State;
 use sides::Sides;
 
-/// How long a request may keep a database at work, and the part of it for counting rows.
-const QUERY_TIME: Duration = Duration::from_secs(5);
-const COUNT_TIME: Duration = Duration::from_secs(2);
-
-/// Bytes that a query may hold: its part of SQLite's heap, and the values taken out of that. So
-/// three run at a time; what needs more is run again alone.
-const SHARE: u64 = 32 * 1024 * 1024;
-
-/// After SQLite held so much, what the allocator keeps of it is given back.
-const TRIMMED_OVER: u64 = 8 * 1024 * 1024;
+/// How long a long answer waits for memory to be held in; together with the time of a query less
+/// than a worker is given.
+const MEMORY_WAIT: Duration = Duration::from_secs(1);
 
 /// Attempts to read a database that does not change meanwhile.
 const ATTEMPTS: usize = 4;
@@ -107,22 +86,13 @@ impl Kind for Sqlite {
         if asked.means.lane == Lane::Short {
             return Err(Detour::TakesLong);
         }
-        let begun = Instant::now();
-        let (text, answer, sides) = match read(handle, asked, SHARE, QUERY_TIME)? {
-            Some(read) => read,
-            None => {
-                let left = QUERY_TIME.saturating_sub(begun.elapsed()).max(COUNT_TIME);
-                read(handle, asked, memory::ALL, left)?
-                    .ok_or_else(|| fault::refusal(Fault::Large, asked.spelled, asked.means.work))?
-            }
-        };
-        let bytes = text.len_bytes() as u64 * 2 + 1024;
-        let kept = Arc::new(Kept {
-            text,
-            answer,
-            sides,
-        });
-        if sides.are_settled(handle) {
+        if let Some(inner) = asked.inner {
+            let checked = sqlite::check_length(inner);
+            checked.map_err(|error| Refusal::bad_params("path", error.to_string()))?;
+        }
+        let kept = Arc::new(read(handle, asked)?);
+        let bytes = kept.text.len_bytes() as u64 * 2 + 1024;
+        if kept.sides.are_settled(handle) {
             let warm = asked.means.warm;
             warm.keep((&state, handle), MAKER, &part, kept.clone(), bytes);
         }
@@ -168,14 +138,17 @@ fn opened(handle: &Handle, asked: &Asked, kept: &Kept, cache: Cache) -> Opened {
             uri: Some(file_uri(handle.real().as_path())),
             resolved_path: Some(path),
             total_lines: Some(text.len_lines() as u64),
-            limits: answer.limits.clone(),
+            limits: answer.shown.map(|shown| Limits {
+                result_limit: shown,
+                total: None,
+            }),
             ..MoreDetails::default()
         },
         text: text.clone().into(),
         extras: Extras {
             footers: answer.footers.clone(),
             open_lines: answer.open_lines,
-            rows_are: Some(answer.rows_are),
+            rows_are: Some(answer.rows_are.words()),
             ..Extras::default()
         },
     };
@@ -195,48 +168,56 @@ struct Manner {
     without_index: bool,
 }
 
-/// What came of one attempt.
-enum Attempt {
-    Done(Box<(Answer, Sides)>),
-    /// Once more, as soon as it stands still, or in another manner.
-    Again(Manner),
-    /// There was not enough memory for it, and there is more.
-    Large,
+/// What the files were when they were looked at. A connection made in one state is never used in
+/// another.
+#[derive(Debug)]
+struct State {
+    real: RealPath,
+    stamp: Stamp,
+    /// Of its bytes, where it is small enough to be compared.
+    hash: Option<u128>,
+    sides: Sides,
+    way: Way,
+    salvage: bool,
 }
 
-/// As [`read_with`], with so much of the memory; the text of the answer is parted from it. `None`
-/// where that was not enough, and was not all.
-fn read(
-    handle: &Handle,
-    asked: &Asked,
-    bytes: u64,
-    time: Duration,
-) -> Result<Option<(Text, Answer, Sides)>, Refusal> {
-    let share = Arc::new(memory::take(bytes, asked.means.work)?);
-    let limited = asked.means.work.within(time);
-    let read = read_with(handle, asked, (&limited, &share))?;
-    let read = read.map(|(mut answer, sides)| {
-        let text = Text::new(&std::mem::take(&mut answer.text));
-        (text, answer, sides)
-    });
-    if connection::peak_since() > TRIMMED_OVER {
-        memory::trim();
+impl State {
+    /// All of it, for a worker to tell one from another.
+    fn text(&self) -> String {
+        let path = self.real.as_path();
+        let look = (path, self.stamp, self.hash, self.sides);
+        format!("{look:?} {:?} {}", self.way, self.salvage)
     }
-    Ok(read)
+
+    /// The database and what is beside it, as the worker may read them.
+    fn readable(&self) -> Vec<Readable> {
+        let path = self.real.as_path();
+        let database = Readable {
+            path: path.to_owned(),
+            device: self.stamp.dev,
+            inode: self.stamp.ino,
+        };
+        let mut files = vec![database];
+        files.extend(self.sides.readable(path));
+        files
+    }
+}
+
+/// What came of one attempt.
+enum Attempt {
+    Done(Box<Kept>),
+    /// Once more, as soon as it stands still, or in another manner.
+    Again(Manner),
 }
 
 /// What the database says, and what was beside it then.
-fn read_with(
-    handle: &Handle,
-    asked: &Asked,
-    (limited, share): (&Work, &Arc<Share>),
-) -> Result<Option<(Answer, Sides)>, Refusal> {
+fn read(handle: &Handle, asked: &Asked) -> Result<Kept, Refusal> {
+    let begun = Instant::now();
     let mut manner = Manner::default();
     for _ in 0..ATTEMPTS {
         asked.means.work.check()?;
-        match attempt(handle, asked, (limited, share), manner)? {
-            Attempt::Done(done) => return Ok(Some(*done)),
-            Attempt::Large => return Ok(None),
+        match attempt(handle, asked, begun, manner)? {
+            Attempt::Done(read) => return Ok(*read),
             Attempt::Again(next) => manner = next,
         }
     }
@@ -248,72 +229,174 @@ fn read_with(
 fn attempt(
     handle: &Handle,
     asked: &Asked,
-    (limited, share): (&Work, &Arc<Share>),
+    begun: Instant,
     manner: Manner,
 ) -> Result<Attempt, Refusal> {
-    let refuse = |fault| fault::refusal(fault, asked.spelled, asked.means.work);
+    let means = &asked.means;
     let (state, file) = state(handle, asked, manner)?;
-    let warm = pool::take(&state).filter(|link| link.salvaged == manner.salvage);
-    let link = match warm {
-        Some(link) => link,
-        None => Link::open(handle.real().as_path(), state.way, manner.salvage)
-            .map_err(|error| refuse(error.into()))?,
-    };
-    let order = Order::of(asked, limited, share.is_all());
-    let held = share.clone();
-    let done = watched::run(link, limited, move |link| {
-        let answer = ask(link, &order);
-        drop(held);
-        answer
-    });
-    let (link, outcome) = match done {
-        Ok(Some(done)) => done,
-        Ok(None) => {
-            share.leave();
-            return Err(refuse(Fault::stopped()));
-        }
-        Err(error) => return Err(Refusal::io(asked.spelled, &error)),
-    };
+    let files = state.readable();
+    let order = order(asked, &state, begun);
+    let outcome = means.queriers.ask(&files, order, means.work);
     // Where SQLite's locks reach, a log may grow while it is read. Everywhere else nothing may
-    // have changed: a lock of ours ends when any file of ours to the same inode is closed.
-    let is_steady = match state.way {
-        Way::Shared => handle.still_there(),
-        Way::Locked | Way::Alone | Way::Fixed => is_unchanged(handle, asked, &state)?,
+    // have changed: a lock of SQLite's ends when any file of its process to the same inode is
+    // closed, and a worker that may be somebody else's by then is not taken at its word.
+    let is_steady = match (state.way, &outcome) {
+        (Way::Shared, Ok((_, Reply::Answer(_) | Reply::Long(..)))) => handle.still_there(),
+        (Way::Shared, _) => handle.still_there() && has_same_files(handle, asked, &files)?,
+        _ => is_unchanged(handle, asked, &state)?,
     };
-    let error = match &outcome {
-        Err(Fault::Sqlite(error)) => Some(error),
-        _ => None,
+    let (job, reply) = match outcome {
+        Ok(answered) => answered,
+        Err(Stop::Died(death)) => {
+            let next = after_death(death, &state, is_steady, manner);
+            return next.map_or_else(|| Err(died(death, asked)), |next| Ok(Attempt::Again(next)));
+        }
+        Err(stop) => return Err(not_answered(stop, asked)),
     };
-    if error.is_some_and(fault::is_about_index) && state.way == Way::Shared {
-        return Ok(Attempt::Again(Manner {
-            without_index: true,
+    let mut answer = match reply {
+        Reply::Failed(failure) => {
+            let next = after_failure(&failure, &state, is_steady, manner);
+            if !failure.trouble().is_some_and(Trouble::is_about_files) {
+                leave(job, is_steady, (&state, &file), handle, asked);
+            }
+            return match next {
+                Some(next) => Ok(Attempt::Again(next)),
+                None => Err(failure.refusal(asked.spelled, means.work)),
+            };
+        }
+        Reply::Answer(_) | Reply::Long(..) if !is_steady => {
+            job.close();
+            return Ok(Attempt::Again(manner));
+        }
+        Reply::Answer(answer) => answer,
+        Reply::Long(answer, bytes) => {
+            let (job, text) = long_text(job, bytes, asked)?;
+            leave(job, is_steady, (&state, &file), handle, asked);
+            return Ok(done(text, answer, state.sides));
+        }
+    };
+    let text = Text::new(&std::mem::take(&mut answer.text));
+    leave(job, is_steady, (&state, &file), handle, asked);
+    Ok(done(text, answer, state.sides))
+}
+
+fn done(text: Text, answer: Answer, sides: Sides) -> Attempt {
+    Attempt::Done(Box::new(Kept {
+        text,
+        answer,
+        sides,
+    }))
+}
+
+/// In what manner to try again after a failure, if at all.
+fn after_failure(
+    failure: &Failure,
+    state: &State,
+    is_steady: bool,
+    manner: Manner,
+) -> Option<Manner> {
+    let trouble = failure.trouble();
+    let is = |test: fn(Trouble) -> bool| trouble.is_some_and(test);
+    if is(Trouble::is_about_index) && state.way == Way::Shared {
+        return Some(Manner {
+            without_index: is_steady || manner.without_index,
             ..manner
-        }));
+        });
     }
-    if error.is_some_and(fault::is_damage) && !(is_steady && manner.salvage) {
-        return Ok(Attempt::Again(Manner {
+    if trouble == Some(Trouble::Damage) && !(is_steady && manner.salvage) {
+        return Some(Manner {
             salvage: is_steady,
             ..manner
-        }));
+        });
     }
-    if !is_steady && error.is_none() {
-        return Ok(Attempt::Again(manner));
-    }
-    let is_large = match (&outcome, error) {
-        (Err(Fault::Large), _) => true,
-        // Alone as it was it would find no more.
-        (_, Some(error)) => fault::is_memory(error) && share.has_company(),
-        _ => false,
+    let may_be_for_it = trouble.is_none() || is(Trouble::is_about_files);
+    (!is_steady && may_be_for_it).then_some(manner)
+}
+
+/// In what manner to try again after the worker's end, if at all: where a file was cut off or
+/// replaced while it was read, that may have ended it.
+fn after_death(death: Death, state: &State, is_steady: bool, manner: Manner) -> Option<Manner> {
+    // Of all files only the log's index is mapped into memory.
+    let was_cut = death == Death::Signal(libc::SIGBUS) && state.way == Way::Shared;
+    let next = Manner {
+        without_index: was_cut || manner.without_index,
+        ..manner
     };
-    if is_large && !share.is_all() {
-        return Ok(Attempt::Large);
+    (was_cut || !is_steady).then_some(next)
+}
+
+/// The text that was too long to come with its answer.
+fn long_text(mut job: Job, bytes: u64, asked: &Asked) -> Result<(Job, Text), Refusal> {
+    let work = asked.means.work;
+    let share = memory::take(bytes * 2, &work.within(MEMORY_WAIT));
+    let _share = share.map_err(|refusal| match work.check() {
+        Ok(()) => Refusal::Busy {
+            message: "other large files are being read.".to_owned(),
+        },
+        Err(_) => refusal,
+    })?;
+    let text = job.text(bytes).map_err(|stop| match stop {
+        Stop::Died(death) => died(death, asked),
+        stop => not_answered(stop, asked),
+    })?;
+    Ok((job, Text::new(&text)))
+}
+
+/// Lets the worker keep its connection where the files are still in this state and every later
+/// change shows. `file` is what `handle` was before it was asked. Elsewhere than on a local file
+/// system nothing tells whether that is so still when it is used again, and nothing is kept.
+///
+/// One with a log that other programs have open is not kept: while it is open, its lock would keep
+/// them from taking their log away when they end.
+fn leave(
+    job: Job,
+    is_steady: bool,
+    (state, file): (&State, &FileState),
+    handle: &Handle,
+    asked: &Asked,
+) {
+    let settled = || file.still_holds(handle) && state.sides.are_settled(handle);
+    if !handle.is_local() {
+        // Ended: not even a look at its file is for free there.
+        drop(job);
+    } else if is_steady && state.way != Way::Shared && settled() {
+        job.keep();
+    } else {
+        job.close();
     }
-    let answer = outcome.map_err(refuse)?;
-    let sides = state.sides;
-    if link.connection.is_autocommit() {
-        pool::keep(state, (&file, handle), link);
+    asked.means.queriers.let_go_of_what_is_gone();
+}
+
+/// The refusal where a worker ended on its own, or was ended for what it said.
+fn died(death: Death, asked: &Asked) -> Refusal {
+    let how = match death {
+        Death::Signal(signal) => format!("was ended by signal {signal}"),
+        Death::Retired | Death::Other => "ended, or gave an answer that makes no sense".to_owned(),
+    };
+    Refusal::Damaged {
+        path: sqlite::brief(asked.spelled),
+        what: format!("the process that was reading it {how}"),
+        instead: "Everything else goes on. Ask once more; if it ends again, ask for another part of it, or ask the user for a sound copy.".to_owned(),
     }
-    Ok(Attempt::Done(Box::new((answer, sides))))
+}
+
+/// The refusal where no worker answered for another reason.
+fn not_answered(stop: Stop, asked: &Asked) -> Refusal {
+    let spelled = asked.spelled;
+    match stop {
+        Stop::Stopped(_) | Stop::Cpu(_) | Stop::Wall(_) => {
+            sqlite::stopped(spelled, asked.means.work)
+        }
+        Stop::Busy => Refusal::Busy {
+            message: "all that ask databases are at work.".to_owned(),
+        },
+        Stop::Died(death) => died(death, asked),
+        Stop::Input(error) => Refusal::io(spelled, &error),
+        Stop::Start(error) => Refusal::Io {
+            path: sqlite::brief(spelled),
+            message: format!("the process that reads databases cannot be started: {error}"),
+        },
+    }
 }
 
 /// What there is, and by what means it is read.
@@ -327,7 +410,7 @@ fn state(handle: &Handle, asked: &Asked, manner: Manner) -> Result<(State, FileS
         return Err(Refusal::Busy { message });
     }
     let head = asked.subject.head(HEAD, asked.spelled)?;
-    let way = match Way::of(&padded(head), &sides) {
+    let way = match sides.way(&padded(head)) {
         Way::Shared if manner.without_index => Way::Alone,
         way => way,
     };
@@ -337,6 +420,7 @@ fn state(handle: &Handle, asked: &Asked, manner: Manner) -> Result<(State, FileS
         hash: file.hash(),
         sides,
         way,
+        salvage: manner.salvage,
     };
     Ok((state, file))
 }
@@ -350,54 +434,29 @@ fn is_unchanged(handle: &Handle, asked: &Asked, state: &State) -> Result<bool, R
         && Sides::look(handle, asked.means.scope)? == state.sides)
 }
 
+/// Whether the same files are beside the database, whatever they hold by now.
+fn has_same_files(handle: &Handle, asked: &Asked, files: &[Readable]) -> Result<bool, Refusal> {
+    let sides = Sides::look(handle, asked.means.scope)?;
+    Ok(sides.readable(handle.real().as_path()) == files[1..])
+}
+
 /// A file that ends within its header is read as if zeros followed.
 fn padded(mut head: Vec<u8>) -> Vec<u8> {
     head.resize(HEAD, 0);
     head
 }
 
-/// What is asked, for a thread that may outlive who asked.
-#[derive(Debug)]
-struct Order {
-    display: String,
-    spelled: String,
-    inner: String,
-    selector: Selector,
-    budget: Budget,
-    is_alone: bool,
-    work: Work,
-}
-
-impl Order {
-    fn of(asked: &Asked, work: &Work, is_alone: bool) -> Order {
-        Order {
-            display: asked.means.display.to_owned(),
-            spelled: asked.spelled.to_owned(),
-            inner: asked.inner.unwrap_or_default().to_owned(),
-            selector: asked.selector.clone(),
-            budget: asked.means.limits.budget,
-            is_alone,
-            work: work.clone(),
-        }
+/// What is asked of a worker. All attempts of a request that began then share its time.
+fn order(asked: &Asked, state: &State, begun: Instant) -> Order {
+    Order {
+        uri: sqlite::uri(state.real.as_path()),
+        way: state.way,
+        salvage: state.salvage,
+        state: state.text(),
+        display: asked.means.display.to_owned(),
+        inner: asked.inner.unwrap_or_default().to_owned(),
+        selector: asked.selector.clone(),
+        budget: asked.means.limits.budget,
+        time_ms: QUERY_TIME.saturating_sub(begun.elapsed()).as_millis() as u64,
     }
-}
-
-/// One state of the database, asked.
-fn ask(link: &mut Link, order: &Order) -> Result<Answer, Fault> {
-    link.work_for(&order.work)?;
-    link.begin()?;
-    let answer = Request {
-        link,
-        display: &order.display,
-        spelled: &order.spelled,
-        inner: &order.inner,
-        selector: &order.selector,
-        budget: order.budget,
-        is_alone: order.is_alone,
-        work: &order.work,
-    }
-    .answer();
-    // Should this fail, the connection is in the middle of something, and is not kept.
-    let _ = link.work_for(&order.work).and_then(|()| link.end());
-    answer
 }

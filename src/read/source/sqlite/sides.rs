@@ -3,10 +3,12 @@
 use std::ffi::OsString;
 use std::fs::Metadata;
 use std::io::ErrorKind;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use crate::protocol::Refusal;
+use crate::sqlite::Way;
+use crate::worker::Readable;
 use crate::workspace::{Handle, Scope, Stamp};
 
 /// What is beside a database, as it was when it was looked at.
@@ -15,11 +17,21 @@ pub struct Sides {
     /// `-wal`: changes that are not in the database yet.
     pub log: Option<Stamp>,
     /// `-shm`: an index of the log, shared by the programs that have it open. What it holds follows
-    /// from the log, so only whether it is there counts.
-    pub index: bool,
+    /// from the log, so only which file it is counts.
+    pub index: Option<Index>,
     /// `-journal`: what was there before a change that may have been cut off.
     pub journal: Option<Stamp>,
 }
+
+/// Which file it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Index {
+    dev: u64,
+    ino: u64,
+}
+
+/// Byte 18 of a database: 2 where a log is its rule (<https://www.sqlite.org/fileformat2.html>).
+const FORMAT_BYTE: usize = 18;
 
 /// How long a file must have had its stamp before the stamp proves anything: as for the warm store.
 const DOUBT_NS: i128 = 2_000_000_000;
@@ -31,9 +43,44 @@ impl Sides {
     pub fn look(handle: &Handle, scope: &Scope) -> Result<Sides, Refusal> {
         Ok(Sides {
             log: beside(handle, scope, "-wal")?,
-            index: beside(handle, scope, "-shm")?.is_some(),
+            index: beside(handle, scope, "-shm")?.map(|index| Index {
+                dev: index.dev,
+                ino: index.ino,
+            }),
             journal: beside(handle, scope, "-journal")?,
         })
+    }
+
+    /// By what means the database is read. `head` is at least its first 20 bytes.
+    pub fn way(&self, head: &[u8]) -> Way {
+        let has_log_rule = head[FORMAT_BYTE] == 2 || head[FORMAT_BYTE + 1] == 2;
+        match (self.log, self.index) {
+            (Some(log), Some(_)) if log.size > 0 => Way::Shared,
+            (Some(log), None) if log.size > 0 => Way::Alone,
+            (Some(_), _) => Way::Fixed,
+            (None, _) if has_log_rule => Way::Fixed,
+            (None, _) => Way::Locked,
+        }
+    }
+
+    /// The files that are there, as a worker is told of them.
+    pub fn readable(&self, database: &Path) -> Vec<Readable> {
+        let of = |stamp: Stamp| (stamp.dev, stamp.ino);
+        let there = [
+            ("-wal", self.log.map(of)),
+            ("-shm", self.index.map(|index| (index.dev, index.ino))),
+            ("-journal", self.journal.map(of)),
+        ];
+        let there = there.into_iter().filter_map(|(ending, file)| {
+            let (device, inode) = file?;
+            let path = name_beside(database, ending);
+            Some(Readable {
+                path,
+                device,
+                inode,
+            })
+        });
+        there.collect()
     }
 
     /// Whether every later change of these files bears another stamp. They are on the file system
@@ -47,10 +94,14 @@ impl Sides {
     }
 }
 
-fn beside(handle: &Handle, scope: &Scope, ending: &str) -> Result<Option<Stamp>, Refusal> {
-    let mut name = OsString::from(handle.real().as_path());
+fn name_beside(database: &Path, ending: &str) -> PathBuf {
+    let mut name = OsString::from(database);
     name.push(ending);
-    let path = PathBuf::from(name);
+    name.into()
+}
+
+fn beside(handle: &Handle, scope: &Scope, ending: &str) -> Result<Option<Stamp>, Refusal> {
+    let path = name_beside(handle.real().as_path(), ending);
     let spelled = || scope.display_of(&path);
     let metadata: Metadata = match std::fs::symlink_metadata(&path) {
         Ok(metadata) => metadata,
@@ -70,9 +121,9 @@ fn beside(handle: &Handle, scope: &Scope, ending: &str) -> Result<Option<Stamp>,
     match scope.open(&path) {
         // SQLite, as root, gives a log to the database's owner whenever it opens it, which it then
         // is already; but the time of that change is now.
-        Ok(_) => Ok(Some(Stamp {
+        Ok(opened) => Ok(Some(Stamp {
             ctime_ns: 0,
-            ..Stamp::of(&metadata)
+            ..opened.stamp()
         })),
         Err(Refusal::NotFound { .. }) => Ok(None),
         Err(Refusal::Denied { rule, .. }) => Err(Refusal::Denied {

@@ -3,7 +3,6 @@
 use rusqlite::types::Value;
 use rusqlite::{Params, Row, Statement};
 
-use crate::task::{Stopped, Work};
 use crate::view::Budget;
 use crate::view::table::{Table, plain};
 
@@ -32,16 +31,8 @@ pub struct Fetched {
     pub fault: Option<rusqlite::Error>,
 }
 
-/// Takes at most `limit` rows. What fails after the first ones is part of the answer; `work` tells
-/// a cancelled request, of which nothing is kept. A row that is too large to be held beside others
-/// is an error unless it `is_alone`.
-pub fn fetch(
-    statement: &mut Statement,
-    values: impl Params,
-    limit: u64,
-    is_alone: bool,
-    work: &Work,
-) -> Result<Fetched, Fault> {
+/// Takes at most `limit` rows. What fails after the first ones is part of the answer.
+pub fn fetch(statement: &mut Statement, values: impl Params, limit: u64) -> Result<Fetched, Fault> {
     let columns = statement.column_names();
     let columns: Vec<String> = columns.map(|name| plain(name, NAME_CHARS).0).collect();
     let mut fetched = Fetched {
@@ -59,8 +50,7 @@ pub fn fetch(
             Ok(Some(row)) => row,
             Ok(None) => return Ok(fetched),
             Err(error) => {
-                let cancelled = work.check() == Err(Stopped::Cancelled);
-                if fetched.rows.is_empty() || !fault::ends_rows(&error) || cancelled {
+                if fetched.rows.is_empty() || !fault::ends_rows(&error) {
                     return Err(error.into());
                 }
                 if fetched.rows.len() as u64 == limit {
@@ -79,12 +69,9 @@ pub fn fetch(
         let cells = cells(row, fetched.columns.len(), &mut fetched.cut)?;
         bytes += cells.iter().map(|cell| cell.len() + 3).sum::<usize>();
         fetched.only = match fetched.rows.is_empty() {
-            true => values::row_text(row, &fetched.columns, values::most(is_alone))?,
+            true => values::row_text(row, &fetched.columns)?,
             false => None,
         };
-        if fetched.rows.is_empty() && fetched.only.is_none() && !is_alone {
-            return Err(Fault::Large);
-        }
         fetched.rows.push(cells);
     }
 }

@@ -22,14 +22,6 @@ const SHORT_BLOB: usize = 64;
 /// A line of a value that is longer (bytes) is broken: an answer is paged by lines.
 const LINE_BYTES: usize = 16 * 1024;
 
-/// Bytes of a row that is held whole: while others are held, and alone.
-pub fn most(is_alone: bool) -> usize {
-    match is_alone {
-        true => MAX_VALUE,
-        false => 2 * 1024 * 1024,
-    }
-}
-
 /// As much of a value as can matter to a cell, and whether it is all.
 pub fn cell(value: ValueRef) -> (String, bool) {
     match value {
@@ -85,17 +77,13 @@ fn unlike_ours(text: Cow<'_, str>) -> Cow<'_, str> {
 }
 
 /// A row, its columns one below the other and whole, and the names of those whose lines had to be
-/// broken. `None` where it is longer than `limit` bytes.
-pub fn row_text(
-    row: &Row,
-    columns: &[String],
-    limit: usize,
-) -> rusqlite::Result<Option<(String, Vec<String>)>> {
+/// broken. `None` where it is longer than a value may be.
+pub fn row_text(row: &Row, columns: &[String]) -> rusqlite::Result<Option<(String, Vec<String>)>> {
     let mut text = String::new();
     let mut broken = Vec::new();
     for (index, column) in columns.iter().enumerate() {
         let value = whole(row.get_ref(index)?);
-        if text.len() + column.len() + value.len() > limit {
+        if text.len() + column.len() + value.len() > MAX_VALUE {
             return Ok(None);
         }
         // Not doubled as it grows: a value may be large.

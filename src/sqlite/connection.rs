@@ -14,19 +14,19 @@ use rusqlite::{Connection, OpenFlags};
 use crate::task::Work;
 
 use super::functions;
-use super::sides::Sides;
+use super::messages::Way;
 
 /// How long another program's lock is waited for (seed 000, SQLite).
 pub const LOCK_WAIT: Duration = Duration::from_secs(3);
 
-/// What all connections of this process may hold together: a value of [`MAX_VALUE`] bytes, and as
-/// much beside it. The allocator keeps some of it for each thread, so it counts more than once.
+/// What the connection of this process may hold: a value of [`MAX_VALUE`] bytes, and as much beside
+/// it.
 const HEAP_BYTES: usize = 64 * 1024 * 1024;
 
 /// The longest value, and the longest row, that is read (bytes).
 pub const MAX_VALUE: usize = 32 * 1024 * 1024;
 
-/// Instructions of SQLite between two looks at the cancel token and the clock: about 20 µs.
+/// Instructions of SQLite between two looks at the clock: about 20 µs.
 const STEPS: i32 = 1000;
 
 /// The limits that keep a statement small before it runs. What a schema holds must pass as well.
@@ -67,41 +67,6 @@ const FUNCTIONS: &[&str] = &[
     "sqlite_log",
 ];
 
-/// By what means a database is read, told from what is beside it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Way {
-    /// A rollback journal is its rule: SQLite's own locks hold while it is read.
-    Locked,
-    /// Another program has it open with a log and its index: both are read, the index through a
-    /// descriptor that cannot write (`readonly_shm`). When nobody has it open after all, SQLite
-    /// makes an index of its own in memory.
-    Shared,
-    /// A log without an index. To be read as SQLite usually does, the index would have to be made
-    /// on the disk. A connection that believes to be alone keeps it in memory; that it believes so
-    /// takes no lock on the disk (`unix-none`), so the stamps must show that nothing was changed.
-    Alone,
-    /// Its rule is a log, and there is none: all is in the file. Read as what never changes, which
-    /// the stamps must show; else SQLite would make log and index.
-    Fixed,
-}
-
-/// Byte 18 of a database: 2 where a log is its rule (<https://www.sqlite.org/fileformat2.html>).
-const FORMAT_BYTE: usize = 18;
-
-impl Way {
-    /// `head` is at least the first 20 bytes of the database.
-    pub fn of(head: &[u8], sides: &Sides) -> Way {
-        let has_log_rule = head[FORMAT_BYTE] == 2 || head[FORMAT_BYTE + 1] == 2;
-        match (sides.log, sides.index) {
-            (Some(log), true) if log.size > 0 => Way::Shared,
-            (Some(log), false) if log.size > 0 => Way::Alone,
-            (Some(_), _) => Way::Fixed,
-            (None, _) if has_log_rule => Way::Fixed,
-            (None, _) => Way::Locked,
-        }
-    }
-}
-
 /// What the authorizer heard and what it may let pass.
 #[derive(Debug, Default)]
 struct Gate {
@@ -126,13 +91,14 @@ impl std::fmt::Debug for Link {
 }
 
 impl Link {
-    /// Opens the database at a real path.
+    /// Opens a database.
     ///
-    /// SQLite opens by name, not by descriptor: a log is found by its name. `NOFOLLOW` refuses any
-    /// link on the way to it, and the caller compares the file at that name with the judged one
-    /// before and after; what can slip through is only a file put there and taken away again
-    /// between these two looks, in a folder that was judged.
-    pub fn open(path: &Path, way: Way, salvage: bool) -> rusqlite::Result<Link> {
+    /// SQLite opens by name, not by descriptor: a log is found by its name. Only the judged inodes
+    /// can be opened here at all. Where the kernel has no such rule, `NOFOLLOW` refuses any link on
+    /// the way, and the parent compares the file at that name with the judged one before and after;
+    /// what can slip through then is only a file put there and taken away again between these two
+    /// looks, in a folder that was judged.
+    pub fn open(uri: &str, way: Way, salvage: bool) -> rusqlite::Result<Link> {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
             | OpenFlags::SQLITE_OPEN_URI
             | OpenFlags::SQLITE_OPEN_NO_MUTEX
@@ -143,7 +109,7 @@ impl Link {
         } else {
             ""
         };
-        let uri = format!("{}?mode=ro&readonly_shm=1{immutable}", uri(path));
+        let uri = format!("{uri}?mode=ro&readonly_shm=1{immutable}");
         let connection = match way {
             Way::Alone => Connection::open_with_flags_and_vfs(uri, flags, "unix-none")?,
             Way::Locked | Way::Shared | Way::Fixed => Connection::open_with_flags(uri, flags)?,
@@ -266,15 +232,15 @@ fn judge(gate: &mut Gate, action: AuthAction<'_>) -> Authorization {
     }
 }
 
-/// The most that all connections together held since this was asked last, in bytes.
+/// The most that SQLite held since this was asked last, in bytes.
 pub fn peak_since() -> u64 {
     // SAFETY: it takes a lock of SQLite's own and reads a number.
     let bytes = unsafe { rusqlite::ffi::sqlite3_memory_highwater(1) };
     bytes.max(0) as u64
 }
 
-/// The path as a `file:` URI, every byte that could mean something else escaped.
-fn uri(path: &Path) -> String {
+/// A real path as a `file:` URI, every byte that could mean something else escaped.
+pub fn uri(path: &Path) -> String {
     use std::fmt::Write;
     let mut uri = String::from("file:");
     for byte in path.as_os_str().as_bytes() {

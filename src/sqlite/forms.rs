@@ -2,17 +2,16 @@
 
 use std::collections::HashMap;
 
-use crate::protocol::Refusal;
-use crate::protocol::read::Limits as ListingLimits;
 use crate::task::Work;
 use crate::view::table::Table;
 use crate::view::{Budget, Selector, in_listing};
 
-use super::super::refuse_own;
 use super::COUNT_TIME;
 use super::ask::{self, Form, Page};
 use super::connection::Link;
+use super::failure::Refused;
 use super::fault::{self, Fault, brief, words};
+use super::messages::{Answer, RowsAre};
 use super::rows::{self, Fetched};
 use super::schema::{self, Column, Key, Object, quoted};
 
@@ -27,38 +26,18 @@ const COUNTED: u64 = 50_000;
 /// Rows of a query of the caller's own.
 const QUERY_LIMIT: u64 = 1000;
 
-/// What is written down of a database.
-#[derive(Debug, Clone, Default)]
-pub struct Answer {
-    pub text: String,
-    pub notices: Vec<String>,
-    pub footers: Vec<String>,
-    /// What follows the database's path in the name of what is shown.
-    pub name: String,
-    /// The lines that are asked for.
-    pub selector: Selector,
-    pub rows_are: &'static str,
-    pub open_lines: Option<u64>,
-    pub limits: Option<ListingLimits>,
-}
-
-/// One request to one database.
-pub struct Request<'a> {
+/// One question to one database.
+pub struct Question<'a> {
     pub link: &'a mut Link,
     /// The database as headers name it, for what continues.
     pub display: &'a str,
-    /// The whole path as the caller wrote it, for refusals.
-    pub spelled: &'a str,
     pub inner: &'a str,
     pub selector: &'a Selector,
     pub budget: Budget,
-    /// Whether it has all of the memory to itself. What finds without it that it needs more says
-    /// [`Fault::Large`], or that there is not enough.
-    pub is_alone: bool,
     pub work: &'a Work,
 }
 
-impl Request<'_> {
+impl Question<'_> {
     pub fn answer(&mut self) -> Result<Answer, Fault> {
         let objects = schema::objects(&self.link.connection)?;
         // No two tables differ in case alone.
@@ -73,14 +52,14 @@ impl Request<'_> {
             false => None,
         };
         // Only a name that was found comes back as one.
-        let found = |name: &str| find(name).ok_or_else(|| no_table(self.spelled, name));
+        let found = |name: &str| find(name).ok_or_else(|| no_table(name));
         let mut answer = match ask::understand(self.inner, &|name| find(name).is_some())? {
             Form::List(selector) => {
                 let selector = match self.inner.is_empty() {
                     true => self.selector.clone(),
                     false => selector,
                 };
-                refuse_own(&selector, self.spelled, "a database")?;
+                refuse_own(&selector)?;
                 self.list(&objects, selector)?
             }
             Form::Schema(name) => {
@@ -118,7 +97,7 @@ impl Request<'_> {
         };
         self.link.work_for(&self.work.within(COUNT_TIME))?;
         let mut answer = Answer {
-            rows_are: "tables",
+            rows_are: RowsAre::Tables,
             open_lines: Some(LIST_LIMIT),
             selector,
             ..Answer::default()
@@ -141,9 +120,6 @@ impl Request<'_> {
                     Err(Fault::Sqlite(error)) if fault::is_damage(&error) => {
                         damaged.push(in_listing(&object.name).into_owned());
                         format!("damaged: {}", words(&error))
-                    }
-                    Err(Fault::Sqlite(error)) if self.wants_more(&error) => {
-                        return Err(Fault::Large);
                     }
                     Err(Fault::Sqlite(error)) => format!("not readable: {}", words(&error)),
                     Err(other) => return Err(other),
@@ -180,7 +156,6 @@ impl Request<'_> {
     ) -> Result<Answer, Fault> {
         let mut answer = Answer {
             name: format!(":{spelled}"),
-            rows_are: "lines",
             selector,
             ..Answer::default()
         };
@@ -197,9 +172,6 @@ impl Request<'_> {
             Err(Fault::Sqlite(error)) => {
                 if self.work.check().is_err() {
                     return Err(error.into());
-                }
-                if self.wants_more(&error) {
-                    return Err(Fault::Large);
                 }
                 let why = match fault::is_stop(&error) {
                     true => format!("they take more than {} s", COUNT_TIME.as_secs()),
@@ -237,7 +209,6 @@ impl Request<'_> {
     ) -> Result<Answer, Fault> {
         let mut answer = Answer {
             name: self.inner_without_lines().to_owned(),
-            rows_are: "lines",
             selector: lines,
             ..Answer::default()
         };
@@ -251,10 +222,7 @@ impl Request<'_> {
             let next = page.continued(page.offset + shown);
             let footer = self.more_rows(object, page, page.offset + shown, &next, spelled)?;
             answer.footers.push(footer);
-            answer.limits = Some(ListingLimits {
-                result_limit: shown,
-                total: None,
-            });
+            answer.shown = Some(shown);
         }
         if (table.cut || fetched.cut) && fetched.fault.is_none() {
             let footer = self.cut_footer(object, spelled)?;
@@ -266,13 +234,12 @@ impl Request<'_> {
     fn raw(&mut self, sql: &str, lines: Selector, objects: &[Object]) -> Result<Answer, Fault> {
         let mut answer = Answer {
             name: self.inner_without_lines().to_owned(),
-            rows_are: "lines",
             selector: lines,
             ..Answer::default()
         };
         let run = || {
             let mut statement = rows::prepare(self.link, sql)?;
-            rows::fetch(&mut statement, [], QUERY_LIMIT, self.is_alone, self.work)
+            rows::fetch(&mut statement, [], QUERY_LIMIT)
         };
         let mut fetched = run().map_err(|fault| self.with_hint(fault, None, objects))?;
         if self.is_shown_as_row(&mut fetched, 0, &mut answer) {
@@ -280,20 +247,16 @@ impl Request<'_> {
         }
         let (shown, table) = rows::lay_out(&fetched, 1, self.budget);
         self.add_rows(&fetched, &table, &mut answer);
-        let limits = Some(ListingLimits {
-            result_limit: shown,
-            total: None,
-        });
         if shown < fetched.rows.len() as u64 {
             answer.footers.push(format!(
                 "Output cut at {shown} rows, as many as fit in one answer; add LIMIT and OFFSET {shown} to the query for more"
             ));
-            answer.limits = limits;
+            answer.shown = Some(shown);
         } else if fetched.more {
             answer.footers.push(format!(
                 "Output capped at {shown} rows; add LIMIT and OFFSET {shown} to the query for more"
             ));
-            answer.limits = limits;
+            answer.shown = Some(shown);
         }
         if table.cut || fetched.cut {
             let how = "a query that gives one row shows it whole";
@@ -315,7 +278,7 @@ impl Request<'_> {
         sql.push_str(&format!(" LIMIT {} OFFSET {}", limit + 1, page.offset));
         let run = || {
             let mut statement = rows::prepare(self.link, &sql)?;
-            rows::fetch(&mut statement, [], limit, self.is_alone, self.work)
+            rows::fetch(&mut statement, [], limit)
         };
         run().map_err(|fault| self.with_hint(fault, Some(&columns), &[]))
     }
@@ -435,11 +398,6 @@ impl Request<'_> {
         false
     }
 
-    /// Whether there may be enough memory for it where it is alone.
-    fn wants_more(&self, error: &rusqlite::Error) -> bool {
-        !self.is_alone && fault::is_memory(error)
-    }
-
     /// SQLite's words about a query with the names that may have been meant.
     fn with_hint(&self, fault: Fault, columns: Option<&[Column]>, objects: &[Object]) -> Fault {
         let Fault::Sqlite(error) = &fault else {
@@ -472,11 +430,10 @@ impl Request<'_> {
         columns.flatten().collect()
     }
 
-    fn unknown_table(&self, name: &str, objects: &[Object]) -> Refusal {
+    fn unknown_table(&self, name: &str, objects: &[Object]) -> Refused {
         let names = objects.iter().map(|object| object.name.as_str());
         let near = schema::near(name, names).into_iter();
-        Refusal::NoSuchPart {
-            path: self.spelled.to_owned(),
+        Refused::NoSuchPart {
             message: format!(
                 "No table or view '{}' in {1}. {1} alone lists them.",
                 brief(name),
@@ -494,9 +451,8 @@ impl Request<'_> {
     }
 }
 
-fn no_table(spelled: &str, name: &str) -> Refusal {
-    Refusal::NoSuchPart {
-        path: spelled.to_owned(),
+fn no_table(name: &str) -> Refused {
+    Refused::NoSuchPart {
         message: format!("No table or view '{name}'."),
         suggestions: Vec::new(),
     }
@@ -504,8 +460,19 @@ fn no_table(spelled: &str, name: &str) -> Refusal {
 
 /// The time for one part of a request may be over; that of the whole must not be.
 fn stop_if_done(work: &Work) -> Result<(), Fault> {
-    work.check()
-        .map_err(|stopped| Fault::Refused(stopped.into()))
+    work.check().map_err(|_| Refused::OutOfTime.into())
+}
+
+/// Refuses the forms of selectors that other kinds of resource have for themselves.
+fn refuse_own(selector: &Selector) -> Result<(), Fault> {
+    match selector.own {
+        None => Ok(()),
+        Some(own) => Err(Refused::BadSelector(format!(
+            "{}, and this is a database. Leave it out.",
+            own.purpose()
+        ))
+        .into()),
+    }
 }
 
 fn push_condition(page: &Page, sql: &mut String) {

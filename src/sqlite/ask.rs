@@ -95,15 +95,21 @@ pub enum AskError {
     Condition(#[from] ConditionError),
 }
 
+/// Whether it is short enough to be understood.
+pub fn check_length(inner: &str) -> Result<(), AskError> {
+    match inner.len() > MAX_BYTES {
+        true => Err(AskError::TooLong(inner.len())),
+        false => Ok(()),
+    }
+}
+
 /// Understands what follows the path; the longest name that `is_table` wins over every other
 /// reading.
 pub fn understand<'a>(
     inner: &'a str,
     is_table: &dyn Fn(&str) -> bool,
 ) -> Result<Form<'a>, AskError> {
-    if inner.len() > MAX_BYTES {
-        return Err(AskError::TooLong(inner.len()));
-    }
+    check_length(inner)?;
     if let Some(query) = inner.strip_prefix('?') {
         return without_table(query);
     }

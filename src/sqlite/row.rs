@@ -2,17 +2,18 @@
 
 use rusqlite::types::Value;
 
-use crate::protocol::Refusal;
 use crate::view::Selector;
 use crate::view::table::plain;
 
 use super::ask::{self, DEFAULT_LIMIT};
+use super::failure::Refused;
 use super::fault::{Fault, brief};
-use super::forms::{Answer, Request, broken_footer};
+use super::forms::{Question, broken_footer};
+use super::messages::Answer;
 use super::schema::{self, Column, Key, Object, quoted};
 use super::values;
 
-impl Request<'_> {
+impl Question<'_> {
     pub(super) fn row(
         &mut self,
         object: &Object,
@@ -48,7 +49,6 @@ impl Request<'_> {
             text,
             footers: broken_footer(&broken).into_iter().collect(),
             name: format!(":{spelled}:{key}"),
-            rows_are: "lines",
             selector,
             ..Answer::default()
         }
@@ -74,12 +74,9 @@ impl Request<'_> {
         for value in key_values(key) {
             let mut rows = statement.query([value])?;
             if let Some(row) = rows.next()? {
-                let text = values::row_text(row, &names, values::most(self.is_alone))?;
-                return match text {
+                return match values::row_text(row, &names)? {
                     Some(text) => Ok(Some(text)),
-                    None if !self.is_alone => Err(Fault::Large),
-                    None => Err(Refusal::TooLarge {
-                        path: self.spelled.to_owned(),
+                    None => Err(Refused::TooLarge {
                         what: "the row has more than 32 MiB of text".to_owned(),
                         instead: "Ask for some of its columns with ?q=SELECT ….".to_owned(),
                     }
@@ -97,42 +94,36 @@ impl Request<'_> {
         columns: &[Column],
         spelled: &str,
         key: &str,
-    ) -> Refusal {
+    ) -> Refused {
         let at = format!("{}:{spelled}", self.display);
         if ask::has_parameters(key) {
-            return Refusal::bad_params(
-                "path",
-                format!("A row takes no parameters. Use {at}:KEY, or {at}?where=… for rows."),
-            );
+            return Refused::BadParams(format!(
+                "A row takes no parameters. Use {at}:KEY, or {at}?where=… for rows."
+            ));
         }
         let name = &object.name;
         match by {
-            Key::Composite(parts) => Refusal::bad_params(
-                "path",
-                format!(
-                    "Table '{name}' has a primary key of more than one column ({}). Use {at}?where={} = … AND {} = ….",
-                    parts.join(", "),
-                    parts[0],
-                    parts[1],
-                ),
-            ),
+            Key::Composite(parts) => Refused::BadParams(format!(
+                "Table '{name}' has a primary key of more than one column ({}). Use {at}?where={} = … AND {} = ….",
+                parts.join(", "),
+                parts[0],
+                parts[1],
+            )),
             Key::None => {
                 let what = if object.is_view { "View" } else { "Table" };
                 let column = columns.iter().find(|column| !column.hidden);
                 let column = column.map_or("…", |column| &column.name);
-                Refusal::bad_params(
-                    "path",
-                    format!("{what} '{name}' has no key. Use {at}?where={column} = …."),
-                )
+                Refused::BadParams(format!(
+                    "{what} '{name}' has no key. Use {at}?where={column} = …."
+                ))
             }
             Key::Column(column) => self.no_such_row(name, column, key, &at),
             Key::RowId(column) => self.no_such_row(name, column, key, &at),
         }
     }
 
-    fn no_such_row(&self, table: &str, column: &str, key: &str, at: &str) -> Refusal {
-        Refusal::NoSuchPart {
-            path: self.spelled.to_owned(),
+    fn no_such_row(&self, table: &str, column: &str, key: &str, at: &str) -> Refused {
+        Refused::NoSuchPart {
             message: format!(
                 "No row of '{table}' has the key {column} = {}. Use {at}?where=… or {at}?limit={DEFAULT_LIMIT} to look for it.",
                 brief(key)

@@ -1,0 +1,126 @@
+//! What goes wrong with a database, within the worker; SQLite's own words are kept where a query is at fault.
+
+use rusqlite::ffi;
+use rusqlite::{Error, ErrorCode};
+
+use crate::view::table::plain;
+
+use super::ask::AskError;
+use super::failure::{Failure, Refused, Trouble};
+
+/// Characters of what a message quotes.
+const BRIEF_CHARS: usize = 300;
+
+/// Why there is no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum Fault {
+    #[error(transparent)]
+    Sqlite(#[from] Error),
+    #[error(transparent)]
+    Refused(#[from] Refused),
+}
+
+impl From<AskError> for Fault {
+    fn from(error: AskError) -> Fault {
+        Fault::bad_params(error.to_string())
+    }
+}
+
+impl Fault {
+    pub fn bad_params(message: String) -> Fault {
+        Fault::Refused(Refused::BadParams(message))
+    }
+}
+
+impl From<Fault> for Failure {
+    fn from(fault: Fault) -> Failure {
+        match fault {
+            Fault::Refused(refused) => Failure::Refused(refused),
+            Fault::Sqlite(error) => Failure::Sqlite {
+                trouble: trouble(&error),
+                words: words(&error),
+            },
+        }
+    }
+}
+
+/// The result of SQLite behind an error, where there is one.
+fn code(error: &Error) -> Option<ffi::Error> {
+    match error {
+        Error::SqliteFailure(error, _) | Error::SqlInputError { error, .. } => Some(*error),
+        _ => None,
+    }
+}
+
+fn trouble(error: &Error) -> Trouble {
+    if is_damage(error) {
+        return Trouble::Damage;
+    }
+    let Some(result) = code(error) else {
+        return Trouble::Query;
+    };
+    match (result.code, result.extended_code) {
+        (_, ffi::SQLITE_BUSY_RECOVERY) => Trouble::Recovery,
+        (
+            _,
+            ffi::SQLITE_READONLY_RECOVERY
+            | ffi::SQLITE_READONLY_CANTLOCK
+            | ffi::SQLITE_READONLY_CANTINIT,
+        ) => Trouble::Index,
+        (_, ffi::SQLITE_READONLY_ROLLBACK) => Trouble::Rollback,
+        (ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked, _) => Trouble::Lock,
+        (ErrorCode::OperationInterrupted, _) => Trouble::Stop,
+        (ErrorCode::OutOfMemory, _) => Trouble::Memory,
+        (ErrorCode::TooBig, _) => Trouble::TooBig,
+        (ErrorCode::CannotOpen, _) => Trouble::Open,
+        (ErrorCode::SystemIoFailure | ErrorCode::PermissionDenied, _) => Trouble::Io,
+        _ => Trouble::Query,
+    }
+}
+
+/// Whether bytes of the file are not what they must be.
+pub fn is_damage(error: &Error) -> bool {
+    let Some(error) = code(error) else {
+        return false;
+    };
+    matches!(
+        error.code,
+        ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase
+    ) || matches!(
+        error.extended_code,
+        ffi::SQLITE_IOERR_SHORT_READ | ffi::SQLITE_IOERR_CORRUPTFS
+    )
+}
+
+/// Whether it was stopped by us for its time.
+pub fn is_stop(error: &Error) -> bool {
+    trouble(error) == Trouble::Stop
+}
+
+/// Whether rows that came before it stand: what fails is only what would have come next.
+pub fn ends_rows(error: &Error) -> bool {
+    matches!(
+        trouble(error),
+        Trouble::Damage | Trouble::Stop | Trouble::TooBig
+    )
+}
+
+/// SQLite's own words, in one line; it repeats names of any length.
+pub fn words(error: &Error) -> String {
+    match error {
+        Error::SqliteFailure(error, message) => match message {
+            Some(message) => brief(message),
+            None => ffi::code_to_str(error.extended_code).to_owned(),
+        },
+        Error::SqlInputError { msg, .. } => brief(msg),
+        other => brief(&other.to_string()),
+    }
+}
+
+/// A text as a message quotes it: in one line, and not all of a long one.
+pub fn brief(text: &str) -> String {
+    match plain(text, BRIEF_CHARS) {
+        (text, true) => text,
+        (text, false) => text + "…",
+    }
+}

@@ -1,0 +1,38 @@
+//! SQLite databases, asked in child processes; no SQLite ever runs in the process that serves.
+//!
+//! The daemon's half is [`Queriers`], at most eight workers of the kind `query` (see
+//! [`crate::worker`]); the worker's half is [`serve`]. Each worker serves one database in one state
+//! of its files: it may read these inodes and nothing else, and keeps its connection warm for as
+//! long as the daemon says that nothing has changed. A statement has [`QUERY_TIME`], the values
+//! and the heap have limits of their own; a worker that crashes, or does not look up in time, ends
+//! alone. Which files there are, and whether an answer is still true, is the daemon's business
+//! (`read/source/sqlite`).
+
+mod ask;
+mod child;
+mod condition;
+mod connection;
+mod failure;
+mod fault;
+mod forms;
+mod functions;
+mod job;
+mod messages;
+mod row;
+mod rows;
+mod schema;
+mod values;
+
+use std::time::Duration;
+
+pub use ask::check_length;
+pub use child::serve;
+pub use connection::uri;
+pub use failure::{Failure, Trouble, stopped};
+pub use fault::brief;
+pub use job::{Job, Queriers, Reply};
+pub use messages::{Answer, Order, RowsAre, Way};
+
+/// How long a request may keep a database at work, and the part of it for counting rows.
+pub const QUERY_TIME: Duration = Duration::from_secs(5);
+const COUNT_TIME: Duration = Duration::from_secs(2);
