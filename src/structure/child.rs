@@ -85,7 +85,7 @@ fn answer_on(
         content: request.content,
         // Whether there is an error is the same either way; what is shown must be the same
         // every time.
-        fresh: request.ask != Ask::Errors,
+        fresh: matches!(request.ask, Ask::Outline { .. } | Ask::Definitions),
     };
     let parsed = trees.parsed(wanted, source, language, &work)?;
     let mut body = String::new();
