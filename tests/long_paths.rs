@@ -222,8 +222,8 @@ fn every_shape_is_refused_as_the_path_that_it_begins_with() {
         (uri("a/"), "notFound", "notFound"),
         (uri(":"), "notFound", "notFound"),
         (uri("%3A"), "notFound", "notFound"),
-        (uri(".zip:"), "outsideWorkspace", "outsideWorkspace"),
-        (uri("x.db:"), "outsideWorkspace", "outsideWorkspace"),
+        (uri(".zip:"), "outsideWorkspace", "notFound"),
+        (uri("x.db:"), "outsideWorkspace", "notFound"),
     ];
     for (text, to_read, to_edit) in shapes {
         let name = format!("{text:.16}");

@@ -3,7 +3,7 @@
 use crate::buffer::Overlays;
 use crate::hashline::Section;
 use crate::protocol::{Refusal, shortened};
-use crate::read::{Located, Place, is_address, locate, place_to_edit, refuse_too_long};
+use crate::read::{Located, Place, is_address, locate, place_to_edit, refuse_longer_than_a_path};
 use crate::session::{Sessions, Site};
 use crate::task::{Detour, Lane, Work};
 use crate::view::{Guess, Selector, Target};
@@ -99,7 +99,7 @@ pub fn find(
     lane: Lane,
     work: &Work,
 ) -> Result<Located, Detour> {
-    refuse_too_long(path)?;
+    refuse_longer_than_a_path(path)?;
     let target = match is_address(path)? {
         true => Target::Spelled(path.to_owned()),
         false => Target::Literal(path.to_owned(), Selector::default()),

@@ -21,4 +21,4 @@ pub use source::kind::{KINDS, Kind, kinds};
 pub use source::notebook::{Converted, convert, is_notebook_name};
 pub use source::text::{Held, held};
 pub use syntax_checks::{Checked, SyntaxChecks, key};
-pub use target::{Located, Spot, is_address, locate, refuse_too_long};
+pub use target::{Located, Spot, is_address, locate, refuse_longer_than_a_path};

@@ -9,7 +9,9 @@ use crate::view::{Guess, Selector, Target};
 use crate::workspace::{RealPath, Scope, decode_file_uri};
 
 use super::ask::Ask;
-use super::target::{Located, Spot, is_address, locate, refuse_too_long};
+use super::target::{
+    Located, Spot, is_address, locate, refuse_longer_than_a_path, refuse_too_long,
+};
 
 /// What is read or written as one thing, whatever it is called.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -110,7 +112,7 @@ pub fn place_to_edit(
     lane: Lane,
     work: &Work,
 ) -> Result<Place, Detour> {
-    refuse_too_long(path)?;
+    refuse_longer_than_a_path(path)?;
     if let Some(place) = out_of_files(path, overlays) {
         return Ok(place);
     }

@@ -106,6 +106,15 @@ pub fn refuse_too_long(written: &str) -> Result<(), Refusal> {
     }
 }
 
+/// Refuses what is longer than any path can be written, for whoever takes nothing behind a path:
+/// `notFound`.
+pub fn refuse_longer_than_a_path(written: &str) -> Result<(), Refusal> {
+    match head(written).len() == written.len() {
+        true => refuse_too_long(written),
+        false => Err(nothing_so_long(written)),
+    }
+}
+
 /// Whether a path string is an address, `file:///…`; refuses what is one of no file of this machine.
 pub fn is_address(written: &str) -> Result<bool, Refusal> {
     Ok(decode_file_uri(head(written))?.is_some())
