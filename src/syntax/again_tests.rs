@@ -90,7 +90,7 @@ fn a_text_parsed_again_has_the_tree_of_the_text_parsed_anew() {
                 continue;
             };
             again += 1;
-            if !anew.as_ref().is_some_and(|anew| tree(anew) == tree(&found)) {
+            if anew.as_ref().is_none_or(|anew| tree(anew) != tree(&found)) {
                 others.push((language.name(), anew.is_some()));
             }
             (now, text) = (found, next);
