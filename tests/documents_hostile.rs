@@ -12,7 +12,7 @@ use zip::{ZipArchive, ZipWriter};
 use crate::chance::Chance;
 use crate::client::{Daemon, WireError};
 use crate::documents::{PLAIN, fixtures, hostile, text_of};
-use crate::processes::{children, is_gone, until};
+use crate::processes::{children, is_gone, until, zombies};
 use crate::tree::Tree;
 
 const MIB: u64 = 1 << 20;
@@ -103,6 +103,31 @@ fn each_limit_has_its_words_and_the_next_is_served() {
         (&counts["alive"], &counts["replaced"]),
         (&json!(1), &json!(3))
     );
+}
+
+/// What a converter says that makes no sense, by the words that have it say so.
+const LIES: &[&str] = &[
+    "overflow", "number", "frame", "half", "bytes", "kind", "lines",
+];
+
+#[test]
+fn a_converter_that_lies_costs_one_answer() {
+    let mut tree = Tree::new();
+    for lie in LIES {
+        tree = tree.file(&format!("{lie}.rtf"), rtf(&format!("pilcrow:{lie}")));
+    }
+    let daemon = limited(tree.path(), "");
+    for (number, lie) in LIES.iter().enumerate() {
+        assert_eq!(
+            text(&daemon, &format!("{lie}.rtf")),
+            "[Cannot read .rtf file: the converter stopped, as it does when a document asks for too much memory or nests too deeply]",
+            "{lie}"
+        );
+        tree.write("good.rtf", rtf(&format!("well, after {lie}")));
+        assert_eq!(text(&daemon, "good.rtf"), format!("1:well, after {lie}"));
+        assert_eq!(status(&daemon)["replaced"], number + 1, "{lie}");
+    }
+    assert_eq!(zombies(daemon.pid()), Vec::<u32>::new());
 }
 
 #[test]

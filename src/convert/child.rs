@@ -4,9 +4,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::worker::WorkerLoop;
 
-#[cfg(any(feature = "failpoints", debug_assertions))]
-use super::messages::Whole;
 use super::messages::{Format, Request, Response, Why};
+#[cfg(any(feature = "failpoints", debug_assertions))]
+use super::messages::{PageState, Part, Whole};
 use super::{office, paint, pdf};
 
 /// What a job that panicked is said to be.
@@ -21,10 +21,7 @@ pub fn serve(requests: &mut WorkerLoop) -> Option<()> {
             None => requests.receive()?,
         };
         #[cfg(any(feature = "failpoints", debug_assertions))]
-        if requests.may_misbehave()
-            && let Some(report) = misbehave(&bytes)
-        {
-            requests.answer(&Response::Whole(Whole::default()), report)?;
+        if misbehave(requests, &bytes)? {
             continue;
         }
         let (format, output_bytes) = match request {
@@ -63,19 +60,31 @@ fn failed(why: &str) -> Response {
     Response::Failed(Why::Unreadable(why.to_owned()))
 }
 
-/// Does what a document for tests asks for; the text that it is then answered with, if it gets that
-/// far.
+/// Does what a document for tests asks for. Whether that was all; `None` where nobody listens any
+/// more.
 #[cfg(any(feature = "failpoints", debug_assertions))]
-fn misbehave(bytes: &[u8]) -> Option<String> {
-    let asks = |what: &[u8]| memchr::memmem::find(bytes, what).is_some();
-    if asks(b"pilcrow:abort") {
-        std::process::abort();
+fn misbehave(requests: &mut WorkerLoop, bytes: &[u8]) -> Option<bool> {
+    if requests.misbehave(bytes)? {
+        return Some(true);
     }
-    while asks(b"pilcrow:spin") {
-        std::hint::spin_loop();
+    let asks = |what: &str| requests.may_be_asked(bytes, what);
+    let whole = Response::Whole(Whole::default());
+    if asks("probe") {
+        requests.answer(&whole, crate::worker::probe())?;
+    } else if asks("bytes") {
+        requests.answer(&whole, [0xff, 0xfe])?;
+    } else if asks("kind") {
+        requests.answer(&Response::Page(PageState::Text), "a page of nothing")?;
+    } else if asks("lines") {
+        // Parts that begin where there is no line.
+        let parts = Some((Part::Page, vec![9, 1, u64::MAX]));
+        let whole = Whole {
+            parts,
+            ..Whole::default()
+        };
+        requests.answer(&Response::Whole(whole), "a line\n")?;
+    } else {
+        return Some(false);
     }
-    while asks(b"pilcrow:sleep") {
-        std::thread::park();
-    }
-    asks(b"pilcrow:probe").then(crate::worker::probe)
+    Some(true)
 }

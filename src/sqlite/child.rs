@@ -43,7 +43,7 @@ pub fn serve(requests: &mut WorkerLoop) -> Option<()> {
         match request {
             Request::Ask(order) => {
                 #[cfg(any(feature = "failpoints", debug_assertions))]
-                if requests.may_misbehave() && misbehave(requests, &order)? {
+                if misbehave(requests, &order)? {
                     continue;
                 }
                 answer(&mut warm, &order, requests)?;
@@ -159,38 +159,25 @@ fn misbehave(requests: &mut WorkerLoop, order: &Order) -> Option<bool> {
     use crate::view::Selector;
     use crate::view::selector::Piece;
 
-    let asks = |what: &str| order.inner.contains(what);
-    if asks("pilcrow:abort") {
-        std::process::abort();
+    let text = order.inner.as_bytes();
+    if requests.misbehave(text)? {
+        return Some(true);
     }
-    while asks("pilcrow:spin") {
-        std::hint::spin_loop();
-    }
-    while asks("pilcrow:sleep") {
-        std::thread::park();
-    }
-    if asks("pilcrow:bus") {
+    let asks = |what: &str| requests.may_be_asked(text, what);
+    if asks("bus") {
         read_beyond_the_end(&order.uri);
     }
     let whole = Response::Answer(Answer::default());
-    if asks("pilcrow:probe") {
+    if asks("probe") {
         requests.answer(&whole, crate::worker::probe() + &probe_database(&order.uri))?;
-    } else if asks("pilcrow:another") {
-        requests.mistake_the_request();
-        requests.answer(&whole, "the answer to another request\n")?;
-    } else if asks("pilcrow:long") {
-        requests.write_nonsense(&[0xFF; 24])?;
-    } else if asks("pilcrow:half") {
-        requests.write_nonsense(&[0, 0, 0])?;
-        std::process::abort();
-    } else if asks("pilcrow:bytes") {
+    } else if asks("bytes") {
         requests.answer(&whole, [0xFF, 0xFE])?;
-    } else if asks("pilcrow:text") {
+    } else if asks("text") {
         // One that is shorter than it says when it is asked for.
         requests.answer(&Response::Long(Answer::default(), 99), "")?;
-    } else if asks("pilcrow:closed") {
+    } else if asks("closed") {
         requests.answer(&Response::Closed, "")?;
-    } else if asks("pilcrow:lines") {
+    } else if asks("lines") {
         let selector = Selector {
             pieces: vec![Piece::Range(9, 0)],
             ..Selector::default()

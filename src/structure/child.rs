@@ -17,7 +17,7 @@ use super::trees::{Trees, Wanted};
 const TIME_BUDGET: Duration = Duration::from_millis(100);
 
 /// Processor time after which the kernel ends the process: a scanner that spins asks no callback.
-pub(super) const TIME_LIMIT: Duration = Duration::from_millis(150);
+const TIME_LIMIT: Duration = Duration::from_millis(150);
 
 /// After so long without a request most trees go.
 const RESTS_AFTER: Duration = Duration::from_secs(60);
@@ -35,13 +35,14 @@ pub fn serve(requests: &mut WorkerLoop) -> Option<()> {
             child::give_back_memory();
         }
         let (request, text) = requests.receive::<Request>()?;
-        #[cfg(any(feature = "failpoints", debug_assertions))]
-        if requests.may_misbehave() && super::misbehave::misbehave(requests, &text)? {
-            continue;
-        }
         let bytes = text.len();
         // Where it cannot be armed, the parent's clock is left.
         let _ = child::end_after(TIME_LIMIT);
+        #[cfg(any(feature = "failpoints", debug_assertions))]
+        if super::misbehave::misbehave(requests, &text)? {
+            let _ = child::end_after(Duration::ZERO);
+            continue;
+        }
         let answer = catch_unwind(AssertUnwindSafe(|| answer(&mut trees, &request, text)));
         let _ = child::end_after(Duration::ZERO);
         let (response, body) = match answer {

@@ -1,6 +1,4 @@
-//! What a worker does wrong when the text of a test asks for it. Not in releases.
-
-use memchr::memmem;
+//! What a parser does wrong when the text of a test asks for it: lies about lengths, lines and kinds. Not in releases.
 
 use crate::hashline::SyntaxErrors;
 use crate::protocol::read::LineSpan;
@@ -8,45 +6,25 @@ use crate::worker::WorkerLoop;
 
 use super::messages::{Folded, Response};
 
-/// Does what the text asks for. Whether that was all that is to be done; `None` where nobody
+/// Does what the text asks of a parser. Whether that was all that is to be done; `None` where nobody
 /// listens any more.
 pub(super) fn misbehave(requests: &mut WorkerLoop, text: &[u8]) -> Option<bool> {
-    let asks = |what: &str| memmem::find(text, what.as_bytes()).is_some();
-    if asks("pilcrow:abort") {
-        std::process::abort();
+    if requests.misbehave(text)? {
+        return Some(true);
     }
-    if asks("pilcrow:overflow") {
-        return Some(overflow(text, 1) == 0);
-    }
-    if asks("pilcrow:spin") {
-        let _ = crate::worker::child::end_after(super::child::TIME_LIMIT);
-        loop {
-            std::hint::spin_loop();
-        }
-    }
-    while asks("pilcrow:sleep") {
-        std::thread::park();
-    }
-    if asks("pilcrow:probe") {
+    let asks = |what: &str| requests.may_be_asked(text, what);
+    if asks("probe") {
         let report = crate::worker::probe();
         // Each row as the signature of a definition.
         let lines = report.lines();
         let found = lines.clone().map(|row| (line(1), row.len())).collect();
         requests.answer(&Response::Definitions(found), lines.collect::<String>())?;
-    } else if asks("pilcrow:lengths") {
+    } else if asks("lengths") {
         requests.answer(&Response::Definitions(vec![(line(1), 1 << 40)]), "short")?;
-    } else if asks("pilcrow:lines") {
+    } else if asks("lines") {
         requests.answer(&past_the_text(), "")?;
-    } else if asks("pilcrow:kind") {
+    } else if asks("kind") {
         requests.answer(&Response::Errors(SyntaxErrors::default()), "")?;
-    } else if asks("pilcrow:number") {
-        requests.mistake_the_request();
-        requests.answer(&Response::NotFinished, "")?;
-    } else if asks("pilcrow:frame") {
-        requests.write_nonsense(&[0xff; 64])?;
-    } else if asks("pilcrow:half") {
-        requests.write_nonsense(&[1, 0, 0])?;
-        std::process::exit(1);
     } else {
         return Some(false);
     }
@@ -70,15 +48,4 @@ fn past_the_text() -> Response {
         shows_last: false,
     };
     Response::Folds(vec![fold(5, 9), fold(7, u64::MAX)])
-}
-
-/// Takes more stack than there is.
-fn overflow(text: &[u8], depth: usize) -> usize {
-    if depth == usize::MAX {
-        return 0;
-    }
-    let mut room = [0u8; 4096];
-    room[depth % 4096] = text[depth % text.len()];
-    let below = overflow(text, std::hint::black_box(depth + 1));
-    below + usize::from(std::hint::black_box(&room)[depth % 4096])
 }

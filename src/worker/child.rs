@@ -138,7 +138,8 @@ pub struct WorkerLoop {
 
 impl WorkerLoop {
     /// Whether a request can ask for an abort or an endless loop.
-    pub fn may_misbehave(&self) -> bool {
+    #[cfg(any(feature = "failpoints", debug_assertions))]
+    pub(super) fn may_misbehave(&self) -> bool {
         self.options.misbehave
     }
 
@@ -164,13 +165,13 @@ impl WorkerLoop {
 
     /// For tests: says that the answers from here on are those to another request.
     #[cfg(any(feature = "failpoints", debug_assertions))]
-    pub fn mistake_the_request(&mut self) {
+    pub(super) fn mistake_the_request(&mut self) {
         self.number += 1;
     }
 
     /// For tests: writes bytes that are no frame.
     #[cfg(any(feature = "failpoints", debug_assertions))]
-    pub fn write_nonsense(&mut self, bytes: &[u8]) -> Option<()> {
+    pub(super) fn write_nonsense(&mut self, bytes: &[u8]) -> Option<()> {
         io::Write::write_all(&mut self.socket, bytes).ok()
     }
 

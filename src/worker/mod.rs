@@ -14,6 +14,8 @@ mod call;
 pub mod child;
 mod confine;
 mod limits;
+#[cfg(any(feature = "failpoints", debug_assertions))]
+mod misbehave;
 mod pool;
 #[cfg(any(feature = "failpoints", debug_assertions))]
 mod probe;
