@@ -58,6 +58,7 @@ fn a_window_that_is_too_wide_is_told_so() {
     let not_there = "it is not in the part of the archive that is looked at. To inflate what follows the last member listed takes a window of more than 128 MiB: it is not looked at. Extract the archive to read the rest.";
     for (path, said) in [
         ("wide-window.txt.zst", wide),
+        ("wide-window.txt.xz", wide),
         ("wide-window.tar.zst:wide.txt", not_there),
     ] {
         let error = refusal(&daemon, path);
@@ -169,7 +170,7 @@ fn damage_is_told() {
             "corrupt zstd stream",
         ),
     ] {
-        tree.write(name, &[&sound[..], tail].concat());
+        tree.write(name, [&sound[..], tail].concat());
         let (text, notice) = whole(&daemon, name);
         assert!(text == tide(20000), "{name}: {} bytes", text.len());
         let notice = notice.expect("a notice");
@@ -180,7 +181,7 @@ fn damage_is_told() {
     }
     tree.write(
         "tail.txt.zst",
-        &[&sound[..], b"\x28\xB5\x2F\xFD\x20\0\x01\0\0"].concat(),
+        [&sound[..], b"\x28\xB5\x2F\xFD\x20\0\x01\0\0"].concat(),
     );
     assert_eq!(
         whole(&daemon, "tail.txt.zst").1,
