@@ -4,6 +4,7 @@ mod forms;
 mod hostile;
 mod kinds;
 mod limits;
+mod zstd;
 
 use std::path::{Path, PathBuf};
 

@@ -7,6 +7,8 @@ use std::sync::OnceLock;
 use crate::task::{Detour, Lane, Stopped, Work};
 use crate::workspace::Handle;
 
+use super::zstd;
+
 /// Bytes of one member.
 pub const MAX_MEMBER: u64 = 64 * 1024 * 1024;
 
@@ -36,6 +38,8 @@ pub enum Halt {
     TooMuch,
     /// So much more than went in that it is meant to do harm.
     Bomb,
+    /// What has to be kept to decode it is over [`MAX_WINDOW_LOG`].
+    Window,
     /// The stream does not go on, or not as it should.
     Broken(io::Error),
 }
@@ -139,6 +143,9 @@ impl<'a> Inflow<'a> {
                     self.position += count as u64;
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == io::ErrorKind::OutOfMemory => {
+                    return Err(Halt::Window);
+                }
                 Err(error) => return Err(Halt::Broken(error)),
             }
         }
@@ -239,11 +246,7 @@ impl Codec {
                 true,
                 MAX_WINDOW_KIB,
             )),
-            Codec::Zstd => {
-                let mut decoder = zstd::stream::read::Decoder::new(from)?;
-                decoder.window_log_max(MAX_WINDOW_LOG)?;
-                Box::new(decoder)
-            }
+            Codec::Zstd => Box::new(zstd::Decoder::new(from, MAX_WINDOW_LOG)),
         })
     }
 }

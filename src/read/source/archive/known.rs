@@ -14,6 +14,7 @@ use crate::workspace::Handle;
 
 use super::index::{Builder, Entry, Index, Kind, Packing, RawName};
 use super::inflate::{Codec, Disk, Halt, Inflow, MAX_PASS, SHORT_LANE_BYTES};
+use super::member::{WIDE, too_large};
 use super::tar::{self, BLOCK};
 use super::zip;
 use super::{Asked, MAKER};
@@ -155,6 +156,7 @@ fn compressed(
         Err(Halt::Broken(error)) => {
             return Err(nothing(asked, &format!("nothing of it can be inflated ({error})")).into());
         }
+        Err(Halt::Window) => return Err(too_large(asked, WIDE).into()),
         Err(Halt::TooMuch | Halt::Bomb) => false,
     };
     if !is_tar {
@@ -217,6 +219,10 @@ fn finished(
         ),
         Err(Halt::Bomb) => builder.stop(
             "It inflates to more than 1,000 times its size, as only a decompression bomb does: later members are not looked at"
+                .to_owned(),
+        ),
+        Err(Halt::Window) => builder.stop(
+            "To inflate what follows the last member listed takes a window of more than 128 MiB: it is not looked at"
                 .to_owned(),
         ),
         Err(Halt::Broken(error)) => {

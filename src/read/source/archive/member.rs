@@ -270,6 +270,7 @@ fn refused(asked: &Asked, failure: Failure) -> Detour {
         Failure::Halt(Halt::TooMuch) => {
             too_large(asked, "more than 64 MiB would come out of this member")
         }
+        Failure::Halt(Halt::Window) => too_large(asked, WIDE),
         Failure::Halt(Halt::Bomb) => Refusal::TooLarge {
             path,
             what:
@@ -292,6 +293,9 @@ fn refused(asked: &Asked, failure: Failure) -> Detour {
     };
     refusal.into()
 }
+
+/// Why what was packed with a window over [`MAX_WINDOW_LOG`](super::inflate::MAX_WINDOW_LOG) is not unpacked.
+pub const WIDE: &str = "to unpack it takes a window of more than 128 MiB";
 
 pub fn too_large(asked: &Asked, what: &str) -> Refusal {
     Refusal::TooLarge {

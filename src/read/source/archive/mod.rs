@@ -9,6 +9,7 @@ mod names;
 mod path;
 mod tar;
 mod zip;
+mod zstd;
 
 use std::cell::Cell;
 use std::sync::Arc;

@@ -6,6 +6,7 @@ use crate::task::{Lane, Work};
 
 use super::super::index::Entry;
 use super::super::inflate::{Disk, Halt, Inflow, MAX_MEMBER, MAX_WINDOW_KIB, MAX_WINDOW_LOG};
+use super::super::zstd;
 use super::{LOCAL, LOCAL_BYTES, STORED, u16_at};
 
 /// What came out of a member.
@@ -103,11 +104,7 @@ fn decoder<'a>(
             let reader = lzma_rust2::LzmaReader::new_with_props(from, size, head[4], window, None);
             Box::new(reader?)
         }
-        20 | 93 => {
-            let mut decoder = zstd::stream::read::Decoder::with_buffer(from)?;
-            decoder.window_log_max(MAX_WINDOW_LOG)?;
-            Box::new(decoder)
-        }
+        20 | 93 => Box::new(zstd::Decoder::new(from, MAX_WINDOW_LOG)),
         95 => Box::new(lzma_rust2::XzReader::new_mem_limit(
             from,
             false,
