@@ -61,7 +61,7 @@ impl Converters {
         let mut job = Job(call);
         let text = job.text(body)?;
         let answer = match response {
-            Response::Whole(whole) => Answer::Whole(whole, text),
+            Response::Whole(whole) if has_its_parts(&whole, &text) => Answer::Whole(whole, text),
             Response::Pages {
                 count,
                 damage,
@@ -73,7 +73,9 @@ impl Converters {
                 fields: text,
             }),
             Response::Failed(why) => Answer::Failed(why),
-            Response::Page(_) | Response::Picture(_) => return Err(job.0.nonsense()),
+            Response::Whole(_) | Response::Page(_) | Response::Picture(_) => {
+                return Err(job.0.nonsense());
+            }
         };
         Ok((job, answer))
     }
@@ -114,4 +116,13 @@ impl Job {
     fn text(&mut self, body: Vec<u8>) -> Result<String, Stop> {
         String::from_utf8(body).map_err(|_| self.0.nonsense())
     }
+}
+
+/// Whether the parts of a document begin one after the other, on lines of its text or behind them.
+fn has_its_parts(whole: &Whole, text: &str) -> bool {
+    let Some((_, starts)) = &whole.parts else {
+        return true;
+    };
+    let behind = text.lines().count() as u64 + 1;
+    starts.is_sorted() && starts.iter().all(|start| (1..=behind).contains(start))
 }
