@@ -244,6 +244,10 @@ fn every_shape_is_refused_as_the_path_that_it_begins_with() {
         assert_eq!(refused(daemon.call("agent/edit", files)), to_edit, "{name}");
         let patch = json!({ "patch": format!("¶{text}#0A1B\ndelete 1\n") });
         assert_eq!(refused(daemon.call("agent/edit", patch)), to_edit, "{name}");
+        // Without a tag it is refused before its path is looked at.
+        let edits = json!([{ "op": "insert_head", "text": "x" }]);
+        let files = json!({ "files": [{ "path": &text, "edits": edits }] });
+        assert_eq!(refused(daemon.call("agent/edit", files)), "patchSyntax");
         let write = json!({ "path": &text, "text": "x\n" });
         assert_eq!(
             refused(daemon.call("agent/write", write)),

@@ -3,7 +3,7 @@
 use crate::hashline::structured::{Misread, StructuredError};
 use crate::hashline::{Origin, PatchError};
 use crate::protocol::edit_refusal::{self, LiveFile};
-use crate::protocol::{EditRefusal, Kind, Refusal};
+use crate::protocol::{EditRefusal, Kind, Refusal, shortened};
 use crate::task::Detour;
 
 use super::outdated::{Room, with_lines};
@@ -89,7 +89,10 @@ impl From<PatchError> for Fault {
     fn from(error: PatchError) -> Fault {
         Fault {
             origin: error.origin,
-            path: error.path.clone(),
+            path: error
+                .path
+                .as_deref()
+                .map(|path| shortened(path).into_owned()),
             refusal: refuse::syntax(&error),
             reason: None,
         }
@@ -102,7 +105,10 @@ impl From<Misread> for Fault {
             StructuredError::Patch(error) => error.into(),
             StructuredError::Params(refusal) => Fault {
                 origin: misread.origin,
-                path: misread.path,
+                path: misread
+                    .path
+                    .as_deref()
+                    .map(|path| shortened(path).into_owned()),
                 refusal,
                 reason: None,
             },
