@@ -6,10 +6,11 @@
 pub mod picture;
 /// Wire types and the one mapping from refusals to codes. Never any behaviour.
 pub mod protocol;
-/// Framing and transport over an LSP service. Never knows a method.
-pub mod rpc;
 /// Cancel tokens, deadlines, lanes of blocking work. Never waits without a limit.
 pub mod task;
+
+/// Framing and transport of JSON-RPC. Never knows a method.
+pub mod rpc;
 /// Encodings, line ends, the rope behind our own type. Never does I/O.
 pub mod text;
 

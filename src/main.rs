@@ -14,7 +14,7 @@ mod logging;
 
 /// Threads that run handlers; blocking work has threads of its own.
 const WORKERS: usize = 2;
-/// Threads for blocking work: the places of both lanes, and some for jobs left behind by them.
+/// Threads for blocking work at most: the places of the pools, and jobs left behind by them.
 const BLOCKING_THREADS: usize = 64;
 
 fn main() {
@@ -73,13 +73,15 @@ fn serve_until_the_end() -> std::io::Result<bool> {
         let lifeline = Lifeline::new();
         tokio::spawn(rpc::end_on_signals(lifeline.clone()));
         let on_settings = log.clone();
-        let (face, socket) = server::build(server::Options {
+        let connection = rpc::Connection::new(output, server::limits());
+        let options = server::Options {
             lifeline: lifeline.clone(),
             on_settings: Box::new(move |settings| on_settings.apply(&settings.log)),
-        });
-        let was_shut_down = face.was_shut_down();
-        let commits = face.commits();
-        let ending = rpc::serve(face, socket, input, output, server::limits(), lifeline).await;
+        };
+        let front = server::build(options, connection.client());
+        let was_shut_down = front.was_shut_down();
+        let commits = front.commits();
+        let ending = connection.serve(front, input, lifeline).await;
         commits.settled(ending).await;
         tracing::info!(?ending, "the daemon ends");
         log.flush();

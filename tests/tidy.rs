@@ -10,8 +10,9 @@ use pilcrow::view::dialect::DIALECTS;
 const LINES: &[&[&str]] = &[
     // Of unit tests alone.
     &["chance"],
-    &["picture", "protocol", "rpc", "text"],
+    &["picture", "protocol", "text"],
     &["task"],
+    &["rpc"],
     &["worker"],
     &["syntax", "convert"],
     &["hashline", "notebook", "outline"],

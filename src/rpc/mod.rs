@@ -1,42 +1,55 @@
-//! Framing and transport over an LSP service; nothing in here knows a method.
+//! Framing and transport of JSON-RPC over a pair of streams; it knows no method.
 //!
-//! One thread at a time reads, parses and begins calls in arrival order, so that what a handler does before
-//! its first await happens in that order, and cancels, notifications and answers overtake all
-//! that is in flight. One thread writes. Both may block on their streams; nothing else does. The
-//! answer to a call that is alone in flight is written by the thread that made it, as far as the
-//! output takes it without a wait.
+//! One thread reads, parses and begins calls in arrival order; a call is a future, which is polled
+//! once there and then is the runtime's. Cancels, notifications and answers overtake all that is
+//! in flight. One thread writes what the thread that made an answer could not write without a
+//! wait. Both may block on their streams; nothing else does.
 //!
-//! Of a handler's panic only its own request hears (-32603). `LspService` does not forget the id
-//! of a request whose future panicked and refuses it from then on, so handlers catch their own.
+//! Of a call's panic only its own request hears (-32603).
 
 mod at_once;
-mod errand;
-mod flight;
+mod client;
 mod frame;
-mod gate;
+mod in_flight;
 mod lifeline;
+mod lsp;
 mod message;
 mod process;
 mod reader;
+mod reply;
 mod surrogates;
 mod writer;
 
-use std::io::Read;
+use std::io::{Read, Write};
+use std::sync::Arc;
 use std::time::Duration;
 
+use futures::future::BoxFuture;
 use tokio::runtime::Handle;
-use tower::Service;
-use tower_lsp::jsonrpc::{Error, Request, Response};
-use tower_lsp::{ClientSocket, ExitedError};
+use tower_lsp::jsonrpc::{Error, Request};
 
 pub use at_once::Output;
-pub use errand::run_soon;
-pub use flight::{afterwards, complete_here};
-use gate::Gate;
+pub use client::Client;
+use in_flight::InFlight;
 pub use lifeline::{Ending, Lifeline};
 pub use process::{end_on_signals, watch_process};
-use reader::{Reader, Replies};
-use writer::{Outbox, Pump};
+use reader::Reader;
+pub use reply::Reply;
+use writer::Outbox;
+
+/// A call that has begun; it answers by its [`Reply`].
+pub type Call = BoxFuture<'static, ()>;
+
+/// What answers the calls of one client.
+pub trait Service: Send + 'static {
+    /// Begins a call: a request or a notification. Called in the order of arrival, in a runtime,
+    /// by a thread that must not be held up: what has to hold for all later calls is done on
+    /// return, or by the first poll of the call.
+    fn begin(&mut self, call: Request, reply: Reply) -> Call;
+
+    /// Whether the client has said `exit`. Asked after each call.
+    fn has_exited(&mut self) -> bool;
+}
 
 /// What one client may ask of the transport.
 #[derive(Debug, Clone)]
@@ -51,59 +64,78 @@ pub struct Limits {
     pub busy: fn() -> Error,
 }
 
-/// Serves a client until the lifeline ends: by the end of the input, the service's exit, an output
-/// that cannot be written to, or from outside. Then requests in flight have a moment to finish
-/// and their answers to be written.
-///
-/// It returns, but a thread that is blocked on its stream stays: leave the process soon after.
-pub async fn serve<S>(
-    service: S,
-    socket: ClientSocket,
-    input: impl Read + Send + 'static,
-    output: Output,
+/// The way to the client: made before the service, which speaks to the client by it.
+pub struct Connection {
+    outbox: Arc<Outbox>,
+    client: Client,
+    stream: Box<dyn Write + Send>,
     limits: Limits,
-    lifeline: Lifeline,
-) -> Ending
-where
-    S: Service<Request, Response = Option<Response>, Error = ExitedError> + Send + 'static,
-    S::Future: Send + 'static,
-{
-    let (requests, answers) = socket.split();
-    let Output { stream, at_once } = output;
-    let outbox = Outbox::new(limits.unsent_bytes, at_once);
-    let gate = Gate::new(limits.in_flight);
-    let pump = Pump::new(requests, outbox.clone());
-    let reader = Reader {
-        service,
-        answers,
-        gate: gate.clone(),
-        busy: limits.busy,
-        replies: Replies {
+}
+
+impl Connection {
+    pub fn new(output: Output, limits: Limits) -> Connection {
+        let Output { stream, at_once } = output;
+        let outbox = Outbox::new(limits.unsent_bytes, at_once);
+        Connection {
+            client: Client::new(outbox.clone()),
+            outbox,
+            stream,
+            limits,
+        }
+    }
+
+    pub fn client(&self) -> Client {
+        self.client.clone()
+    }
+
+    /// Serves the client until the lifeline ends: by the end of the input, `exit`, an output that
+    /// cannot be written to, or from outside. Then requests in flight have a moment to finish and
+    /// their answers to be written.
+    ///
+    /// It returns, but a thread that is blocked on its stream stays: leave the process soon after.
+    pub async fn serve(
+        self,
+        service: impl Service,
+        input: impl Read + Send + 'static,
+        lifeline: Lifeline,
+    ) -> Ending {
+        let Connection {
+            outbox,
+            client,
+            stream,
+            limits,
+        } = self;
+        let in_flight = InFlight::new(limits.in_flight);
+        let reader = Reader {
+            service,
+            client,
+            in_flight: in_flight.clone(),
+            busy: limits.busy,
             outbox: outbox.clone(),
-            pump: pump.clone(),
             lifeline: lifeline.clone(),
-        },
-    };
-    if let Err(error) = writer::start(outbox.clone(), stream, lifeline.clone()) {
-        tracing::error!(%error, "the writer cannot be started");
-        lifeline.end(Ending::BrokenOutput);
+        };
+        if let Err(error) = writer::start(outbox.clone(), stream, lifeline.clone()) {
+            tracing::error!(%error, "the writer cannot be started");
+            lifeline.end(Ending::BrokenOutput);
+        }
+        if let Err(error) = reader.start(input, limits.frame_bytes, Handle::current()) {
+            tracing::error!(%error, "the reader cannot be started");
+            lifeline.end(Ending::EndOfInput);
+        }
+        let ending = lifeline.ended().await;
+        if ending == Ending::Exit {
+            in_flight.cancel_all();
+        }
+        let finished = async {
+            in_flight.idle().await;
+            outbox.empty().await;
+        };
+        if tokio::time::timeout(grace(ending), finished).await.is_err() {
+            tracing::warn!(?ending, "left with requests in flight or answers unsent");
+        }
+        outbox.close();
+        ending
     }
-    if let Err(error) = reader.start(input, limits.frame_bytes, &Handle::current()) {
-        tracing::error!(%error, "the reader cannot be started");
-        lifeline.end(Ending::EndOfInput);
-    }
-    let pumping = tokio::spawn(async move { pump.run().await });
-    let ending = lifeline.ended().await;
-    let finished = async {
-        gate.idle().await;
-        outbox.empty().await;
-    };
-    if tokio::time::timeout(grace(ending), finished).await.is_err() {
-        tracing::warn!(?ending, "left with requests in flight or answers unsent");
-    }
-    pumping.abort();
-    outbox.close();
-    ending
 }
 
 /// How long requests in flight may take to finish after an ending. The process is to be gone

@@ -1,148 +1,64 @@
-//! The threads that read, parse and begin calls in arrival order, one at a time; whoever reads never waits for a call to finish.
+//! The thread that reads, parses and begins calls in arrival order; it never waits for one to
+//! finish.
 //!
-//! The thread that leads may run the blocking job of a call it has begun: then another takes the
-//! lead. So a job that hangs costs one thread, and a job is never kept while no other thread
-//! stands ready to lead. The threads wait for the lead at a lock: to let the system wake one of
-//! them by the input itself (epoll) made a warm read slower, not faster.
+//! A call is polled once in this thread: what it does before it first waits has happened before
+//! the next frame is looked at. The rest is the runtime's.
 
 use std::io::{self, Read};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll, Waker};
 
-use futures::{FutureExt, SinkExt, Stream};
-use parking_lot::{Mutex, MutexGuard};
+use futures::FutureExt;
+use serde_json::Value;
 use tokio::runtime::Handle;
-use tower::Service;
-use tower_lsp::ExitedError;
 use tower_lsp::jsonrpc::{Error, Id, Request, Response};
 
-use super::errand::Errand;
-use super::flight::Flight;
+use super::client::Client;
 use super::frame::{Frame, Frames};
-use super::gate::{Gate, Place};
+use super::in_flight::{InFlight, NoPlace};
 use super::lifeline::{EndOnDrop, Ending, Lifeline};
 use super::message::{self, Message};
-use super::writer::{Outbox, Pump};
+use super::reply::Reply;
+use super::writer::Outbox;
+use super::{Call, Service};
 
-/// What a call comes to: the service's word, or that it panicked.
-type Outcome = std::thread::Result<Result<Option<Response>, ExitedError>>;
-
-/// Reads the input and calls the service.
-pub struct Reader<S, A, T> {
+/// Reads the input and begins what comes.
+pub struct Reader<S> {
     pub service: S,
-    /// Takes the client's answers to our requests.
-    pub answers: A,
-    pub gate: Arc<Gate>,
+    pub client: Client,
+    pub in_flight: Arc<InFlight>,
     pub busy: fn() -> Error,
-    pub replies: Replies<T>,
-}
-
-/// Threads that take turns at reading: the leader, and those that run jobs or stand ready.
-const THREADS: usize = 3;
-
-/// What is done by the thread that leads.
-type Reading<S, A, T> = (Reader<S, A, T>, Frames<Box<dyn Read + Send>>);
-
-/// The lead: who holds the lock reads.
-struct Lead<S, A, T> {
-    reading: Mutex<Reading<S, A, T>>,
-    /// Threads that wait for the lead. They only ever become more while one leads.
-    followers: Arc<AtomicUsize>,
-}
-
-impl<S, A, T> Lead<S, A, T>
-where
-    S: Service<Request, Response = Option<Response>, Error = ExitedError> + Send + 'static,
-    S::Future: Send + 'static,
-    A: futures::Sink<Response> + Send + Unpin + 'static,
-    T: Stream<Item = Request> + Send + Unpin + 'static,
-{
-    /// Leads whenever it can, and runs what it took on while another leads, until the end.
-    fn work(&self) {
-        let mut reading = self.follow();
-        let _ending = EndOnDrop(reading.0.replies.lifeline.clone(), Ending::EndOfInput);
-        loop {
-            let (more, errand) = Errand::offered(&self.followers, || {
-                let (reader, frames) = &mut *reading;
-                reader.take_next(frames)
-            });
-            if !more {
-                return;
-            }
-            let Some(errand) = errand else { continue };
-            drop(reading);
-            errand.run();
-            reading = self.follow();
-        }
-    }
-
-    /// Waits for the lead.
-    fn follow(&self) -> MutexGuard<'_, Reading<S, A, T>> {
-        self.followers.fetch_add(1, Ordering::SeqCst);
-        let reading = self.reading.lock();
-        self.followers.fetch_sub(1, Ordering::SeqCst);
-        reading
-    }
-}
-
-/// Where answers go.
-pub struct Replies<T> {
     pub outbox: Arc<Outbox>,
-    pub pump: Arc<Pump<T>>,
     pub lifeline: Lifeline,
 }
 
-impl<T> Clone for Replies<T> {
-    fn clone(&self) -> Replies<T> {
-        Replies {
-            outbox: self.outbox.clone(),
-            pump: self.pump.clone(),
-            lifeline: self.lifeline.clone(),
-        }
-    }
-}
-
-impl<S, A, T> Reader<S, A, T>
-where
-    S: Service<Request, Response = Option<Response>, Error = ExitedError> + Send + 'static,
-    S::Future: Send + 'static,
-    A: futures::Sink<Response> + Send + Unpin + 'static,
-    T: Stream<Item = Request> + Send + Unpin + 'static,
-{
-    /// Starts the reading threads. They end with the input, with the lifeline, or with the
-    /// service; one that waits for input cannot be called back and is left to the end of the
-    /// process.
+impl<S: Service> Reader<S> {
+    /// Starts the reading thread. It ends with the input, with the lifeline, or with the service;
+    /// one that waits for input cannot be called back and is left to the end of the process.
     pub fn start(
-        self,
+        mut self,
         input: impl Read + Send + 'static,
         frame_bytes: u64,
-        runtime: &Handle,
+        runtime: Handle,
     ) -> io::Result<()> {
-        let input: Box<dyn Read + Send> = Box::new(input);
-        let lead = Arc::new(Lead {
-            reading: Mutex::new((self, Frames::new(input, frame_bytes))),
-            followers: Arc::default(),
-        });
-        for number in 0..THREADS {
-            let (lead, runtime) = (lead.clone(), runtime.clone());
-            let thread = std::thread::Builder::new().name(format!("rpc-reader-{number}"));
-            thread.spawn(move || {
-                let _entered = runtime.enter();
-                lead.work();
-            })?;
-        }
-        Ok(())
+        let thread = std::thread::Builder::new().name("rpc-reader".to_owned());
+        let read = move || {
+            let _entered = runtime.enter();
+            let _ending = EndOnDrop(self.lifeline.clone(), Ending::EndOfInput);
+            let mut frames = Frames::new(input, frame_bytes);
+            while self.take_next(&mut frames) {}
+        };
+        thread.spawn(read).map(drop)
     }
 
     /// Reads and takes one frame; false at the end.
     fn take_next(&mut self, frames: &mut Frames<impl Read>) -> bool {
-        if !self.replies.outbox.wait_for_room() || self.replies.lifeline.ending().is_some() {
+        if !self.outbox.wait_for_room() || self.lifeline.ending().is_some() {
             return false;
         }
         match frames.next() {
-            Ok(Some(frame)) if self.replies.lifeline.ending().is_none() => {
+            Ok(Some(frame)) if self.lifeline.ending().is_none() => {
                 self.take(&frame);
                 true
             }
@@ -160,74 +76,60 @@ where
             Frame::TooLarge => Response::from_error(Id::Null, Error::invalid_request()),
             Frame::Body(body) => match message::parse(body) {
                 Ok(Message::Call(request)) => return self.call(request),
-                Ok(Message::Answer(response)) => {
-                    // The sink is a table of waiters and takes everything at once.
-                    let _ = self.answers.send(response).now_or_never();
-                    return;
-                }
+                Ok(Message::Answer(response)) => return self.client.answered(response),
                 Err(refusal) => refusal,
             },
         };
-        self.replies.outbox.send(&refusal);
+        self.outbox.send(&refusal);
     }
 
-    /// Begins a call: what its handler does before its first await is done on return.
     fn call(&mut self, request: Request) {
-        let id = request.id().cloned();
-        let place = match &id {
-            Some(id) => match self.gate.enter() {
-                Some(place) => Some(place),
-                None => {
-                    let refusal = Response::from_error(id.clone(), (self.busy)());
-                    return self.replies.outbox.send(&refusal);
+        if let Some(id) = cancelled_by(&request) {
+            self.in_flight.cancel(&id);
+        }
+        let place = match request.id() {
+            None => None,
+            Some(id) => match self.in_flight.enter(id) {
+                Ok(place) => Some(place),
+                Err(why) => {
+                    let error = match why {
+                        NoPlace::Full => (self.busy)(),
+                        NoPlace::IdInUse => Error::invalid_request(),
+                    };
+                    let refusal = Response::from_error(id.clone(), error);
+                    return self.outbox.send(&refusal);
                 }
             },
-            None => None,
         };
-        let ready = std::future::poll_fn(|context| self.service.poll_ready(context));
-        if let Err(exited) = futures::executor::block_on(ready) {
-            return self.replies.finish(id, Ok(Err(exited)), place);
+        let reply = Reply::new(self.outbox.clone(), place);
+        // A panic drops the reply, which is the answer then.
+        let begun = catch_unwind(AssertUnwindSafe(|| self.service.begin(request, reply)));
+        if let Ok(call) = begun {
+            poll_once(call);
         }
-        match catch_unwind(AssertUnwindSafe(|| self.service.call(request))) {
-            Err(panic) => self.replies.finish(id, Err(panic), place),
-            Ok(future) => {
-                let future = AssertUnwindSafe(future).catch_unwind();
-                let replies = self.replies.clone();
-                Flight::begin(async move { replies.finish(id, future.await, place) });
-            }
-        }
-        // After an exit no further frame may ever come, so ask now.
-        let mut context = Context::from_waker(Waker::noop());
-        if let Poll::Ready(Err(_)) = self.service.poll_ready(&mut context) {
-            self.replies.lifeline.end(Ending::Exit);
+        if self.service.has_exited() {
+            self.lifeline.end(Ending::Exit);
         }
     }
 }
 
-impl<T: Stream<Item = Request> + Unpin> Replies<T> {
-    /// Answers a request; its place is given back only when the answer is on its way.
-    fn finish(&self, id: Option<Id>, outcome: Outcome, place: Option<Place>) {
-        self.pump.forward_ready();
-        let response = match (outcome, id) {
-            (Ok(Ok(Some(response))), Some(_)) => Some(response),
-            // The service keeps silent about unknown methods that begin with `$/`. Right for
-            // notifications, but every request has an answer.
-            (Ok(Ok(None)), Some(id)) => Some(Response::from_error(id, Error::method_not_found())),
-            (Ok(Err(_)), Some(id)) => Some(Response::from_error(id, Error::invalid_request())),
-            (Err(_), Some(id)) => Some(Response::from_error(id, Error::internal_error())),
-            (Ok(Err(_)), None) => {
-                self.lifeline.end(Ending::Exit);
-                None
-            }
-            (_, None) => None,
-        };
-        if let Some(response) = response {
-            // Answers that come by the dozen are better written many at a time.
-            match place.as_ref().is_some_and(Place::is_alone) {
-                true => self.outbox.send_at_once(&response),
-                false => self.outbox.send(&response),
-            }
-        }
-        drop(place);
+/// The id of the request that a `$/cancelRequest` means.
+fn cancelled_by(request: &Request) -> Option<Id> {
+    if request.method() != "$/cancelRequest" {
+        return None;
+    }
+    match request.params()?.get("id")? {
+        Value::Number(number) => number.as_i64().map(Id::Number),
+        Value::String(text) => Some(Id::String(text.clone())),
+        _ => None,
+    }
+}
+
+/// Polls a call in this thread and leaves the rest, if there is any, to the runtime.
+fn poll_once(call: Call) {
+    let mut call = AssertUnwindSafe(call).catch_unwind();
+    let first = call.poll_unpin(&mut Context::from_waker(Waker::noop()));
+    if let Poll::Pending = first {
+        tokio::spawn(call);
     }
 }

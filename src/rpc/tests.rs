@@ -6,12 +6,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
-use parking_lot::{Condvar, Mutex};
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 use tower_lsp::jsonrpc::{ErrorCode, Result};
-use tower_lsp::ls_types::{InitializeParams, InitializeResult, MessageType};
-use tower_lsp::{Client, LanguageServer, LspService};
+use tower_lsp::ls_types::notification::ShowMessage;
+use tower_lsp::ls_types::request::WorkspaceFoldersRequest;
+use tower_lsp::ls_types::{InitializeParams, InitializeResult, MessageType, ShowMessageParams};
+use tower_lsp::{LanguageServer, LspService};
 
 use super::*;
 
@@ -19,7 +21,6 @@ use super::*;
 #[derive(Debug, Default)]
 struct Shared {
     log: Mutex<Vec<i64>>,
-    logged: Condvar,
     release: Notify,
     stuck: AtomicUsize,
 }
@@ -55,7 +56,6 @@ impl Mock {
     /// Logs its number before the first await.
     async fn note(&self, number: Value) {
         self.shared.log.lock().push(number.as_i64().unwrap_or(-1));
-        self.shared.logged.notify_all();
         tokio::task::yield_now().await;
     }
 
@@ -64,19 +64,6 @@ impl Mock {
         let noted = self.shared.log.lock().len();
         tokio::task::yield_now().await;
         Ok(noted)
-    }
-
-    /// Runs a job that blocks until as much is noted; answers whether it was, in time.
-    async fn job(&self, count: usize) -> Result<bool> {
-        let (tell, told) = tokio::sync::oneshot::channel();
-        let shared = self.shared.clone();
-        run_soon(Box::new(move || {
-            let mut log = shared.log.lock();
-            let too_few = |log: &mut Vec<i64>| log.len() < count;
-            let waited = shared.logged.wait_while_for(&mut log, too_few, LIMIT);
-            let _ = tell.send(!waited.timed_out());
-        }));
-        Ok(told.await.unwrap_or(false))
     }
 
     /// Waits for `Shared::release`.
@@ -100,14 +87,17 @@ impl Mock {
 
     /// Asks the client something and answers with what it said.
     async fn ask(&self, _: Value) -> Result<Value> {
-        let folders = self.client.workspace_folders().await?;
+        let folders = self.client.ask::<WorkspaceFoldersRequest>(()).await?;
         Ok(json!(folders.map(|folders| folders.len())))
     }
 
     async fn chatter(&self, count: Value) -> Result<Value> {
         for number in 0..count.as_u64().unwrap_or(0) {
-            let text = number.to_string();
-            self.client.show_message(MessageType::INFO, text).await;
+            let said = ShowMessageParams {
+                typ: MessageType::INFO,
+                message: number.to_string(),
+            };
+            self.client.notify::<ShowMessage>(said).await;
         }
         Ok(count)
     }
@@ -140,20 +130,20 @@ const LIMITS: Limits = Limits {
     busy,
 };
 
-fn service(shared: &Arc<Shared>) -> (LspService<Mock>, ClientSocket) {
+fn service(shared: &Arc<Shared>, client: Client) -> LspService<Mock> {
     let shared = shared.clone();
-    LspService::build(|client| Mock { client, shared })
+    let (service, _) = LspService::build(|_| Mock { client, shared })
         .custom_method("echo", Mock::echo)
         .custom_method("later", Mock::later)
         .custom_method("note", Mock::note)
         .custom_method("noted", Mock::noted)
-        .custom_method("job", Mock::job)
         .custom_method("stuck", Mock::stuck)
         .custom_method("panic", Mock::panic)
         .custom_method("large", Mock::large)
         .custom_method("ask", Mock::ask)
         .custom_method("chatter", Mock::chatter)
-        .finish()
+        .finish();
+    service
 }
 
 impl Served {
@@ -167,9 +157,9 @@ impl Served {
             .worker_threads(2)
             .enable_all()
             .build()?;
-        let (service, socket) = service(&shared);
-        let to = Output::new(ours);
-        let serve = serve(service, socket, theirs, to, limits, lifeline.clone());
+        let connection = Connection::new(Output::new(ours), limits);
+        let service = service(&shared, connection.client());
+        let serve = connection.serve(service, theirs, lifeline.clone());
         Ok(Served {
             shared,
             lifeline,
@@ -314,31 +304,6 @@ fn what_comes_before_the_first_await_happens_in_arrival_order() -> io::Result<()
     }
     assert!(matches!(writing.join(), Ok(Ok(()))));
     assert!(served.shared.log.lock().iter().copied().eq(0..1000));
-    served.finish()
-}
-
-#[test]
-fn jobs_keep_nobody_from_reading() -> io::Result<()> {
-    let mut served = Served::start(LIMITS)?;
-    // More jobs than threads that read; in one write, and in one for each.
-    let rounds = [(1, false), (1, true), (8, false), (8, true)];
-    for (round, (jobs, together)) in rounds.into_iter().cycle().take(40).enumerate() {
-        let mut messages: Vec<Vec<u8>> = (0..jobs)
-            .map(|id| framed(&request(id, "job", &json!(round + 1))))
-            .collect();
-        let note = json!({ "jsonrpc": "2.0", "method": "note", "params": round });
-        messages.push(framed(&note));
-        if together {
-            messages = vec![messages.concat()];
-        }
-        for message in messages {
-            served.input.write_all(&message)?;
-        }
-        for _ in 0..jobs {
-            let answer = served.answer()?;
-            assert_eq!(answer["result"], true, "{round}: {answer}");
-        }
-    }
     served.finish()
 }
 

@@ -4,13 +4,10 @@ use std::collections::VecDeque;
 use std::io::{self, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::task::{Context, Poll, Waker};
 
-use futures::{FutureExt, Stream};
 use parking_lot::{Condvar, Mutex};
 use serde::Serialize;
 use tokio::sync::Notify;
-use tower_lsp::jsonrpc::Request;
 
 use super::at_once::AtOnce;
 use super::lifeline::{EndOnDrop, Ending, Lifeline};
@@ -164,16 +161,15 @@ impl Outbox {
         !queue.closed
     }
 
-    /// Waits while the limit is reached. Called by one task only.
-    async fn room(&self) {
+    /// Waits while the limit is reached.
+    pub async fn room(&self) {
         loop {
-            {
-                let queue = self.queue.lock();
-                if queue.unsent < self.limit || queue.closed {
-                    return;
-                }
+            // Made before the look, so that no change in between is missed.
+            let room = self.room.notified();
+            if !self.is_shut.load(Ordering::SeqCst) || self.queue.lock().closed {
+                return;
             }
-            self.room.notified().await;
+            room.await;
         }
     }
 
@@ -192,7 +188,7 @@ impl Outbox {
         drop(queue);
         self.filled.notify_all();
         self.drained.notify_all();
-        self.room.notify_one();
+        self.room.notify_waiters();
     }
 
     /// Drops what cannot be written any more.
@@ -228,7 +224,7 @@ impl Outbox {
         self.shut_or_open(&queue);
         if queue.unsent < self.limit {
             self.drained.notify_all();
-            self.room.notify_one();
+            self.room.notify_waiters();
         }
         if queue.unsent == 0 {
             self.empty.notify_one();
@@ -286,57 +282,4 @@ fn write_all(outbox: &Outbox, mut output: impl Write) -> io::Result<()> {
         outbox.sent(bytes.sum());
     }
     Ok(())
-}
-
-/// Brings the server's own requests and notifications to the outbox.
-#[derive(Debug)]
-pub struct Pump<T> {
-    outbox: Arc<Outbox>,
-    stream: Mutex<(T, Waker)>,
-}
-
-impl<T: Stream<Item = Request> + Unpin> Pump<T> {
-    /// A pump from `stream`; it moves only while [`Pump::run`] runs.
-    pub fn new(stream: T, outbox: Arc<Outbox>) -> Arc<Pump<T>> {
-        Arc::new(Pump {
-            outbox,
-            stream: Mutex::new((stream, Waker::noop().clone())),
-        })
-    }
-
-    /// Runs until the server has nothing to say any more.
-    pub async fn run(&self) {
-        loop {
-            self.outbox.room().await;
-            let sent = std::future::poll_fn(|context| {
-                let mut stream = self.stream.lock();
-                stream.1.clone_from(context.waker());
-                self.forward(&mut stream)
-            });
-            if !sent.await {
-                return;
-            }
-        }
-    }
-
-    /// Forwards what is ready. Called before an answer is sent, so that what a handler said
-    /// before it (the end of its progress) is also sent before it.
-    pub fn forward_ready(&self) {
-        let mut stream = self.stream.lock();
-        while let Poll::Ready(true) = self.forward(&mut stream) {}
-    }
-
-    /// One message, sent while the stream is held: nobody may find it gone and not yet sent.
-    /// It is polled in the name of [`Pump::run`], whoever polls.
-    fn forward(&self, (stream, waker): &mut (T, Waker)) -> Poll<bool> {
-        let mut next = futures::StreamExt::next(stream);
-        match next.poll_unpin(&mut Context::from_waker(waker)) {
-            Poll::Ready(Some(request)) => {
-                self.outbox.send(&request);
-                Poll::Ready(true)
-            }
-            Poll::Ready(None) => Poll::Ready(false),
-            Poll::Pending => Poll::Pending,
-        }
-    }
 }

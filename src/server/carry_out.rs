@@ -1,4 +1,5 @@
-//! The way of a commit between the blocking threads and the editor; who has to be asked is asked before anything is written on disk.
+//! A commit: its blocking part, and between its parts the editor. Who has to be asked is asked
+//! before anything is written on disk.
 
 use std::sync::Arc;
 
@@ -6,7 +7,7 @@ use tokio::time::timeout_at;
 
 use crate::buffer::DocumentKey;
 use crate::edit::{
-    self, Answer, Begun, Change, EditorCan, Finished, Found, Home, Job, Made, Means, Part, Planned,
+    Answer, Begun, Change, EditorCan, Finished, Found, Home, Job, Made, Means, Part, Planned,
     Plans, Request, declined, partly,
 };
 use crate::protocol::edit::EditResult;
@@ -15,7 +16,7 @@ use crate::session::Actor;
 use crate::task::{Detour, Work};
 
 use super::documents::look_again;
-use super::intake::Commit;
+use super::edit_queue::Commit;
 use super::state::{State, World};
 
 /// What plans the files of a change; it may be asked more than once.
@@ -33,28 +34,25 @@ pub enum Came {
 }
 
 impl State {
-    /// Plans the change, unless it is planned already, and writes it. Editors are asked first: what
-    /// they refuse leaves the disk as it was.
+    /// Plans the change and writes it. Editors are asked first: what they refuse leaves the disk as
+    /// it was. `found` is what was found at its places right before.
     pub async fn carry_out(
         self: &Arc<State>,
-        commit: Commit,
+        mut commit: Commit,
         change: Change,
         world: Arc<World>,
         plan: Plan,
-        planned: Option<Plans>,
+        mut found: Found,
     ) -> Result<EditResult, Refusal> {
         self.cleaned().await;
         let mut attempt = 0;
-        let (mut commit, mut planned) = (commit, planned);
         loop {
             attempt += 1;
+            let found = std::mem::take(&mut found);
             let plans;
-            (commit, plans) = match planned.take() {
-                Some(plans) => (commit, plans),
-                None => match self.planned(commit, &change, &world, &plan).await? {
-                    Came::Done(answer) => return Ok(self.answered(*answer).await),
-                    Came::AsksEditor(commit, plans) => (commit, plans),
-                },
+            (commit, plans) = match self.planned(commit, &change, &world, &plan, found).await? {
+                Came::Done(answer) => return Ok(self.answered(*answer).await),
+                Came::AsksEditor(commit, plans) => (commit, plans),
             };
             self.send(plans.notices).await;
             // What the editor was asked cannot be called off.
@@ -77,18 +75,27 @@ impl State {
         }
     }
 
-    /// Plans the change, and writes it unless the editor is to be asked.
+    /// Plans the change, and writes it unless the editor is to be asked. The turn ends before what
+    /// was written is looked at again.
     async fn planned(
         self: &Arc<State>,
         commit: Commit,
         change: &Change,
         world: &Arc<World>,
         plan: &Plan,
+        found: Found,
     ) -> Result<Came, Refusal> {
         let (state, world, plan) = (self.clone(), world.clone(), plan.clone());
         let change = change.clone();
         self.in_commit_lane(change.cancel.clone(), move |work| {
-            state.begun(commit, (&change, Found::default()), &world, work, &*plan)
+            let begin = |job: &Job| job.begin(&*plan);
+            match state.job_of(&commit, (&change, found), &world, work, begin)? {
+                Begun::Finished(finished) => {
+                    drop(commit);
+                    Ok(Came::Done(Box::new(finished.answer(work))))
+                }
+                Begun::AsksEditor(plans) => Ok(Came::AsksEditor(commit, plans)),
+            }
         })
         .await
     }
@@ -110,25 +117,6 @@ impl State {
             Ok(finished.answer(work))
         })
         .await
-    }
-
-    /// The blocking part of a commit that nobody has planned, here and now. Its turn ends before
-    /// what was written is looked at again.
-    pub fn begun(
-        &self,
-        commit: Commit,
-        change: (&Change, Found),
-        world: &World,
-        work: &Work,
-        plan: edit::Plan,
-    ) -> Result<Came, Refusal> {
-        match self.job_of(&commit, change, world, work, |job| job.begin(plan))? {
-            Begun::Finished(finished) => {
-                drop(commit);
-                Ok(Came::Done(Box::new(finished.answer(work))))
-            }
-            Begun::AsksEditor(plans) => Ok(Came::AsksEditor(commit, plans)),
-        }
     }
 
     /// The answer, when others have heard of it or would take too long to be told.

@@ -1,26 +1,25 @@
 //! `agent/closeSession`: forgets what was shown to one session; the snapshots stay, since others share them.
 
-use serde_json::{Value, json};
-use tower_lsp::jsonrpc;
+use std::sync::Arc;
+
+use serde_json::json;
 
 use crate::protocol::params::Fields;
 use crate::read::session_name;
+use crate::rpc;
 
-use super::Server;
-use super::handler::answer;
+use super::call::Call;
 use super::read_many::DEFAULT_SESSION;
+use super::state::State;
 
-impl Server {
-    pub async fn close_session(&self, params: Value) -> jsonrpc::Result<Value> {
-        let closed = Fields::of(&params, "")
-            .and_then(|fields| session_name(fields, DEFAULT_SESSION))
-            .map(|name| {
-                self.state.applied.lock().close(&name);
-                self.state.engine.reader.sessions.close(&name)
-            });
-        answer("agent/closeSession", None, async move {
-            closed.map(|closed| json!({ "closed": closed }))
-        })
-        .await
-    }
+pub fn begin(state: &Arc<State>, call: Call) -> rpc::Call {
+    let closed = Fields::of(&call.params, "")
+        .and_then(|fields| session_name(fields, DEFAULT_SESSION))
+        .map(|name| {
+            state.applied.lock().close(&name);
+            state.engine.reader.sessions.close(&name)
+        });
+    call.answer(None, async move {
+        closed.map(|closed| json!({ "closed": closed }))
+    })
 }

@@ -9,11 +9,12 @@ use tower_lsp::ls_types as lsp;
 use crate::buffer::{Change, DocumentKey};
 use crate::protocol::Refusal;
 use crate::protocol::params::Fields;
+use crate::rpc;
 use crate::session::{Actor, Site};
 use crate::text::{Position, Splice, encoding_for_editor};
 use crate::workspace::RealPath;
 
-use super::Server;
+use super::call::Call;
 use super::state::{Moment, State};
 
 /// `textDocument/didOpen`.
@@ -87,18 +88,20 @@ pub fn close(state: &Arc<State>, params: &lsp::DidCloseTextDocumentParams) {
     look_again(state, key, Actor::Editor);
 }
 
-impl Server {
-    /// `agent/documentState { uri, version, dirty, encoding? }`: what the LSP has no word for.
-    pub async fn document_state(&self, params: Value) {
-        if let Err(refusal) = set_state(&self.state, &params) {
-            tracing::warn!(%refusal, "agent/documentState");
-            self.state
-                .problems
-                .lock()
-                .add(format!("agent/documentState: {refusal}"));
-        }
-        super::lifecycle::report_problems(&self.state).await;
+/// `agent/documentState { uri, version, dirty, encoding? }`: what the LSP has no word for.
+pub fn begin_state(state: &Arc<State>, call: Call) -> rpc::Call {
+    if let Err(refusal) = set_state(state, &call.params) {
+        tracing::warn!(%refusal, "agent/documentState");
+        state
+            .problems
+            .lock()
+            .add(format!("agent/documentState: {refusal}"));
     }
+    let state = state.clone();
+    call.answer(None, async move {
+        super::lifecycle::report_problems(&state).await;
+        Ok(())
+    })
 }
 
 fn set_state(state: &Arc<State>, params: &Value) -> Result<(), Refusal> {

@@ -1,39 +1,28 @@
-//! `agent/edit`: its place in the order is taken at the first poll, and nothing is written before its turn.
+//! `agent/edit`: a patch.
 
 use std::sync::Arc;
 
-use serde_json::Value;
-use tower_lsp::jsonrpc;
-
 use crate::edit::{Change, EditRequest, Faults, Found, Job, Planner, name_places};
 use crate::protocol::Refusal;
-use crate::protocol::edit::EditResult;
+use crate::rpc;
 use crate::task::CancelToken;
 
-use super::Server;
+use super::call::Call;
 use super::carry_out::Plan;
-use super::handler::answer;
-use super::in_one_job::{Resolved, Submitted};
+use super::change::{Located, Submitted};
 use super::read_many::DEFAULT_SESSION;
 use super::state::{Moment, State, World};
 
-impl Server {
-    pub async fn edit(&self, params: Value) -> jsonrpc::Result<EditResult> {
-        let moment = self.state.engine.moment();
-        let cancel = self.state.cancels.of(&params);
-        let submitted = EditRequest::parse(&params, DEFAULT_SESSION)
-            .and_then(|request| self.state.submit_patch(request, &moment, cancel));
-        answer(
-            "agent/edit",
-            None,
-            async move { submitted?.carried_out().await },
-        )
-        .await
-    }
+pub fn begin(state: &Arc<State>, call: Call) -> rpc::Call {
+    let moment = state.engine.moment();
+    let cancel = call.cancel.clone();
+    let submitted = EditRequest::parse(&call.params, DEFAULT_SESSION)
+        .and_then(|request| state.submit_patch(request, &moment, cancel));
+    call.answer(None, async move { submitted?.carried_out().await })
 }
 
 impl State {
-    /// Takes the edit in; its patch is parsed where its paths are resolved, since it can be long.
+    /// Takes the edit in; its patch is parsed where its files are found, since it can be long.
     fn submit_patch(
         self: &Arc<State>,
         request: EditRequest,
@@ -53,7 +42,7 @@ impl State {
         };
         let (state, moment) = (self.clone(), moment.clone());
         let world = moment.world.clone();
-        let resolve = move |lane, work: &_| {
+        let locate = move |lane, work: &_| {
             let Moment { world, overlays } = &moment;
             let sessions = &state.engine.reader.sessions;
             let (sections, mut faults) = patch.sections();
@@ -74,13 +63,13 @@ impl State {
             let places = named.iter().map(|named| named.place.clone()).collect();
             let plan: Plan =
                 Arc::new(move |job: &Job| Planner::of(job).plan(named.clone(), &faults));
-            Ok(Resolved {
+            Ok(Located {
                 places,
                 plan,
                 found: Found::new(found, overlays.clone()),
             })
         };
-        self.submit_change(change, world, Arc::new(resolve))
+        Ok(self.submit_change(change, world, Arc::new(locate)))
     }
 }
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use tokio::sync::oneshot;
 use tower_lsp::ls_types as lsp;
+use tower_lsp::ls_types::request::ApplyWorkspaceEdit;
 
 use crate::buffer::{DocumentKey, Overlay};
 use crate::edit::{Home, Planned, Seen};
@@ -83,7 +84,8 @@ impl State {
             Ok(Seen { overlay })
         };
         let limit = tokio::time::sleep(SHOWN_WITHIN);
-        let answer = self.client.apply_edit(edit);
+        let params = lsp::ApplyWorkspaceEditParams { label: None, edit };
+        let answer = self.client.ask::<ApplyWorkspaceEdit>(params);
         tokio::pin!(limit, answer, shown);
         let mut answered = false;
         loop {

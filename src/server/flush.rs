@@ -1,22 +1,22 @@
 //! `agent/flush`: the editor saves what our edits left unsaved in documents that were clean before; what the user has typed is never saved for them.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::time::timeout;
-use tower_lsp::jsonrpc;
 use tower_lsp::ls_types::request::Request;
 
 use crate::buffer::{DocumentKey, Words};
 use crate::protocol::Refusal;
 use crate::protocol::edit::{Flushed, Left};
 use crate::protocol::params::Fields;
+use crate::rpc;
 use crate::task::Lane;
 use crate::text::differs_beyond_normalisation;
 
-use super::Server;
-use super::handler::answer;
+use super::call::Call;
 use super::state::State;
 
 /// How long the editor has to save one document.
@@ -35,23 +35,20 @@ impl Request for SaveDocument {
     const METHOD: &'static str = "agent/saveDocument";
 }
 
-impl Server {
-    pub async fn flush(&self, params: Value) -> jsonrpc::Result<Flushed> {
-        let state = self.state.clone();
-        let wanted = wanted(&params);
-        answer("agent/flush", None, async move {
-            let wanted = wanted?;
-            let mut flushed = Flushed::default();
-            for (key, path) in state.unsaved(wanted.as_deref()) {
-                match state.save(&key).await {
-                    Ok(()) => flushed.saved.push(path),
-                    Err(reason) => flushed.left.push(Left { path, reason }),
-                }
+pub fn begin(state: &Arc<State>, call: Call) -> rpc::Call {
+    let state = state.clone();
+    let wanted = wanted(&call.params);
+    call.answer(None, async move {
+        let wanted = wanted?;
+        let mut flushed = Flushed::default();
+        for (key, path) in state.unsaved(wanted.as_deref()) {
+            match state.save(&key).await {
+                Ok(()) => flushed.saved.push(path),
+                Err(reason) => flushed.left.push(Left { path, reason }),
             }
-            Ok(flushed)
-        })
-        .await
-    }
+        }
+        Ok(flushed)
+    })
 }
 
 /// The paths that are to be saved; all where none are named.
@@ -119,7 +116,7 @@ impl State {
         let params = SaveDocumentParams {
             uri: overlay.uri.clone(),
         };
-        let asked = self.client.send_request::<SaveDocument>(params);
+        let asked = self.client.ask::<SaveDocument>(params);
         match timeout(SAVED_WITHIN, asked).await {
             Err(_) => return Err("the editor did not answer within 5 seconds".to_owned()),
             Ok(Err(error)) => return Err(format!("the editor refused: {}", error.message)),

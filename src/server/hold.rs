@@ -2,22 +2,22 @@
 
 use std::ffi::OsString;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tower_lsp::jsonrpc;
 
 use crate::protocol::Refusal;
 use crate::protocol::params::Fields;
-use crate::read::{Place, session_name};
+use crate::read::{Place, place_to_edit, session_name};
+use crate::rpc;
 use crate::task::CancelToken;
 
-use super::Server;
-use super::handler::answer;
-use super::intake::{Commit, EditPath};
+use super::call::Call;
+use super::edit_queue::Commit;
 use super::read_many::DEFAULT_SESSION;
-use super::state::Moment;
+use super::state::{Moment, State};
 
 /// Whether the method is to be registered: in a build for tests, and asked for.
 pub fn is_wanted() -> bool {
@@ -30,7 +30,7 @@ static COMMITTED: AtomicU64 = AtomicU64::new(0);
 
 struct TestEdit {
     session: String,
-    paths: Vec<EditPath>,
+    paths: Vec<String>,
     hold: Duration,
     append: String,
 }
@@ -40,11 +40,7 @@ impl TestEdit {
         let fields = Fields::of(params, "")?;
         let path = |path: &Value| {
             let path = path.as_str().map(str::to_owned);
-            let path = path.ok_or_else(|| Refusal::bad_params("paths", "'paths' holds strings."));
-            path.map(|path| EditPath {
-                path,
-                creates: true,
-            })
+            path.ok_or_else(|| Refusal::bad_params("paths", "'paths' holds strings."))
         };
         let paths = fields.list("paths")?.unwrap_or_default();
         Ok(TestEdit {
@@ -56,29 +52,30 @@ impl TestEdit {
     }
 }
 
-impl Server {
-    /// Appends a line to each file, making those that are not there. It holds them before it
-    /// writes the last one. Answers the how-manieth commit it was.
-    pub async fn test_edit(&self, params: Value) -> jsonrpc::Result<Value> {
-        let moment = self.state.engine.moment();
-        let submitted = TestEdit::parse(&params).and_then(|edit| {
-            let TestEdit { session, paths, .. } = &edit;
-            let submission = self.state.submit_edit(session, paths.clone(), &moment)?;
-            Ok((edit, submission))
-        });
-        let state = self.state.clone();
-        answer("agent/testEdit", None, async move {
-            let (edit, submission) = submitted?;
-            let grant = submission.granted().await?;
-            let run = |commit: Commit| async move {
-                let job = move |_: &_| write(&commit, &edit, &moment);
-                state.in_commit_lane(CancelToken::new(), job).await
-            };
-            let order = grant.commit(run).await?;
-            Ok(json!({ "order": order }))
-        })
-        .await
-    }
+/// Appends a line to each file, making those that are not there. It holds them before it writes
+/// the last one. Answers the how-manieth commit it was.
+pub fn begin(state: &Arc<State>, call: Call) -> rpc::Call {
+    let moment = state.engine.moment();
+    let submitted = TestEdit::parse(&call.params)
+        .map(|edit| (state.edit_queue.submit(&edit.session), edit));
+    let state = state.clone();
+    call.answer(None, async move {
+        let (submission, edit) = submitted?;
+        let (paths, finding) = (edit.paths.clone(), moment.clone());
+        let find = move |lane, work: &_| {
+            let Moment { world, overlays } = &finding;
+            let place =
+                |path: &String| place_to_edit(path, true, &world.scope, overlays, lane, work);
+            paths.iter().map(place).collect::<Result<Vec<_>, _>>()
+        };
+        let grant = submission.granted(state.found(find).await?).await?;
+        let run = |commit: Commit| async move {
+            let job = move |_: &_| write(&commit, &edit, &moment);
+            state.in_commit_lane(CancelToken::new(), job).await
+        };
+        let order = grant.commit(run).await?;
+        Ok(json!({ "order": order }))
+    })
 }
 
 fn write(commit: &Commit, edit: &TestEdit, moment: &Moment) -> Result<u64, Refusal> {

@@ -6,6 +6,8 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use tower_lsp::jsonrpc;
 use tower_lsp::ls_types as lsp;
+use tower_lsp::ls_types::notification::ShowMessage;
+use tower_lsp::ls_types::request::WorkspaceConfiguration;
 
 use crate::protocol::{PROTOCOL_VERSION, Settings};
 use crate::rpc::watch_process;
@@ -193,7 +195,9 @@ async fn pull_configuration(state: &State) -> Option<Value> {
         scope_uri: None,
         section: Some("pilcrow".to_owned()),
     };
-    let answer = tokio::time::timeout(PULL_LIMIT, state.client.configuration(vec![item])).await;
+    let params = lsp::ConfigurationParams { items: vec![item] };
+    let asked = state.client.ask::<WorkspaceConfiguration>(params);
+    let answer = tokio::time::timeout(PULL_LIMIT, asked).await;
     match answer {
         Ok(Ok(sections)) => sections.into_iter().next(),
         Ok(Err(error)) => {
@@ -213,9 +217,10 @@ async fn pull_configuration(state: &State) -> Option<Value> {
 pub async fn report_problems(state: &State) {
     let untold = state.problems.lock().take_untold();
     for problem in untold {
-        state
-            .client
-            .show_message(lsp::MessageType::WARNING, problem)
-            .await;
+        let params = lsp::ShowMessageParams {
+            typ: lsp::MessageType::WARNING,
+            message: problem,
+        };
+        state.client.notify::<ShowMessage>(params).await;
     }
 }

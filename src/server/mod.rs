@@ -1,19 +1,26 @@
-//! The LSP face: lifecycle and one file per `agent/*` method; order is decided before the first await and nowhere else.
+//! One client's face of the engine: the LSP's own messages, and one file for each `agent/*`
+//! method.
+//!
+//! A call has two parts. `begin` runs on the reading thread, in the order of arrival: it takes the
+//! call's place in the order of edits and looks up settings, roots and open documents, without any
+//! I/O. What it returns is a future that reads from top to bottom: it waits for its turn
+//! ([`edit_queue`]), has its blocking work done elsewhere (`State::in_lanes`), asks the editor, and
+//! answers.
 
-mod cancels;
+mod call;
 mod carry_out;
+mod change;
 mod close_session;
 mod documents;
 mod edit;
+mod edit_queue;
 mod editor;
-mod face;
 mod flush;
-mod handler;
+mod front;
 mod hold;
-mod in_one_job;
-mod intake;
 mod leftovers;
 mod lifecycle;
+mod lsp;
 mod notices;
 mod one_shot;
 mod read;
@@ -21,41 +28,26 @@ mod read_many;
 mod state;
 mod status;
 mod tools;
+mod turn;
 mod watched_files;
 mod write;
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use tokio::runtime::Handle;
-use tower_lsp::ls_types as lsp;
-use tower_lsp::{ClientSocket, LanguageServer, LspService, jsonrpc};
+use tower_lsp::LspService;
 
 use crate::protocol::{Refusal, Settings};
-use crate::rpc::{Lifeline, Limits};
+use crate::rpc::{Client, Ending, Lifeline, Limits};
 
-pub use face::{Commits, Face};
+pub use front::{Front, METHODS};
 pub use state::{Engine, World};
 pub use status::of_engine as status_of;
 pub use tools::tools_of;
 
+use lsp::Lsp;
 use state::State;
-
-/// Every `agent/*` method, as `initialize` and the README list them.
-pub const METHODS: &[&str] = &[
-    "agent/read",
-    "agent/readMany",
-    "agent/edit",
-    "agent/write",
-    "agent/flush",
-    "agent/tools",
-    "agent/status",
-    "agent/closeSession",
-];
-
-/// How long `shutdown` waits for edits.
-const DRAIN_LIMIT: Duration = Duration::from_secs(5);
 
 /// What the process around the server provides.
 pub struct Options {
@@ -67,26 +59,12 @@ pub struct Options {
 /// cannot be.
 pub type OnSettings = Box<dyn Fn(&Settings) -> Result<String, String> + Send + Sync>;
 
-/// The server and the requests it will send to its client. To be called within a runtime.
-pub fn build(options: Options) -> (Face, ClientSocket) {
-    let builder = LspService::build(|client| Server {
-        state: Arc::new(State::new(client, options)),
-    })
-    .custom_method("agent/read", Server::read)
-    .custom_method("agent/readMany", Server::read_many)
-    .custom_method("agent/edit", Server::edit)
-    .custom_method("agent/write", Server::write)
-    .custom_method("agent/flush", Server::flush)
-    .custom_method("agent/tools", Server::tools)
-    .custom_method("agent/status", Server::status)
-    .custom_method("agent/closeSession", Server::close_session)
-    .custom_method("agent/documentState", Server::document_state);
-    let builder = match hold::is_wanted() {
-        true => builder.custom_method("agent/testEdit", Server::test_edit),
-        false => builder,
-    };
-    let (service, socket) = builder.finish();
-    let state = service.inner().state.clone();
+/// The server of this client. To be called within a runtime.
+pub fn build(options: Options, client: Client) -> Front {
+    let state = Arc::new(State::new(client, options));
+    let shared = state.clone();
+    // The library's own way to the client stays unused: what is said to it goes by ours.
+    let (lsp, _) = LspService::new(|_| Lsp { state: shared });
     let (told, runtime) = (Arc::downgrade(&state), Handle::current());
     // Set once, here: nobody else sets it.
     state
@@ -99,7 +77,7 @@ pub fn build(options: Options) -> (Face, ClientSocket) {
                 documents::found_changed(&state, &runtime, path, buffer.is_none());
             }
         }));
-    (Face::new(service, state), socket)
+    Front::new(lsp, state)
 }
 
 /// What the transport bears of one client (`protocol.md`, Transport and lifecycle).
@@ -115,59 +93,24 @@ pub fn limits() -> Limits {
     }
 }
 
-/// The handlers of every method, over the shared state.
-pub struct Server {
-    state: Arc<State>,
-}
+/// Outlives the front: the commits that have begun.
+pub struct Commits(Arc<State>);
 
-impl LanguageServer for Server {
-    async fn initialize(
-        &self,
-        params: lsp::InitializeParams,
-    ) -> jsonrpc::Result<lsp::InitializeResult> {
-        lifecycle::initialize(&self.state, params)
+impl Commits {
+    fn of(state: Arc<State>) -> Commits {
+        Commits(state)
     }
 
-    async fn initialized(&self, _: lsp::InitializedParams) {
-        lifecycle::report_problems(&self.state).await;
-        self.state.report_when_cleaned();
-    }
-
-    async fn shutdown(&self) -> jsonrpc::Result<()> {
-        self.state.shut_down.store(true, Ordering::Relaxed);
-        self.state.intake.drain(DRAIN_LIMIT).await;
-        self.state.engine.reader.buffers.stop_watching();
-        self.state.intake.drain(DRAIN_LIMIT).await;
-        Ok(())
-    }
-
-    async fn did_open(&self, params: lsp::DidOpenTextDocumentParams) {
-        documents::open(&self.state, params);
-    }
-
-    async fn did_change(&self, params: lsp::DidChangeTextDocumentParams) {
-        documents::change(&self.state, params);
-    }
-
-    async fn did_save(&self, params: lsp::DidSaveTextDocumentParams) {
-        documents::save(&self.state, &params);
-    }
-
-    async fn did_close(&self, params: lsp::DidCloseTextDocumentParams) {
-        documents::close(&self.state, &params);
-    }
-
-    async fn did_change_configuration(&self, params: lsp::DidChangeConfigurationParams) {
-        lifecycle::change_configuration(&self.state, params).await;
-    }
-
-    async fn did_change_watched_files(&self, params: lsp::DidChangeWatchedFilesParams) {
-        watched_files::changed(&self.state, params);
-    }
-
-    async fn did_change_workspace_folders(&self, params: lsp::DidChangeWorkspaceFoldersParams) {
-        lifecycle::change_folders(&self.state, params);
-        lifecycle::report_problems(&self.state).await;
-        self.state.report_when_cleaned();
+    /// Lets no commit begin any more, and waits for those that have as long as an ending leaves
+    /// time: the process is to be gone within a second, except when the client says `exit`.
+    pub async fn settled(&self, ending: Ending) {
+        let limit = match ending {
+            Ending::Exit => Duration::from_secs(5),
+            Ending::EndOfInput => Duration::from_millis(100),
+            Ending::Signal | Ending::ParentDied | Ending::BrokenOutput => {
+                Duration::from_millis(500)
+            }
+        };
+        self.0.edit_queue.settled(limit).await;
     }
 }

@@ -39,9 +39,7 @@ impl State {
                 changed: notice.changed,
                 actor: notice.actor.name(),
             };
-            self.client
-                .send_notification::<DidChangeSnapshot>(params)
-                .await;
+            self.client.notify::<DidChangeSnapshot>(params).await;
         }
     }
 }

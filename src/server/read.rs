@@ -1,45 +1,39 @@
-//! `agent/read`; parameters, roots and settings are taken at the first poll and never looked up again.
+//! `agent/read`.
 
 use std::sync::Arc;
-
-use serde_json::Value;
-use tower_lsp::jsonrpc;
 
 use crate::protocol::read::ReadResult;
 use crate::protocol::{Refusal, shortened};
 use crate::read::Ask;
 use crate::session::Notice;
+use crate::rpc;
 use crate::task::Detour;
 
-use super::Server;
-use super::handler::answer;
-use super::intake::Reading;
+use super::call::Call;
+use super::edit_queue::Reading;
 use super::read_many::DEFAULT_SESSION;
 use super::state::{Moment, State};
 
-impl Server {
-    pub async fn read(&self, params: Value) -> jsonrpc::Result<ReadResult> {
-        let moment = self.state.engine.moment();
-        let ask = Ask::parse(&params, DEFAULT_SESSION, &moment.world.settings);
-        let path = ask.as_ref().ok();
-        let path = path.map(|ask| shortened(ask.path()).into_owned());
-        let begun = ask.map(|ask| (self.state.intake.begin_read(&ask.session), ask));
-        let state = self.state.clone();
-        answer("agent/read", path, async move {
-            let (reading, ask) = begun?;
-            let (reading, ask) = (Arc::new(reading), Arc::new(ask));
-            let world = moment.world.clone();
-            let answered = read(&state, reading, ask.clone(), moment).await;
-            let (answer, notices) = match answered {
-                Ok(answered) => answered,
-                // The wait for its turn, or for a place to run: nothing that was looked for.
-                Err(refusal) => (ask.refused(refusal, &world.scope)?, Vec::new()),
-            };
-            state.send(notices).await;
-            Ok(answer)
-        })
-        .await
-    }
+pub fn begin(state: &Arc<State>, call: Call) -> rpc::Call {
+    let moment = state.engine.moment();
+    let ask = Ask::parse(&call.params, DEFAULT_SESSION, &moment.world.settings);
+    let path = ask.as_ref().ok();
+    let path = path.map(|ask| shortened(ask.path()).into_owned());
+    let begun = ask.map(|ask| (state.edit_queue.begin_read(&ask.session), ask));
+    let state = state.clone();
+    call.answer(path, async move {
+        let (reading, ask) = begun?;
+        let (reading, ask) = (Arc::new(reading), Arc::new(ask));
+        let world = moment.world.clone();
+        let answered = read(&state, reading, ask.clone(), moment).await;
+        let (answer, notices) = match answered {
+            Ok(answered) => answered,
+            // The wait for its turn, or for a place to run: nothing that was looked for.
+            Err(refusal) => (ask.refused(refusal, &world.scope)?, Vec::new()),
+        };
+        state.send(notices).await;
+        Ok(answer)
+    })
 }
 
 /// The answer, and what other sessions must hear; also where it is refused in words of the dialect.

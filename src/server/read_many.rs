@@ -4,20 +4,19 @@ use std::sync::Arc;
 
 use futures::future::join_all;
 use serde_json::{Value, json};
-use tower_lsp::jsonrpc;
 
 use crate::protocol::Refusal;
 use crate::protocol::params::Fields;
 use crate::protocol::read::ReadResult;
 use crate::read::{Ask, BudgetParams, Prepared, session_name, share};
+use crate::rpc;
 use crate::session::Notice;
 use crate::task::Detour;
 use crate::view::Budget;
 use crate::workspace::Scope;
 
-use super::Server;
-use super::handler::answer;
-use super::intake::Reading;
+use super::call::Call;
+use super::edit_queue::Reading;
 use super::state::{Moment, State, World};
 
 /// Who reads when nobody is named.
@@ -37,27 +36,24 @@ type Begun = Result<(Arc<Reading>, Arc<Ask>), Refusal>;
 impl Asks {
     /// Registers each of them: one target waits for no edit of another.
     fn begin(self, state: &State) -> (Vec<Begun>, Budget) {
-        let begin = |ask: Arc<Ask>| (Arc::new(state.intake.begin_read(&ask.session)), ask);
+        let begin = |ask: Arc<Ask>| (Arc::new(state.edit_queue.begin_read(&ask.session)), ask);
         let begun = self.asks.into_iter().map(|ask| ask.map(begin));
         (begun.collect(), self.shared)
     }
 }
 
-impl Server {
-    pub async fn read_many(&self, params: Value) -> jsonrpc::Result<Value> {
-        let moment = self.state.engine.moment();
-        let state = self.state.clone();
-        let asks = parse(&params, &moment.world).map(|asks| asks.begin(&state));
-        answer("agent/readMany", None, async move {
-            let (begun, shared) = asks?;
-            let each = begun.into_iter().map(|one| prepare(&state, &moment, one));
-            let prepared = join_all(each).await;
-            let (results, notices) = write(&state, &moment, prepared, shared).await?;
-            state.send(notices).await;
-            Ok(json!({ "results": results }))
-        })
-        .await
-    }
+pub fn begin(state: &Arc<State>, call: Call) -> rpc::Call {
+    let moment = state.engine.moment();
+    let state = state.clone();
+    let asks = parse(&call.params, &moment.world).map(|asks| asks.begin(&state));
+    call.answer(None, async move {
+        let (begun, shared) = asks?;
+        let each = begun.into_iter().map(|one| prepare(&state, &moment, one));
+        let prepared = join_all(each).await;
+        let (results, notices) = write(&state, &moment, prepared, shared).await?;
+        state.send(notices).await;
+        Ok(json!({ "results": results }))
+    })
 }
 
 fn parse(params: &Value, world: &World) -> Result<Asks, Refusal> {

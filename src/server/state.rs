@@ -8,22 +8,20 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
-use tower_lsp::Client;
 
 use crate::buffer::{DocumentKey, Overlays};
 use crate::edit::disk::DiskWriter;
 use crate::edit::{Applied, NoOps};
 use crate::protocol::{EditRefusal, Refusal, Settings};
 use crate::read::Reader;
-use crate::rpc::{self, Lifeline};
+use crate::rpc::{Client, Lifeline};
 use crate::session::Actor;
-use crate::task::{CancelToken, Detour, Lane, Pool, Stopped, Threads, Work};
+use crate::task::{CancelToken, Detour, Lane, Pool, Stopped, Work};
 use crate::text::PositionEncoding;
 use crate::workspace::{Scope, state_directory};
 
-use super::cancels::Cancels;
 use super::editor::Expectation;
-use super::intake::{Intake, Limits};
+use super::edit_queue::{EditQueue, Limits};
 use super::leftovers::Cleanings;
 use super::{OnSettings, Options};
 
@@ -35,18 +33,6 @@ const LONG_PLACES: usize = 4;
 const COMMIT_PLACES: usize = 8;
 /// What a blocking job may take at most.
 pub(super) const WORK_LIMIT: Duration = Duration::from_secs(30);
-
-/// Blocking threads of the runtime, and how a call goes on in the thread that ran its job.
-fn threads(run: fn(Box<dyn FnOnce() + Send>)) -> Threads {
-    Threads {
-        run,
-        hand_over: rpc::complete_here,
-    }
-}
-
-fn run_elsewhere(job: Box<dyn FnOnce() + Send>) {
-    tokio::task::spawn_blocking(job);
-}
 
 /// Roots and settings as they were at one moment. Replaced as a whole, never changed.
 #[derive(Debug)]
@@ -92,7 +78,7 @@ impl Engine {
         self.world.lock().clone()
     }
 
-    /// Everything that decides what a request means, as of now: taken at its first poll.
+    /// Everything that decides what a request means, as of now: taken when it begins.
     pub fn moment(&self) -> Moment {
         let mut overlays = self.overlays.lock().clone();
         overlays.taken_at = Some(Instant::now());
@@ -168,11 +154,9 @@ pub struct State {
     /// Documents that are about to be looked at again for notices.
     pub to_look_at: Mutex<HashSet<(DocumentKey, Actor)>>,
     /// The order of edits, and of reads among them.
-    pub intake: Arc<Intake>,
+    pub edit_queue: Arc<EditQueue>,
     pub no_ops: Mutex<NoOps>,
     pub applied: Mutex<Applied>,
-    /// The edits that can still be called off.
-    pub cancels: Cancels,
     /// What edits wait for before they begin.
     pub cleanings: Cleanings,
     /// Texts that open documents are to show.
@@ -234,17 +218,16 @@ impl State {
             shut_down: AtomicBool::new(false),
             on_settings: options.on_settings,
             to_look_at: Mutex::default(),
-            intake: Intake::new(Limits::PROTOCOL),
+            edit_queue: EditQueue::new(Limits::PROTOCOL),
             no_ops: Mutex::default(),
             applied: Mutex::default(),
-            cancels: Cancels::default(),
             cleanings: Cleanings::default(),
             expected: Mutex::default(),
             asked: Mutex::default(),
             unsaved_by_us: Mutex::default(),
-            short: Pool::new(SHORT_PLACES, threads(rpc::run_soon)),
-            long: Pool::new(LONG_PLACES, threads(run_elsewhere)),
-            commits: Pool::new(COMMIT_PLACES, threads(rpc::run_soon)),
+            short: Pool::new(SHORT_PLACES),
+            long: Pool::new(LONG_PLACES),
+            commits: Pool::new(COMMIT_PLACES),
         }
     }
 

@@ -1,29 +1,26 @@
 //! `agent/status`: what the daemon holds and did; never a file's content.
 
-use serde_json::Value;
-use tower_lsp::jsonrpc;
+use std::sync::Arc;
 
 use crate::protocol::PROTOCOL_VERSION;
 use crate::protocol::status::{
     Buffers, CacheCounts, Confinement, Held, Status, Summaries, Watches, Workers, WorkersOfKind,
 };
+use crate::rpc;
 use crate::worker::{self, Landlock};
 
-use super::Server;
-use super::handler::answer;
-use super::state::Engine;
+use super::call::Call;
+use super::state::{Engine, State};
 
-impl Server {
-    pub async fn status(&self, _params: Value) -> jsonrpc::Result<Status> {
-        let mut status = of_engine(&self.state.engine);
-        status.log = self.state.log.lock().clone();
-        status.problems = self.state.problems.lock().all();
-        let watching = self.state.engine.reader.buffers.watch_status();
-        status.problems.extend(watching.problem);
-        status.uptime_ms = self.state.started.elapsed().as_millis() as u64;
-        status.stuck = self.state.stuck();
-        answer("agent/status", None, async move { Ok(status) }).await
-    }
+pub fn begin(state: &Arc<State>, call: Call) -> rpc::Call {
+    let mut status = of_engine(&state.engine);
+    status.log = state.log.lock().clone();
+    status.problems = state.problems.lock().all();
+    let watching = state.engine.reader.buffers.watch_status();
+    status.problems.extend(watching.problem);
+    status.uptime_ms = state.started.elapsed().as_millis() as u64;
+    status.stuck = state.stuck();
+    call.answer(None, async move { Ok(status) })
 }
 
 /// What an engine holds; log, problems and uptime belong to the process around it.

@@ -1,29 +1,27 @@
 //! `agent/tools`: what a model is told that it can call, in the words of one dialect; the list is made of what the methods take.
 
+use std::sync::Arc;
+
 use serde::Serialize;
 use serde_json::Value;
-use tower_lsp::jsonrpc;
 
 use crate::protocol::Refusal;
 use crate::protocol::params::Fields;
 use crate::protocol::tools::{Tool, edit, read_many, write};
+use crate::rpc;
 use crate::view::dialect::{self, Dialect};
 
-use super::Server;
-use super::handler::answer;
-use super::state::World;
+use super::call::Call;
+use super::state::{State, World};
 
 #[derive(Debug, Serialize)]
 pub struct Tools {
     tools: Vec<Tool>,
 }
 
-impl Server {
-    pub async fn tools(&self, params: Value) -> jsonrpc::Result<Tools> {
-        let world = self.state.engine.world();
-        let tools = of_params(&params, &world);
-        answer("agent/tools", None, async move { tools }).await
-    }
+pub fn begin(state: &Arc<State>, call: Call) -> rpc::Call {
+    let tools = of_params(&call.params, &state.engine.world());
+    call.answer(None, async move { tools })
 }
 
 fn of_params(params: &Value, world: &World) -> Result<Tools, Refusal> {

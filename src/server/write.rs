@@ -1,38 +1,28 @@
-//! `agent/write`: a whole file; its place in the order is taken at the first poll, as that of an edit is.
+//! `agent/write`: a whole file.
 
 use std::sync::Arc;
 
-use serde_json::Value;
-use tower_lsp::jsonrpc;
-
 use crate::edit::{Change, Found, Job, Planner, WriteRequest};
-use crate::protocol::edit::EditResult;
 use crate::protocol::{Refusal, shortened};
 use crate::read::place_to_edit;
+use crate::rpc;
 use crate::task::CancelToken;
 
-use super::Server;
+use super::call::Call;
 use super::carry_out::Plan;
+use super::change::{Located, Submitted};
 use super::edit::refuse_where_off;
-use super::handler::answer;
-use super::in_one_job::{Resolved, Submitted};
 use super::read_many::DEFAULT_SESSION;
 use super::state::{Moment, State};
 
-impl Server {
-    pub async fn write(&self, params: Value) -> jsonrpc::Result<EditResult> {
-        let moment = self.state.engine.moment();
-        let cancel = self.state.cancels.of(&params);
-        let request = WriteRequest::parse(&params, DEFAULT_SESSION);
-        let path = request.as_ref().ok();
-        let path = path.map(|request| shortened(&request.path).into_owned());
-        let submitted =
-            request.and_then(|request| self.state.submit_write(request, &moment, cancel));
-        answer("agent/write", path, async move {
-            submitted?.carried_out().await
-        })
-        .await
-    }
+pub fn begin(state: &Arc<State>, call: Call) -> rpc::Call {
+    let moment = state.engine.moment();
+    let cancel = call.cancel.clone();
+    let request = WriteRequest::parse(&call.params, DEFAULT_SESSION);
+    let path = request.as_ref().ok();
+    let path = path.map(|request| shortened(&request.path).into_owned());
+    let submitted = request.and_then(|request| state.submit_write(request, &moment, cancel));
+    call.answer(path, async move { submitted?.carried_out().await })
 }
 
 impl State {
@@ -51,18 +41,18 @@ impl State {
         let moment = moment.clone();
         let world = moment.world.clone();
         let request = Arc::new(request);
-        let resolve = move |lane, work: &_| {
+        let locate = move |lane, work: &_| {
             let Moment { world, overlays } = &moment;
             // The file may have to be made: look-alikes of its name are other files.
             let place = place_to_edit(&request.path, true, &world.scope, overlays, lane, work)?;
             let request = request.clone();
             let plan: Plan = Arc::new(move |job: &Job| Planner::of(job).plan_write(&request));
-            Ok(Resolved {
+            Ok(Located {
                 places: vec![place],
                 plan,
                 found: Found::default(),
             })
         };
-        self.submit_change(change, world, Arc::new(resolve))
+        Ok(self.submit_change(change, world, Arc::new(locate)))
     }
 }

@@ -53,29 +53,16 @@ impl From<Stopped> for Detour {
 pub struct Pool {
     places: Arc<Semaphore>,
     stuck: Arc<AtomicUsize>,
-    threads: Threads,
 }
-
-/// Where the jobs of a pool run.
-#[derive(Debug, Clone, Copy)]
-pub struct Threads {
-    /// Runs a job soon, on a thread that may block, and never before it returns.
-    pub run: fn(Box<dyn FnOnce() + Send>),
-    pub hand_over: HandOver,
-}
-
-/// How a job's thread gives the result away: it runs the function that wakes the waiter.
-pub type HandOver = fn(&mut dyn FnMut());
 
 /// The place of a running job; taken away from it when it is left behind.
 type Place = Arc<Mutex<Option<OwnedSemaphorePermit>>>;
 
 impl Pool {
-    pub fn new(places: usize, threads: Threads) -> Pool {
+    pub fn new(places: usize) -> Pool {
         Pool {
             places: Arc::new(Semaphore::new(places)),
             stuck: Arc::new(AtomicUsize::new(0)),
-            threads,
         }
     }
 
@@ -108,20 +95,14 @@ impl Pool {
         };
         let (sender, mut receiver) = oneshot::channel();
         let asked = work.clone();
-        let Threads { run, hand_over } = self.threads;
-        run(Box::new(move || {
+        tokio::task::spawn_blocking(move || {
             let outcome = catch_unwind(AssertUnwindSafe(|| job(&work)));
             // The place is free before the waiter goes on: it may ask for one again.
             drop(returned);
-            let mut parcel = Some((sender, outcome));
-            hand_over(&mut || {
-                if let Some((sender, outcome)) = parcel.take() {
-                    // Nobody waits any more for a job that was left behind.
-                    let _ = sender.send(outcome);
-                }
-            });
+            // Nobody waits any more for a job that was left behind.
+            let _ = sender.send(outcome);
             work.let_go();
-        }));
+        });
         let mut outcome = tokio::time::timeout_at(deadline, &mut receiver).await;
         if outcome.is_err() && !asked.call_off() {
             outcome = tokio::time::timeout(CARRIED_THROUGH, &mut receiver).await;
@@ -175,11 +156,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_result_does_not_wait_for_what_its_job_lets_go_of() {
-        let threads = Threads {
-            run: |job| drop(tokio::task::spawn_blocking(job)),
-            hand_over: |complete| complete(),
-        };
-        let pool = Pool::new(1, threads);
+        let pool = Pool::new(1);
         let work = Work::new(CancelToken::new(), Duration::from_secs(60));
         let (go_on, told) = mpsc::channel();
         let (gone, is_gone) = mpsc::channel();

@@ -10,7 +10,7 @@ use parking_lot::Mutex;
 use rustix::time::{ClockId, clock_gettime};
 use tokio::sync::Notify;
 
-pub use lane::{Detour, Lane, Pool, Threads};
+pub use lane::{Detour, Lane, Pool};
 
 /// Why a piece of work stopped early.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]

@@ -1,4 +1,5 @@
-//! Write tickets: one line for each place, first come first served; nobody is ever in some of its lines and not yet in the others.
+//! One line of edits for each place, first come first served; an edit joins all of its lines in one
+//! step, so nobody is in some of its lines and not yet in the others.
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet, VecDeque};
@@ -16,7 +17,7 @@ use crate::read::Place;
 /// Who takes tickets joins all of its lines in one step, so whoever is behind another in one line
 /// is so in every line they share: nobody waits in a circle.
 #[derive(Debug, Default)]
-pub struct Lines(Mutex<HashMap<Place, Line>>);
+pub struct FileLocks(Mutex<HashMap<Place, Line>>);
 
 #[derive(Debug)]
 struct Line {
@@ -35,7 +36,7 @@ struct Ticket {
 /// Places in some lines, given up when dropped.
 #[derive(Debug)]
 pub struct Tickets {
-    lines: Arc<Lines>,
+    locks: Arc<FileLocks>,
     ticket: Arc<Ticket>,
     places: Vec<Place>,
 }
@@ -44,9 +45,9 @@ pub struct Tickets {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stalled;
 
-impl Lines {
+impl FileLocks {
     /// Joins the lines of all `places` at once; a place named twice is joined once.
-    pub fn join(self: &Arc<Lines>, places: Vec<Place>) -> Tickets {
+    pub fn join(self: &Arc<FileLocks>, places: Vec<Place>) -> Tickets {
         let mut seen = HashSet::new();
         let mut places = places;
         places.retain(|place| seen.insert(place.clone()));
@@ -67,7 +68,7 @@ impl Lines {
         ticket.behind.store(behind, Ordering::Release);
         drop(lines);
         Tickets {
-            lines: self.clone(),
+            locks: self.clone(),
             ticket,
             places,
         }
@@ -108,7 +109,7 @@ impl Tickets {
 
     /// When a line in which somebody is ahead last moved.
     fn last_moved(&self) -> Instant {
-        let lines = self.lines.0.lock();
+        let lines = self.locks.0.lock();
         let waiting = |line: &&Line| {
             let first = line.tickets.front();
             first.is_some_and(|first| !Arc::ptr_eq(first, &self.ticket))
@@ -121,7 +122,7 @@ impl Tickets {
 
 impl Drop for Tickets {
     fn drop(&mut self) {
-        let mut lines = self.lines.0.lock();
+        let mut lines = self.locks.0.lock();
         for place in &self.places {
             let Entry::Occupied(mut line) = lines.entry(place.clone()) else {
                 continue;
@@ -173,7 +174,7 @@ mod tests {
 
     /// Runs all edits; returns for each place who had it, in order.
     async fn run(edits: &[Edit]) -> HashMap<u8, Vec<usize>> {
-        let lines = Arc::new(Lines::default());
+        let lines = Arc::new(FileLocks::default());
         let busy: Arc<Mutex<HashSet<u8>>> = Arc::default();
         let had: Arc<Mutex<HashMap<u8, Vec<usize>>>> = Arc::default();
         let mut tasks = Vec::new();
@@ -226,7 +227,7 @@ mod tests {
     #[test]
     fn a_line_that_does_not_move_is_given_up_and_one_that_does_is_not() {
         runtime().block_on(async {
-            let lines = Arc::new(Lines::default());
+            let lines = Arc::new(FileLocks::default());
             let first = lines.join(vec![place(1), place(2)]);
             let second = lines.join(vec![place(1)]);
             let third = lines.join(vec![place(2), place(1), place(2)]);

@@ -1,4 +1,5 @@
-//! Requests in flight as others wait for them: which places they concern, once that is known, and whether they are done; neither is ever taken back.
+//! Reads and edits as others wait for them: which places they concern, once that is known, and
+//! whether they are done. Neither is taken back.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -11,41 +12,26 @@ use crate::read::Place;
 
 /// A read or an edit that has begun.
 #[derive(Debug, Default)]
-pub struct Flight {
+pub struct Pending {
     session: String,
-    /// It is an edit that takes its tickets by itself.
-    is_alone: bool,
     places: OnceLock<Vec<Place>>,
     done: AtomicBool,
     changed: Notify,
 }
 
-impl Flight {
-    pub fn new(session: &str) -> Arc<Flight> {
-        Arc::new(Flight {
+impl Pending {
+    pub fn new(session: &str) -> Arc<Pending> {
+        Arc::new(Pending {
             session: session.to_owned(),
-            ..Flight::default()
+            ..Pending::default()
         })
     }
 
-    /// An edit that takes its tickets by itself: others wait for its places with theirs.
-    pub fn alone(session: &str) -> Arc<Flight> {
-        Arc::new(Flight {
-            session: session.to_owned(),
-            is_alone: true,
-            ..Flight::default()
-        })
-    }
-
-    pub fn is_alone(&self) -> bool {
-        self.is_alone
-    }
-
-    /// Tells which places it concerns. Only the first word counts; whether this is it.
-    pub fn publish(&self, places: Vec<Place>) -> bool {
-        let is_first = self.places.set(places).is_ok();
-        self.changed.notify_waiters();
-        is_first
+    /// Tells which places it concerns. Only the first word counts.
+    pub fn publish(&self, places: Vec<Place>) {
+        if self.places.set(places).is_ok() {
+            self.changed.notify_waiters();
+        }
     }
 
     /// Whether its places are known, or no longer matter.
@@ -53,7 +39,7 @@ impl Flight {
         self.is_done() || self.places.get().is_some()
     }
 
-    /// Waits for [`Flight::is_decided`]. The caller sets the limit.
+    /// Waits for [`Pending::is_decided`]. The caller sets the limit.
     pub async fn decided(&self) {
         loop {
             // Made before the look, so that no change in between is missed.
@@ -97,28 +83,28 @@ impl Flight {
 #[derive(Debug, Default)]
 pub struct Reads {
     next: AtomicU64,
-    begun: Mutex<HashMap<u64, Arc<Flight>>>,
+    begun: Mutex<HashMap<u64, Arc<Pending>>>,
 }
 
 impl Reads {
     /// Adds one and returns its number.
-    pub fn begin(&self, flight: Arc<Flight>) -> u64 {
+    pub fn begin(&self, pending: Arc<Pending>) -> u64 {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
-        self.begun.lock().insert(number, flight);
+        self.begun.lock().insert(number, pending);
         number
     }
 
     pub fn end(&self, number: u64) {
         let ended = self.begun.lock().remove(&number);
-        if let Some(flight) = ended {
-            flight.finish();
+        if let Some(pending) = ended {
+            pending.finish();
         }
     }
 
     /// Those of one session.
-    pub fn of(&self, session: &str) -> Vec<Arc<Flight>> {
+    pub fn of(&self, session: &str) -> Vec<Arc<Pending>> {
         let begun = self.begun.lock();
-        let own = begun.values().filter(|flight| flight.session == session);
+        let own = begun.values().filter(|pending| pending.session == session);
         own.cloned().collect()
     }
 }

@@ -1,0 +1,186 @@
+//! The requests that have begun and are not answered: how many there may be, which ids they have,
+//! and how each is cancelled.
+//!
+//! A full table holds the reading thread up for one short wait, so that clients which pipeline
+//! thousands of quick requests are paced and not refused.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use parking_lot::{Condvar, Mutex};
+use tokio::sync::Notify;
+use tower_lsp::jsonrpc::Id;
+
+use crate::task::CancelToken;
+
+/// How long the reader waits for a place before it refuses. Stuck requests cost it once, not once
+/// for each refusal.
+const PATIENCE: Duration = Duration::from_millis(100);
+
+/// The table of one client.
+#[derive(Debug)]
+pub struct InFlight {
+    limit: usize,
+    table: Mutex<Table>,
+    freed: Condvar,
+    idle: Notify,
+}
+
+#[derive(Debug)]
+struct Table {
+    begun: HashMap<Id, CancelToken>,
+    /// False after a wait that was in vain, until something has finished.
+    patient: bool,
+}
+
+/// The place of one request in flight, given back when dropped.
+#[derive(Debug)]
+pub struct Place {
+    table: Arc<InFlight>,
+    id: Id,
+    cancel: CancelToken,
+}
+
+/// Why a request does not begin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NoPlace {
+    /// As many as may be are in flight.
+    Full,
+    /// Another one of this id is.
+    IdInUse,
+}
+
+impl InFlight {
+    /// A table that lets `limit` requests in.
+    pub fn new(limit: usize) -> Arc<InFlight> {
+        Arc::new(InFlight {
+            limit,
+            table: Mutex::new(Table {
+                begun: HashMap::new(),
+                patient: true,
+            }),
+            freed: Condvar::new(),
+            idle: Notify::new(),
+        })
+    }
+
+    /// A place for the request of this id. Called by one thread only.
+    pub fn enter(self: &Arc<InFlight>, id: &Id) -> Result<Place, NoPlace> {
+        let mut table = self.table.lock();
+        if table.begun.len() >= self.limit && table.patient {
+            let deadline = Instant::now() + PATIENCE;
+            let full = |table: &mut Table| table.begun.len() >= self.limit;
+            let waited = self.freed.wait_while_until(&mut table, full, deadline);
+            table.patient = !waited.timed_out();
+        }
+        if table.begun.contains_key(id) {
+            return Err(NoPlace::IdInUse);
+        }
+        if table.begun.len() >= self.limit {
+            return Err(NoPlace::Full);
+        }
+        let cancel = CancelToken::new();
+        table.begun.insert(id.clone(), cancel.clone());
+        Ok(Place {
+            table: self.clone(),
+            id: id.clone(),
+            cancel,
+        })
+    }
+
+    /// Cancels the request of this id. It may come too late, and then it is not heard.
+    pub fn cancel(&self, id: &Id) {
+        let token = self.table.lock().begun.get(id).cloned();
+        if let Some(token) = token {
+            token.cancel();
+        }
+    }
+
+    /// Cancels everything that can still be called off.
+    pub fn cancel_all(&self) {
+        let tokens: Vec<CancelToken> = self.table.lock().begun.values().cloned().collect();
+        for token in tokens {
+            token.cancel();
+        }
+    }
+
+    /// Waits until nothing is in flight. Called by one task only.
+    pub async fn idle(&self) {
+        while !self.table.lock().begun.is_empty() {
+            // A permit left over from before costs one more look.
+            self.idle.notified().await;
+        }
+    }
+}
+
+impl Place {
+    pub fn id(&self) -> &Id {
+        &self.id
+    }
+
+    /// Is cancelled when the client says so.
+    pub fn cancel(&self) -> &CancelToken {
+        &self.cancel
+    }
+
+    /// Whether no other request is in flight.
+    pub fn is_alone(&self) -> bool {
+        self.table.table.lock().begun.len() == 1
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let mut table = self.table.table.lock();
+        table.begun.remove(&self.id);
+        table.patient = true;
+        if table.begun.is_empty() {
+            self.table.idle.notify_one();
+        }
+        self.table.freed.notify_one();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn waits_once_and_again_only_after_something_finished() {
+        let table = InFlight::new(2);
+        let enter = |id: i64| table.enter(&Id::Number(id));
+        let first = enter(1);
+        let _second = enter(2);
+        assert!(first.is_ok());
+        let begun = Instant::now();
+        for _ in 0..1000 {
+            assert_eq!(enter(3).err(), Some(NoPlace::Full));
+        }
+        assert!(begun.elapsed() >= PATIENCE);
+        assert!(!table.table.lock().patient);
+        drop(first);
+        assert!(table.table.lock().patient);
+        let third = enter(3);
+        assert!(third.is_ok());
+        let freeing = std::thread::spawn(move || drop(third));
+        // Either it is free already or the wait ends with it: the thread only has to get its turn.
+        while enter(4).is_err() {}
+        assert!(freeing.join().is_ok());
+    }
+
+    #[test]
+    fn an_id_is_one_requests_until_it_is_answered() {
+        let table = InFlight::new(2);
+        let id = Id::String("a".to_owned());
+        let place = table.enter(&id).expect("there is room");
+        assert_eq!(table.enter(&id).err(), Some(NoPlace::IdInUse));
+        table.cancel(&Id::Number(1));
+        assert!(!place.cancel().is_cancelled());
+        table.cancel(&id);
+        assert!(place.cancel().is_cancelled());
+        drop(place);
+        let again = table.enter(&id).expect("it is free");
+        assert!(!again.cancel().is_cancelled());
+    }
+}

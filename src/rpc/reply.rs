@@ -1,0 +1,92 @@
+//! The answer to one call, owed from its arrival on. It is written by the thread that has it.
+
+use std::sync::Arc;
+
+use serde::Serialize;
+use tower_lsp::jsonrpc::{Error, Id, Response};
+
+use crate::task::CancelToken;
+
+use super::in_flight::Place;
+use super::writer::Outbox;
+
+/// Answers a call once. Dropped without that, it answers a request with -32603: whoever panicked
+/// or forgot owes one all the same. A notification has no answer, and nothing is sent for it.
+#[derive(Debug)]
+pub struct Reply {
+    outbox: Arc<Outbox>,
+    /// Of a request, until it is answered.
+    place: Option<Place>,
+}
+
+/// A response as it stands on the wire, around a result that is not copied.
+#[derive(Serialize)]
+struct Success<'a, T> {
+    jsonrpc: &'static str,
+    result: &'a T,
+    id: &'a Id,
+}
+
+impl Reply {
+    pub(super) fn new(outbox: Arc<Outbox>, place: Option<Place>) -> Reply {
+        Reply { outbox, place }
+    }
+
+    /// Whether an answer is waited for.
+    pub fn is_owed(&self) -> bool {
+        self.place.is_some()
+    }
+
+    /// Is cancelled when the client calls the request off.
+    pub fn cancel_token(&self) -> CancelToken {
+        let place = self.place.as_ref();
+        place
+            .map(|place| place.cancel().clone())
+            .unwrap_or_default()
+    }
+
+    pub fn result(mut self, result: &impl Serialize) {
+        if let Some(place) = self.place.take() {
+            let id = place.id();
+            let success = Success {
+                jsonrpc: "2.0",
+                result,
+                id,
+            };
+            send(&self.outbox, &success, &place);
+        }
+    }
+
+    pub fn error(mut self, error: Error) {
+        self.send_error(error);
+    }
+
+    /// What a service of the LSP library has answered.
+    pub fn response(mut self, response: &Response) {
+        if let Some(place) = self.place.take() {
+            send(&self.outbox, response, &place);
+        }
+    }
+
+    fn send_error(&mut self, error: Error) {
+        if let Some(place) = self.place.take() {
+            let response = Response::from_error(place.id().clone(), error);
+            send(&self.outbox, &response, &place);
+        }
+    }
+}
+
+/// The place is given back only when the answer is on its way.
+fn send(outbox: &Outbox, answer: &impl Serialize, place: &Place) {
+    // Answers that come by the dozen are better written many at a time.
+    match place.is_alone() {
+        true => outbox.send_at_once(answer),
+        false => outbox.send(answer),
+    }
+}
+
+impl Drop for Reply {
+    fn drop(&mut self) {
+        self.send_error(Error::internal_error());
+    }
+}
