@@ -8,7 +8,7 @@ pub mod picture;
 pub mod protocol;
 /// Framing and transport over an LSP service. Never knows a method.
 pub mod rpc;
-/// Cancel tokens, deadlines, lanes of blocking work. Never waits without a limit.
+/// Cancel tokens, deadlines, pools of blocking work. Never waits without a limit.
 pub mod task;
 /// Encodings, line ends, the rope behind our own type. Never does I/O.
 pub mod text;

@@ -14,8 +14,9 @@ mod logging;
 
 /// Threads that run handlers; blocking work has threads of its own.
 const WORKERS: usize = 2;
-/// Threads for blocking work: the places of both lanes, and some for jobs left behind by them.
-const BLOCKING_THREADS: usize = 64;
+/// Threads for blocking work: the places of all pools, those who wait for a long one
+/// (`task::pools`), and some for jobs left behind.
+const BLOCKING_THREADS: usize = 512;
 
 fn main() {
     let arguments = Arguments::parse();

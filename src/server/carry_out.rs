@@ -12,14 +12,14 @@ use crate::edit::{
 use crate::protocol::edit::EditResult;
 use crate::protocol::{EditRefusal, Refusal};
 use crate::session::Actor;
-use crate::task::{Detour, Work};
+use crate::task::Work;
 
 use super::documents::look_again;
 use super::intake::Commit;
 use super::state::{State, World};
 
 /// What plans the files of a change; it may be asked more than once.
-pub type Plan = Arc<dyn Fn(&Job) -> Result<Plans, Detour> + Send + Sync + 'static>;
+pub type Plan = Arc<dyn Fn(&Job) -> Result<Plans, Refusal> + Send + Sync + 'static>;
 
 /// How often a plan is made anew because the editor's text moved on before it was asked.
 const PLANS: usize = 3;

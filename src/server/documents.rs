@@ -146,10 +146,10 @@ pub fn look_again(state: &Arc<State>, key: DocumentKey, actor: Actor) {
         let moment = state.engine.moment();
         let jobs_state = state.clone();
         let looked = state
-            .in_lanes(move |lane, work| {
+            .in_lanes(move |work| {
                 let reader = &jobs_state.engine.reader;
                 let Moment { world, overlays } = &moment;
-                reader.look_again(&errand.0, &errand.1, &world.scope, overlays, lane, work)
+                reader.look_again(&errand.0, &errand.1, &world.scope, overlays, work)
             })
             .await;
         match looked {

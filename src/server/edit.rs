@@ -53,7 +53,7 @@ impl State {
         };
         let (state, moment) = (self.clone(), moment.clone());
         let world = moment.world.clone();
-        let resolve = move |lane, work: &_| {
+        let resolve = move |work: &_| {
             let Moment { world, overlays } = &moment;
             let sessions = &state.engine.reader.sessions;
             let (sections, mut faults) = patch.sections();
@@ -62,14 +62,11 @@ impl State {
                 (&session, sessions),
                 &world.scope,
                 overlays,
-                (lane, work),
+                work,
                 &mut faults,
             )?;
             if named.is_empty() {
-                return Err(Faults::new(faults)
-                    .refusal()
-                    .unwrap_or(Refusal::Internal)
-                    .into());
+                return Err(Faults::new(faults).refusal().unwrap_or(Refusal::Internal));
             }
             let places = named.iter().map(|named| named.place.clone()).collect();
             let plan: Plan =

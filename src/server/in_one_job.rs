@@ -2,20 +2,20 @@
 
 use std::sync::Arc;
 
-use tokio::time::{sleep, timeout};
+use tokio::time::sleep;
 
 use crate::edit::{Change, Found};
 use crate::protocol::Refusal;
 use crate::protocol::edit::EditResult;
 use crate::read::Place;
-use crate::task::{Detour, Lane, Work};
+use crate::task::Work;
 
 use super::carry_out::{Came, Plan};
 use super::intake::{Alone, Grant, Submission, too_slow};
 use super::state::{State, World};
 
 /// Finds the places of an edit, and what will plan it.
-pub type Resolve = Arc<dyn Fn(Lane, &Work) -> Result<Resolved, Detour> + Send + Sync + 'static>;
+pub type Resolve = Arc<dyn Fn(&Work) -> Result<Resolved, Refusal> + Send + Sync + 'static>;
 
 /// What is known of an edit before its turn.
 pub struct Resolved {
@@ -49,8 +49,6 @@ enum Went {
     On(Came, Plan),
     /// Somebody is writing there after all.
     HasToWait(Submission, Plan),
-    /// Its files take long to find.
-    TakesLong(Alone),
 }
 
 impl State {
@@ -70,8 +68,8 @@ impl State {
             None => {
                 let slot = Slot::default();
                 let (resolve, filled) = (resolve.clone(), slot.clone());
-                let submission = self.submit_resolved(&change.session, move |lane, work| {
-                    let resolved = resolve(lane, work)?;
+                let submission = self.submit_resolved(&change.session, move |work| {
+                    let resolved = resolve(work)?;
                     *filled.lock() = Some(resolved.plan);
                     Ok(resolved.places)
                 })?;
@@ -121,7 +119,6 @@ impl Submitted {
                         return Grant::carry_on(commit, run).await;
                     }
                     Went::HasToWait(submission, plan) => (submission, plan),
-                    Went::TakesLong(alone) => found_slowly(&state, alone, resolve).await?,
                 }
             }
             Way::Queued(submission, slot) => {
@@ -166,11 +163,7 @@ async fn in_one_job(
             places,
             plan,
             found,
-        } = match resolve(Lane::Short, &finding) {
-            Err(Detour::TakesLong) => return Ok(Went::TakesLong(alone)),
-            Err(Detour::Refused(refusal)) => return Err(refusal),
-            Ok(found) => found,
-        };
+        } = resolve(&finding)?;
         let submission = alone.take_tickets(places)?;
         finding.check()?;
         let commit = match submission.granted_now() {
@@ -191,24 +184,4 @@ async fn in_one_job(
         true => Err(too_slow()),
         false => running.await,
     }
-}
-
-/// The submission of an edit whose files took too long to find for the short lane.
-async fn found_slowly(
-    state: &Arc<State>,
-    alone: Alone,
-    resolve: Resolve,
-) -> Result<(Submission, Plan), Refusal> {
-    let slot = Slot::default();
-    let filled = slot.clone();
-    let limit = state.resolving_limit();
-    let find = state.in_lanes_within(limit, move |lane, work| {
-        let resolved = resolve(lane, work)?;
-        *filled.lock() = Some(resolved.plan);
-        Ok(resolved.places)
-    });
-    let places = timeout(limit, find).await.map_err(|_| too_slow())??;
-    let submission = alone.take_tickets(places)?;
-    let plan = slot.lock().take().ok_or(Refusal::Internal)?;
-    Ok((submission, plan))
 }

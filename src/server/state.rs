@@ -17,7 +17,7 @@ use crate::protocol::{EditRefusal, Refusal, Settings};
 use crate::read::Reader;
 use crate::rpc::{self, Lifeline};
 use crate::session::Actor;
-use crate::task::{CancelToken, Detour, Lane, Pool, Stopped, Threads, Work};
+use crate::task::{CancelToken, Pool, Stopped, Threads, Work};
 use crate::text::PositionEncoding;
 use crate::workspace::{Scope, state_directory};
 
@@ -27,25 +27,21 @@ use super::intake::{Intake, Limits};
 use super::leftovers::Cleanings;
 use super::{OnSettings, Options};
 
-/// Places in the short lane: more than cores, since its jobs wait for the disk.
+/// Places for short jobs: more than cores, since they wait for the disk.
 const SHORT_PLACES: usize = 16;
-/// Places in the long lane.
+/// Places for jobs that take long.
 const LONG_PLACES: usize = 4;
-/// Places for commits, which neither lane is to keep waiting.
+/// Places for commits, which no other job is to keep waiting.
 const COMMIT_PLACES: usize = 8;
 /// What a blocking job may take at most.
 pub(super) const WORK_LIMIT: Duration = Duration::from_secs(30);
 
 /// Blocking threads of the runtime, and how a call goes on in the thread that ran its job.
-fn threads(run: fn(Box<dyn FnOnce() + Send>)) -> Threads {
+fn threads() -> Threads {
     Threads {
-        run,
+        run: rpc::run_soon,
         hand_over: rpc::complete_here,
     }
-}
-
-fn run_elsewhere(job: Box<dyn FnOnce() + Send>) {
-    tokio::task::spawn_blocking(job);
 }
 
 /// Roots and settings as they were at one moment. Replaced as a whole, never changed.
@@ -182,8 +178,7 @@ pub struct State {
     pub asked: Mutex<HashSet<DocumentKey>>,
     /// Open documents that were clean until an edit of ours, which is not saved.
     pub unsaved_by_us: Mutex<HashSet<DocumentKey>>,
-    short: Pool,
-    long: Pool,
+    jobs: Pool,
     commits: Pool,
 }
 
@@ -242,9 +237,8 @@ impl State {
             expected: Mutex::default(),
             asked: Mutex::default(),
             unsaved_by_us: Mutex::default(),
-            short: Pool::new(SHORT_PLACES, threads(rpc::run_soon)),
-            long: Pool::new(LONG_PLACES, threads(run_elsewhere)),
-            commits: Pool::new(COMMIT_PLACES, threads(rpc::run_soon)),
+            jobs: Pool::with_long_places(SHORT_PLACES, LONG_PLACES, threads()),
+            commits: Pool::new(COMMIT_PLACES, threads()),
         }
     }
 
@@ -285,14 +279,13 @@ impl State {
 
     /// Blocking jobs that were left behind by their deadline.
     pub fn stuck(&self) -> usize {
-        self.short.stuck() + self.long.stuck() + self.commits.stuck()
+        self.jobs.stuck() + self.commits.stuck()
     }
 
-    /// Runs a job in the short lane, and again in the long lane if it says that it takes long.
-    /// The job is cancelled when the returned future is dropped.
+    /// Runs a blocking job. It is cancelled when the returned future is dropped.
     pub async fn in_lanes<T: Send + 'static>(
         &self,
-        job: impl Fn(Lane, &Work) -> Result<T, Detour> + Send + Sync + 'static,
+        job: impl FnOnce(&Work) -> Result<T, Refusal> + Send + 'static,
     ) -> Result<T, Refusal> {
         self.in_lanes_within(WORK_LIMIT, job).await
     }
@@ -301,31 +294,10 @@ impl State {
     pub async fn in_lanes_within<T: Send + 'static>(
         &self,
         limit: Duration,
-        job: impl Fn(Lane, &Work) -> Result<T, Detour> + Send + Sync + 'static,
+        job: impl FnOnce(&Work) -> Result<T, Refusal> + Send + 'static,
     ) -> Result<T, Refusal> {
         let cancel = CancelToken::new();
         let _guard = cancel.cancel_on_drop();
-        let work = Work::new(cancel, limit);
-        let job = Arc::new(job);
-        let first = job.clone();
-        let outcome = self
-            .short
-            .run(work.clone(), move |work| first(Lane::Short, work))
-            .await?;
-        match outcome {
-            Ok(value) => Ok(value),
-            Err(Detour::Refused(refusal)) => Err(refusal),
-            Err(Detour::TakesLong) => {
-                let outcome = self
-                    .long
-                    .run(work, move |work| job(Lane::Long, work))
-                    .await?;
-                outcome.map_err(|detour| match detour {
-                    Detour::Refused(refusal) => refusal,
-                    // The long lane is where long work belongs; asking for it again is a bug.
-                    Detour::TakesLong => Refusal::Internal,
-                })
-            }
-        }
+        self.jobs.run(Work::new(cancel, limit), job).await?
     }
 }

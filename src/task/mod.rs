@@ -1,6 +1,6 @@
-//! Cancel tokens, deadlines and the two lanes of blocking work; nothing here ever waits without a limit.
+//! Cancel tokens, deadlines and the pools of blocking work; nothing here ever waits without a limit.
 
-mod lane;
+mod pools;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -10,7 +10,12 @@ use parking_lot::Mutex;
 use rustix::time::{ClockId, clock_gettime};
 use tokio::sync::Notify;
 
-pub use lane::{Detour, Lane, Pool, Threads};
+pub use pools::{Pool, Threads};
+
+use pools::Place;
+
+/// What takes more bytes than this to be gone through takes long ([`Work::takes_long`]).
+pub const LONG_FROM_BYTES: u64 = 1024 * 1024;
 
 /// Why a piece of work stopped early.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -121,6 +126,8 @@ pub struct Work {
     deadline: Instant,
     processor: Option<ProcessorTime>,
     leavings: Leavings,
+    /// Of the job in its pool, if it runs in one.
+    place: Option<Arc<Place>>,
 }
 
 /// What a job is done with and what takes time to let go of. Clones share it.
@@ -140,6 +147,7 @@ impl Work {
             deadline: Instant::now() + limit,
             processor: None,
             leavings: Leavings::default(),
+            place: None,
         }
     }
 
@@ -155,10 +163,32 @@ impl Work {
     /// The same work with a deadline that is at most `limit` from now.
     pub fn within(&self, limit: Duration) -> Work {
         Work {
-            cancel: self.cancel.clone(),
             deadline: self.deadline.min(Instant::now() + limit),
-            processor: self.processor.clone(),
-            leavings: self.leavings.clone(),
+            ..self.clone()
+        }
+    }
+
+    /// The same work as that of a job that has this place.
+    fn in_place(self, place: Arc<Place>) -> Work {
+        Work {
+            place: Some(place),
+            ..self
+        }
+    }
+
+    /// To be said by a job where it finds that it will take long, before the long part and with no
+    /// lock held: it goes on in a long place of its pool, for which it may have to wait. Does
+    /// nothing where it has one, or runs in no pool that has long places.
+    ///
+    /// Whether it has moved: somebody else may meanwhile have done what was still to be done.
+    ///
+    /// # Errors
+    ///
+    /// When the wait is cancelled or too late.
+    pub fn takes_long(&self) -> Result<bool, Stopped> {
+        match &self.place {
+            Some(place) => place.takes_long(self),
+            None => Ok(false),
         }
     }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::protocol::Refusal;
 use crate::read::{Ask, Place, place_to_edit, places_to_read};
-use crate::task::{Detour, Lane, Work};
+use crate::task::Work;
 
 use super::super::state::{Moment, State};
 use super::{Reading, Submission};
@@ -28,12 +28,12 @@ impl State {
         moment: &Moment,
     ) -> Result<Submission, Refusal> {
         let moment = moment.clone();
-        self.submit_resolved(session, move |lane, work| {
+        self.submit_resolved(session, move |work| {
             let Moment { world, overlays } = &moment;
             let place = |named: &EditPath| {
                 work.check()?;
                 let EditPath { path, creates } = named;
-                place_to_edit(path, *creates, &world.scope, overlays, lane, work)
+                place_to_edit(path, *creates, &world.scope, overlays, work)
             };
             paths.iter().map(place).collect()
         })
@@ -49,7 +49,7 @@ impl State {
     pub fn submit_resolved(
         self: &Arc<State>,
         session: &str,
-        places: impl Fn(Lane, &Work) -> Result<Vec<Place>, Detour> + Send + Sync + 'static,
+        places: impl FnOnce(&Work) -> Result<Vec<Place>, Refusal> + Send + 'static,
     ) -> Result<Submission, Refusal> {
         let state = self.clone();
         let resolve = async move {
@@ -72,9 +72,9 @@ impl State {
         }
         let (jobs_ask, jobs_moment) = (ask.clone(), moment.clone());
         let places = self
-            .in_lanes(move |lane, work| {
+            .in_lanes(move |work| {
                 let Moment { world, overlays } = &jobs_moment;
-                places_to_read(&jobs_ask, &world.scope, overlays, lane, work)
+                places_to_read(&jobs_ask, &world.scope, overlays, work)
             })
             .await?;
         reading.turn(&places).await?;
