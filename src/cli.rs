@@ -19,7 +19,7 @@ use crate::read::Ask;
 use crate::server::{self, Engine};
 use crate::sqlite;
 use crate::structure;
-use crate::task::{CancelToken, Detour, Lane, Work};
+use crate::task::{CancelToken, Work};
 use crate::view::dialect;
 use crate::worker::{Readable, Without, child};
 
@@ -218,12 +218,11 @@ pub fn read(options: &ReadOptions) -> anyhow::Result<String> {
     let work = Work::new(CancelToken::new(), std::time::Duration::from_secs(60));
     let no_editor = Overlays::default();
     let (reader, scope) = (&engine.reader, &world.scope);
-    let prepared = reader.prepare(&ask, scope, &no_editor, Lane::Long, &work, &|_| ());
-    let read = prepared.and_then(|prepared| Ok(reader.finish(&ask, &prepared, None)?));
+    let prepared = reader.prepare(&ask, scope, &no_editor, &work, &|_| ());
+    let read = prepared.and_then(|prepared| reader.finish(&ask, &prepared, None));
     let result = match read {
         Ok((result, _)) => result,
-        Err(Detour::Refused(refusal)) => ask.refused(refusal, scope)?,
-        Err(Detour::TakesLong) => return Err(anyhow!("the read takes too long")),
+        Err(refusal) => ask.refused(refusal, scope)?,
     };
     match (options.json, result.is_error) {
         (true, _) => Ok(serde_json::to_string_pretty(&result)? + "\n"),

@@ -6,7 +6,7 @@
 pub mod picture;
 /// Wire types and the one mapping from refusals to codes. Never any behaviour.
 pub mod protocol;
-/// Cancel tokens, deadlines, lanes of blocking work. Never waits without a limit.
+/// Cancel tokens, deadlines, threads and pools of blocking work. Never waits without a limit.
 pub mod task;
 
 /// Framing and transport of JSON-RPC. Never knows a method.

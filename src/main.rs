@@ -9,13 +9,10 @@ use clap::Parser;
 use pilcrow::cli::{self, Arguments, Command};
 use pilcrow::rpc::{self, Lifeline};
 use pilcrow::server;
+use pilcrow::task::Threads;
+use tokio::runtime::Handle;
 
 mod logging;
-
-/// Threads that run handlers; blocking work has threads of its own.
-const WORKERS: usize = 2;
-/// Threads for blocking work at most: the places of the pools, and jobs left behind by them.
-const BLOCKING_THREADS: usize = 64;
 
 fn main() {
     let arguments = Arguments::parse();
@@ -64,9 +61,8 @@ fn serve_until_the_end() -> std::io::Result<bool> {
     let input = File::from(std::io::stdin().as_fd().try_clone_to_owned()?);
     let output = rpc::Output::of(std::io::stdout().as_fd().try_clone_to_owned()?.into());
     let log = logging::start();
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(WORKERS)
-        .max_blocking_threads(BLOCKING_THREADS)
+    // For timers and signals; calls have threads of their own.
+    let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
     let was_shut_down = runtime.block_on(async move {
@@ -74,14 +70,16 @@ fn serve_until_the_end() -> std::io::Result<bool> {
         tokio::spawn(rpc::end_on_signals(lifeline.clone()));
         let on_settings = log.clone();
         let connection = rpc::Connection::new(output, server::limits());
+        let threads = Threads::new(Handle::current());
         let options = server::Options {
             lifeline: lifeline.clone(),
+            threads: threads.clone(),
             on_settings: Box::new(move |settings| on_settings.apply(&settings.log)),
         };
         let front = server::build(options, connection.client());
         let was_shut_down = front.was_shut_down();
         let commits = front.commits();
-        let ending = connection.serve(front, input, lifeline).await;
+        let ending = connection.serve(front, input, threads, lifeline).await;
         commits.settled(ending).await;
         tracing::info!(?ending, "the daemon ends");
         log.flush();

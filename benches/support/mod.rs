@@ -17,7 +17,7 @@ use pilcrow::buffer::Overlays;
 use pilcrow::protocol::Settings;
 use pilcrow::protocol::read::ReadResult;
 use pilcrow::read::{Ask, Reader};
-use pilcrow::task::{CancelToken, Detour, Lane, Work};
+use pilcrow::task::{CancelToken, Work};
 use pilcrow::workspace::Scope;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -287,7 +287,7 @@ impl Pair {
     }
 }
 
-/// A read in this process, as a lane runs it.
+/// A read in this process, as a job of the daemon.
 pub struct InProcess {
     scope: Scope,
     ask: Ask,
@@ -314,17 +314,9 @@ impl InProcess {
     }
 
     pub fn read(&self, reader: &Reader) -> Answer<ReadResult> {
-        let prepare = |lane| {
-            let found = |_| ();
-            let overlays = Overlays::default();
-            reader.prepare(&self.ask, &self.scope, &overlays, lane, &self.work, &found)
-        };
-        // As the daemon does it: what takes long is begun again where it may.
-        let prepared = match prepare(Lane::Short) {
-            Err(Detour::TakesLong) => prepare(Lane::Long),
-            prepared => prepared,
-        };
-        let prepared = prepared.map_err(|detour| format!("{detour:?}"))?;
+        let overlays = Overlays::default();
+        let prepared = reader.prepare(&self.ask, &self.scope, &overlays, &self.work, &|_| ());
+        let prepared = prepared.map_err(|refusal| format!("{refusal:?}"))?;
         Ok(reader.finish(&self.ask, &prepared, None)?.0)
     }
 }

@@ -10,7 +10,7 @@ use xxhash_rust::xxh3::xxh3_128;
 use crate::hashline::tag::Fingerprint;
 use crate::protocol::Refusal;
 use crate::protocol::read::Cache;
-use crate::task::{Detour, Lane, Work};
+use crate::task::{LONG_FROM_BYTES, Work};
 use crate::text::{Decoded, NotText, Text, decode};
 use crate::workspace::{Handle, RealPath, Stamp};
 
@@ -41,7 +41,6 @@ struct Errand<'a> {
     handle: &'a Handle,
     spelled: &'a str,
     words: Words,
-    lane: Lane,
     work: &'a Work,
     counts: &'a Counts,
     /// What was known of it before.
@@ -49,9 +48,6 @@ struct Errand<'a> {
     /// A request asks: it sees for itself what has changed, and tells the sessions.
     asked: bool,
 }
-
-/// Loads and parses over this many bytes belong in the long lane.
-const SHORT_LANE_BYTES: u64 = 1024 * 1024;
 
 impl Store {
     /// The text of an opened file. `spelled` is the path as the caller wrote it, for refusals.
@@ -62,12 +58,11 @@ impl Store {
         handle: &Handle,
         spelled: &str,
         words: Words,
-        lane: Lane,
         work: &Work,
-    ) -> Result<Loaded, Detour> {
-        match self.load_or_torn(handle, spelled, words, lane, work)? {
+    ) -> Result<Loaded, Refusal> {
+        match self.load_or_torn(handle, spelled, words, work)? {
             Looked::Sound(loaded) => Ok(loaded),
-            Looked::Torn(_) => Err(busy(spelled).into()),
+            Looked::Torn(_) => Err(busy(spelled)),
         }
     }
 
@@ -77,14 +72,12 @@ impl Store {
         handle: &Handle,
         spelled: &str,
         words: Words,
-        lane: Lane,
         work: &Work,
-    ) -> Result<Looked, Detour> {
+    ) -> Result<Looked, Refusal> {
         self.renew(&Errand {
             handle,
             spelled,
             words: self.remembered(handle, words),
-            lane,
             work,
             counts: &self.counts,
             seen: self.watch.look(handle.real(), true),
@@ -99,8 +92,8 @@ impl Store {
         spelled: &str,
         words: Words,
         work: &Work,
-    ) -> Result<(Arc<Buffer>, Vec<u8>), Detour> {
-        let refuse = |error: std::io::Error| Detour::Refused(Refusal::io(spelled, &error));
+    ) -> Result<(Arc<Buffer>, Vec<u8>), Refusal> {
+        let refuse = |error: std::io::Error| Refusal::io(spelled, &error);
         let Loaded {
             mut buffer, bytes, ..
         } = loaded;
@@ -113,9 +106,9 @@ impl Store {
             if xxh3_128(&bytes) == buffer.bytes_hash {
                 return Ok((buffer, bytes));
             }
-            buffer = self.load(handle, spelled, words, Lane::Long, work)?.buffer;
+            buffer = self.load(handle, spelled, words, work)?.buffer;
         }
-        Err(busy(spelled).into())
+        Err(busy(spelled))
     }
 
     /// Takes in what we have just written over `old`, in its encoding: the next look need only see
@@ -159,7 +152,7 @@ impl Store {
 
     /// Reads a warm file again where it may have changed, for nobody in particular: it counts as
     /// neither hit nor miss.
-    pub(super) fn rewarm(&self, handle: &Handle, work: &Work) -> Result<(), Detour> {
+    pub(super) fn rewarm(&self, handle: &Handle, work: &Work) -> Result<(), Refusal> {
         let seen = self.watch.look(handle.real(), false);
         let Some(warm) = self.buffers.peek(handle.real()) else {
             return Ok(());
@@ -171,7 +164,6 @@ impl Store {
             handle,
             spelled: &handle.real().as_path().to_string_lossy(),
             words: warm.declared,
-            lane: Lane::Long,
             work,
             counts: &Counts::default(),
             seen,
@@ -180,11 +172,11 @@ impl Store {
         renewed.map(drop)
     }
 
-    fn renew(&self, errand: &Errand) -> Result<Looked, Detour> {
+    fn renew(&self, errand: &Errand) -> Result<Looked, Refusal> {
         let Errand {
             handle, spelled, ..
         } = errand;
-        let refuse = |error: std::io::Error| Detour::Refused(Refusal::io(*spelled, &error));
+        let refuse = |error: std::io::Error| Refusal::io(*spelled, &error);
         let stamp = handle.current_stamp().map_err(refuse)?;
         let warm = self.buffers.get(handle.real());
         let warm = warm.filter(|buffer| buffer.declared == errand.words);
@@ -199,10 +191,11 @@ impl Store {
             return Ok(Looked::Sound(hit(buffer.clone())));
         }
         if stamp.size > MAX_BUFFER_BYTES {
-            return Err(too_large(spelled, stamp.size).into());
+            return Err(too_large(spelled, stamp.size));
         }
-        if errand.lane == Lane::Short && stamp.size > SHORT_LANE_BYTES {
-            return Err(Detour::TakesLong);
+        if stamp.size > LONG_FROM_BYTES && errand.work.takes_long()? {
+            let seen = self.watch.look(handle.real(), errand.asked);
+            return self.renew(&Errand { seen, ..*errand });
         }
         let known = warm.as_ref().map(|buffer| buffer.bytes_hash);
         let read = read_steady(handle, spelled, known, errand.work)?;
@@ -264,7 +257,7 @@ impl Store {
         }
     }
 
-    fn take_in(&self, errand: &Errand, read: SteadyRead) -> Result<Loaded, Detour> {
+    fn take_in(&self, errand: &Errand, read: SteadyRead) -> Result<Loaded, Refusal> {
         let real = errand.handle.real();
         errand.counts.misses.fetch_add(1, Ordering::Relaxed);
         let former = self.buffers.remove(real).map(|(_, former)| former);

@@ -8,7 +8,7 @@ use rustix::fs::SeekFrom;
 use xxhash_rust::xxh3::xxh3_128;
 
 use crate::protocol::Refusal;
-use crate::task::{Detour, Work};
+use crate::task::Work;
 use crate::workspace::{Handle, Stamp};
 
 use super::proof::COMPARED_BYTES_ELSEWHERE;
@@ -68,8 +68,8 @@ pub fn read_steady(
     spelled: &str,
     known: Option<u128>,
     work: &Work,
-) -> Result<SteadyRead, Detour> {
-    let refuse = |error: std::io::Error| Detour::Refused(Refusal::io(spelled, &error));
+) -> Result<SteadyRead, Refusal> {
+    let refuse = |error: std::io::Error| Refusal::io(spelled, &error);
     let is_local = handle.is_local();
     let mut previous: Option<Attempt> = None;
     let mut only_grew = true;
@@ -140,7 +140,12 @@ fn wait_for_writer(file: &File) -> std::io::Result<()> {
 }
 
 /// Reads to the end whatever size the file claims (/proc says 0), up to the cap.
-pub fn read_all(file: &mut File, size: u64, spelled: &str, work: &Work) -> Result<Vec<u8>, Detour> {
+pub fn read_all(
+    file: &mut File,
+    size: u64,
+    spelled: &str,
+    work: &Work,
+) -> Result<Vec<u8>, Refusal> {
     // One byte more than the file claims: then its end is seen without making room for more.
     let mut bytes = vec![0; size.min(MAX_BUFFER_BYTES) as usize + 1];
     let mut count = 0;
@@ -154,10 +159,10 @@ pub fn read_all(file: &mut File, size: u64, spelled: &str, work: &Work) -> Resul
             Ok(0) => break,
             Ok(more) => count += more,
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            Err(error) => return Err(Refusal::io(spelled, &error).into()),
+            Err(error) => return Err(Refusal::io(spelled, &error)),
         }
         if count as u64 > MAX_BUFFER_BYTES {
-            return Err(too_large(spelled, count as u64).into());
+            return Err(too_large(spelled, count as u64));
         }
     }
     bytes.truncate(count);

@@ -6,7 +6,6 @@ use std::time::Instant;
 use crate::buffer::{Overlay, Words};
 use crate::protocol::Refusal;
 use crate::session::{Actor, AsOf, Current};
-use crate::task::{Detour, Lane};
 use crate::workspace::RealPath;
 
 use super::disk::{Step, failpoint};
@@ -15,7 +14,7 @@ use super::record::{Recorded, record};
 use super::{Home, Planned};
 
 /// What is in a file now that had the stamp `written` a moment ago.
-fn look(planned: &Planned, real: &RealPath, means: Means) -> Result<Current, Detour> {
+fn look(planned: &Planned, real: &RealPath, means: Means) -> Result<Current, Refusal> {
     failpoint(Step::Record).map_err(|error| Refusal::io(&planned.live.name, &error))?;
     let looked_at = Instant::now();
     let written = planned.written;
@@ -25,9 +24,7 @@ fn look(planned: &Planned, real: &RealPath, means: Means) -> Result<Current, Det
         None => {
             let handle = means.scope.open(real.as_path())?;
             let (name, words) = (&planned.live.name, Words::default());
-            let loaded = means
-                .buffers
-                .load(&handle, name, words, Lane::Long, means.work);
+            let loaded = means.buffers.load(&handle, name, words, means.work);
             (loaded?.buffer, handle.opened_at())
         }
     };

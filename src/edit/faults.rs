@@ -4,7 +4,6 @@ use crate::hashline::structured::{Misread, StructuredError};
 use crate::hashline::{Origin, PatchError};
 use crate::protocol::edit_refusal::{self, LiveFile};
 use crate::protocol::{EditRefusal, Kind, Refusal, shortened};
-use crate::task::Detour;
 
 use super::outdated::{Room, with_lines};
 use super::refuse;
@@ -35,12 +34,10 @@ impl Fault {
     }
 
     /// A fault, unless the whole request cannot be carried out now: then that is its answer.
-    pub fn of(detour: Detour, origin: Origin, path: &str) -> Result<Fault, Detour> {
-        match detour {
-            Detour::Refused(refusal) if !is_of_the_moment(&refusal) => {
-                Ok(Fault::new(origin, path, refusal))
-            }
-            other => Err(other),
+    pub fn of(refusal: Refusal, origin: Origin, path: &str) -> Result<Fault, Refusal> {
+        match is_of_the_moment(&refusal) {
+            true => Err(refusal),
+            false => Ok(Fault::new(origin, path, refusal)),
         }
     }
 

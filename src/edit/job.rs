@@ -10,7 +10,7 @@ use crate::protocol::edit::Warning;
 use crate::protocol::{EditRefusal, Refusal, Settings};
 use crate::read::{Located, Place};
 use crate::session::Notice;
-use crate::task::{CancelToken, Detour};
+use crate::task::CancelToken;
 
 use super::applied::{Applied, Made, Request};
 use super::beside::Told;
@@ -51,7 +51,7 @@ pub enum Begun {
 }
 
 /// What plans the files of a change.
-pub type Plan<'a> = &'a dyn Fn(&Job) -> Result<Plans, Detour>;
+pub type Plan<'a> = &'a dyn Fn(&Job) -> Result<Plans, Refusal>;
 
 /// A change and all that its blocking part needs.
 #[derive(Debug)]
@@ -136,11 +136,7 @@ impl Job<'_> {
         let mut attempt = 0;
         loop {
             attempt += 1;
-            let mut plans = plan(self).map_err(|detour| match detour {
-                Detour::Refused(refusal) => refusal,
-                // Nothing is too long for a commit.
-                Detour::TakesLong => Refusal::Internal,
-            })?;
+            let mut plans = plan(self)?;
             news.append(&mut plans.notices);
             let asks = plans
                 .files

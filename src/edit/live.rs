@@ -15,7 +15,7 @@ use crate::session::{
     Actor, AsOf, Current, Document, Form, Meaning, Notice, Sessions, Site, Version,
 };
 use crate::syntax::{self, Language};
-use crate::task::{Detour, Lane, Work};
+use crate::task::Work;
 use crate::text::Text;
 use crate::workspace::{FileType, Handle, RealPath, Scope};
 
@@ -152,7 +152,7 @@ impl Live {
         spelled: &str,
         wanted: Wanted,
         means: Means,
-    ) -> Result<(Live, Vec<Notice>), Detour> {
+    ) -> Result<(Live, Vec<Notice>), Refusal> {
         let name = located.display().to_owned();
         let (document, home, actor) = match located.spot {
             Spot::OnDisk(found) => {
@@ -265,11 +265,10 @@ fn linked_to(document: &Document, name: &str, scope: &Scope) -> Option<String> {
 }
 
 impl Home {
-    fn of_file(handle: Handle, spelled: &str, means: Means) -> Result<Home, Detour> {
+    fn of_file(handle: Handle, spelled: &str, means: Means) -> Result<Home, Refusal> {
         refuse_uneditable(&handle, spelled, means.scope)?;
-        let lane = (Lane::Long, means.work);
         let overlays = (means.overlays, means.scope);
-        match held(&handle, spelled, None, overlays, means.buffers, lane)? {
+        match held(&handle, spelled, None, overlays, means.buffers, means.work)? {
             Held::Editor { overlay, disk } => {
                 // A dirty document's file tells what the editor cannot hold; it may be gone.
                 let words = Words {
@@ -277,19 +276,16 @@ impl Home {
                     editor: overlay.encoding,
                 };
                 let load = || {
-                    let loaded =
-                        means
-                            .buffers
-                            .load(&handle, spelled, words, Lane::Long, means.work);
+                    let loaded = means.buffers.load(&handle, spelled, words, means.work);
                     loaded.ok().map(|loaded| loaded.buffer)
                 };
                 let disk = disk.or_else(load);
                 Ok(Home::Editor { overlay, disk })
             }
-            Held::Huge { .. } => Err(too_large(spelled).into()),
+            Held::Huge { .. } => Err(too_large(spelled)),
             Held::Torn { .. } => {
                 let message = format!("'{spelled}' is being changed all the time.");
-                Err(Refusal::Busy { message }.into())
+                Err(Refusal::Busy { message })
             }
             Held::Disk { overlay, loaded } => {
                 let words = Words {

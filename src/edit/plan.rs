@@ -21,7 +21,6 @@ use crate::protocol::edit_refusal::Outdated;
 use crate::protocol::read::LineSpan;
 use crate::read::Place;
 use crate::session::{Meaning, Notice, Version, steps};
-use crate::task::{Detour, Lane};
 use crate::text::Text;
 use crate::view::LineSet;
 use crate::workspace::Stamp;
@@ -129,7 +128,7 @@ impl<'a> Planner<'a> {
     }
 
     /// Plans all files, or says everything that is wrong: `known` is what parsing found.
-    pub fn plan(&self, named: Vec<Named>, known: &[Fault]) -> Result<Plans, Detour> {
+    pub fn plan(&self, named: Vec<Named>, known: &[Fault]) -> Result<Plans, Refusal> {
         let mut groups: Vec<(Place, Vec<Named>)> = Vec::new();
         for named in named {
             match groups.iter_mut().find(|(place, _)| *place == named.place) {
@@ -148,9 +147,9 @@ impl<'a> Planner<'a> {
                     notices.extend(news);
                     opened.push((live, group));
                 }
-                Err(detour) => {
+                Err(refusal) => {
                     let origin = group[0].section.origin;
-                    faults.add(Fault::of(detour, origin, &group[0].section.path)?);
+                    faults.add(Fault::of(refusal, origin, &group[0].section.path)?);
                 }
             }
         }
@@ -175,7 +174,7 @@ impl<'a> Planner<'a> {
             planned.extend(self.plan_file(live, group, &mut faults)?);
         }
         match faults.refusal() {
-            Some(refusal) => Err(refusal.into()),
+            Some(refusal) => Err(refusal),
             None => Ok(Plans {
                 files: planned,
                 notices,
@@ -190,7 +189,7 @@ impl<'a> Planner<'a> {
         named: &Named,
         place: &Place,
         tag: Option<Tag>,
-    ) -> Result<(Live, Vec<Notice>), Detour> {
+    ) -> Result<(Live, Vec<Notice>), Refusal> {
         let Means {
             scope,
             overlays,
@@ -199,12 +198,10 @@ impl<'a> Planner<'a> {
         } = self.means;
         let located = match self.found.take(place) {
             Some(located) => Ok(located),
-            None => target::find(named.path(), scope, overlays, Lane::Long, work),
+            None => target::find(named.path(), scope, overlays, work),
         };
-        let located = located.map_err(|detour| match detour {
-            Detour::Refused(Refusal::NotFound { path, suggestions }) => {
-                Detour::Refused(Refusal::NothingToEdit { path, suggestions })
-            }
+        let located = located.map_err(|refusal| match refusal {
+            Refusal::NotFound { path, suggestions } => Refusal::NothingToEdit { path, suggestions },
             other => other,
         })?;
         if located.place(scope) != *place || !self.places.contains(place) {
@@ -212,7 +209,7 @@ impl<'a> Planner<'a> {
                 "'{}' leads to another file than a moment ago.",
                 named.path()
             );
-            return Err(Refusal::Busy { message }.into());
+            return Err(Refusal::Busy { message });
         }
         if located.selector != Default::default() {
             return Err(Refusal::Unsupported {
@@ -221,8 +218,7 @@ impl<'a> Planner<'a> {
                     "'{}' names a part of a file. Give the path alone; lines are named in the edit.",
                     named.path()
                 ),
-            }
-            .into());
+            });
         }
         Live::open(located, named.path(), Wanted::Tagged(tag), self.means)
     }
@@ -233,7 +229,7 @@ impl<'a> Planner<'a> {
         live: Live,
         group: Vec<Named>,
         faults: &mut Faults,
-    ) -> Result<Option<Planned>, Detour> {
+    ) -> Result<Option<Planned>, Refusal> {
         let mut warnings: Vec<Warning> = group.iter().flat_map(rebound_warnings).collect();
         let header = group[0].section.origin;
         let mut judge = Judge::new(self.revealer(&live));
@@ -262,7 +258,7 @@ impl<'a> Planner<'a> {
         let made = match self.carried_through(&live, &splices) {
             Ok(made) => made,
             Err(refusal) => {
-                faults.add(Fault::of(refusal.into(), header, &live.name)?);
+                faults.add(Fault::of(refusal, header, &live.name)?);
                 return Ok(None);
             }
         };

@@ -5,7 +5,7 @@ use crate::hashline::Section;
 use crate::protocol::{Refusal, shortened};
 use crate::read::{Located, Place, is_address, locate, place_to_edit, refuse_longer_than_a_path};
 use crate::session::{Sessions, Site};
-use crate::task::{Detour, Lane, Work};
+use crate::task::Work;
 use crate::view::{Guess, Selector, Target};
 use crate::workspace::Scope;
 
@@ -44,14 +44,18 @@ pub fn name_places(
     (session, sessions): (&str, &Sessions),
     scope: &Scope,
     overlays: &Overlays,
-    (lane, work): (Lane, &Work),
+    work: &Work,
     faults: &mut Vec<Fault>,
-) -> Result<(Vec<Named>, PlacedFiles), Detour> {
+) -> Result<(Vec<Named>, PlacedFiles), Refusal> {
     let mut found = PlacedFiles::new();
     let mut name = |section: Section| {
         work.check()?;
-        match find(&section.path, scope, overlays, lane, work) {
+        match find(&section.path, scope, overlays, work) {
             Ok(located) => {
+                if !located.is_exact() {
+                    // To look for it took its time: what was found before is of another moment.
+                    found.clear();
+                }
                 let named = Named {
                     section,
                     place: located.place(scope),
@@ -65,19 +69,20 @@ pub fn name_places(
                 }
                 Ok(named)
             }
-            Err(Detour::Refused(Refusal::NotFound { .. })) => {
+            Err(Refusal::NotFound { .. }) => {
+                found.clear();
                 let rebound = rebound(&section, session, sessions);
                 let path = rebound.as_deref().unwrap_or(&section.path);
                 // What the section's own path leads to was just looked for.
                 let is_nothing = rebound.is_none();
                 Ok(Named {
-                    place: place_to_edit(path, is_nothing, scope, overlays, lane, work)?,
+                    place: place_to_edit(path, is_nothing, scope, overlays, work)?,
                     section,
                     rebound,
                     understood: Vec::new(),
                 })
             }
-            Err(detour) => Err(detour),
+            Err(refusal) => Err(refusal),
         }
     };
     let mut named = Vec::with_capacity(sections.len());
@@ -85,7 +90,7 @@ pub fn name_places(
         let (origin, path) = (section.origin, shortened(&section.path).into_owned());
         match name(section) {
             Ok(section) => named.push(section),
-            Err(detour) => faults.push(Fault::of(detour, origin, &path)?),
+            Err(refusal) => faults.push(Fault::of(refusal, origin, &path)?),
         }
     }
     Ok((named, found))
@@ -96,15 +101,34 @@ pub fn find(
     path: &str,
     scope: &Scope,
     overlays: &Overlays,
-    lane: Lane,
     work: &Work,
-) -> Result<Located, Detour> {
+) -> Result<Located, Refusal> {
+    find_by(path, Some(Guess::Suffix), scope, overlays, work)
+}
+
+/// What has exactly this name: it is looked for no further, whatever it might stand for.
+pub fn find_exact(
+    path: &str,
+    scope: &Scope,
+    overlays: &Overlays,
+    work: &Work,
+) -> Result<Located, Refusal> {
+    find_by(path, None, scope, overlays, work)
+}
+
+fn find_by(
+    path: &str,
+    guess: Option<Guess>,
+    scope: &Scope,
+    overlays: &Overlays,
+    work: &Work,
+) -> Result<Located, Refusal> {
     refuse_longer_than_a_path(path)?;
     let target = match is_address(path)? {
         true => Target::Spelled(path.to_owned()),
         false => Target::Literal(path.to_owned(), Selector::default()),
     };
-    locate(&target, Guess::Suffix, scope, overlays, lane, work)
+    locate(&target, guess, scope, overlays, work)
 }
 
 /// The one document that this session was shown under the section's tag and that has the same

@@ -14,7 +14,6 @@ use crate::protocol::read::LineSpan;
 use crate::protocol::{EditRefusal, Refusal};
 use crate::read::session_name;
 use crate::session::{Document, Form, Meaning, Notice, Site, Version};
-use crate::task::{Detour, Lane};
 use crate::text::{LineEnding, Text};
 use crate::view::LineSet;
 
@@ -24,6 +23,7 @@ use super::bytes::bytes_after;
 use super::live::refuse_read_only;
 use super::plan::{Planned, Planner, Plans};
 use super::request::flag;
+use super::target::find_exact;
 use super::{Home, Live, Wanted, find};
 
 /// One call of `agent/write`.
@@ -68,7 +68,7 @@ impl WriteRequest {
 
 impl Planner<'_> {
     /// Plans a whole file.
-    pub fn plan_write(&self, request: &WriteRequest) -> Result<Plans, Detour> {
+    pub fn plan_write(&self, request: &WriteRequest) -> Result<Plans, Refusal> {
         let is_there = self.find_exact(&request.path)?;
         refuse_prefixes(&request.text, &request.path)?;
         match (is_there, request.replaces) {
@@ -76,8 +76,7 @@ impl Planner<'_> {
             (false, Some(_)) => Err(Refusal::NotFound {
                 path: request.path.clone(),
                 suggestions: Vec::new(),
-            }
-            .into()),
+            }),
             (false, None) => {
                 let planned = self.made(request)?;
                 let of = request.of(self.session, &planned.live.document);
@@ -88,25 +87,24 @@ impl Planner<'_> {
     }
 
     /// Whether there is something of exactly this name, on disk or in the editor.
-    fn find_exact(&self, path: &str) -> Result<bool, Detour> {
+    fn find_exact(&self, path: &str) -> Result<bool, Refusal> {
         let means = self.means;
         if means.scope.find_exact(path)?.is_some() {
             return Ok(true);
         }
-        // Only what is open under this very name is found in the short lane.
-        match find(path, means.scope, means.overlays, Lane::Short, means.work) {
+        match find_exact(path, means.scope, means.overlays, means.work) {
             Ok(_) => Ok(true),
-            Err(Detour::TakesLong | Detour::Refused(Refusal::NotFound { .. })) => Ok(false),
-            Err(detour) => Err(detour),
+            Err(Refusal::NotFound { .. }) => Ok(false),
+            Err(refusal) => Err(refusal),
         }
     }
 
-    fn open_exact(&self, path: &str) -> Result<(Live, Vec<Notice>), Detour> {
+    fn open_exact(&self, path: &str) -> Result<(Live, Vec<Notice>), Refusal> {
         let means = self.means;
-        let located = find(path, means.scope, means.overlays, Lane::Long, means.work)?;
+        let located = find(path, means.scope, means.overlays, means.work)?;
         if !self.places.contains(&located.place(means.scope)) {
             let message = format!("'{path}' leads to another file than a moment ago.");
-            return Err(Refusal::Busy { message }.into());
+            return Err(Refusal::Busy { message });
         }
         // A whole file is its own text.
         Live::open(located, path, Wanted::Text, means)
@@ -114,7 +112,7 @@ impl Planner<'_> {
 
     /// A file to be made that is there: it was made by the same request, or is refused with its
     /// tag where it has one.
-    fn made_before(&self, request: &WriteRequest) -> Result<Plans, Detour> {
+    fn made_before(&self, request: &WriteRequest) -> Result<Plans, Refusal> {
         let path = request.path.clone();
         let tag = match self.open_exact(&path) {
             Ok((live, notices)) => {
@@ -124,8 +122,8 @@ impl Planner<'_> {
                 }
                 Some(live.version.tag.to_string())
             }
-            Err(Detour::Refused(Refusal::Binary { .. } | Refusal::TooLarge { .. })) => None,
-            Err(detour) => return Err(detour),
+            Err(Refusal::Binary { .. } | Refusal::TooLarge { .. }) => None,
+            Err(refusal) => return Err(refusal),
         };
         let message = match &tag {
             Some(tag) => format!(
@@ -135,10 +133,10 @@ impl Planner<'_> {
                 "'{path}' exists and is not a text file that can be replaced; nothing was written. Choose another path."
             ),
         };
-        Err(Refusal::from(EditRefusal::Exists { message, path, tag }).into())
+        Err(Refusal::from(EditRefusal::Exists { message, path, tag }))
     }
 
-    fn made(&self, request: &WriteRequest) -> Result<Planned, Detour> {
+    fn made(&self, request: &WriteRequest) -> Result<Planned, Refusal> {
         let scope = self.means.scope;
         let path = decoded(&request.path)?;
         let real = scope.destination(&path)?;
@@ -159,7 +157,7 @@ impl Planner<'_> {
         Ok(planned(live, None, splices, Some(bytes)))
     }
 
-    fn replaced(&self, request: &WriteRequest, tag: Tag) -> Result<Plans, Detour> {
+    fn replaced(&self, request: &WriteRequest, tag: Tag) -> Result<Plans, Refusal> {
         let (live, notices) = self.open_exact(&request.path)?;
         let of = request.of(self.session, &live.document);
         if self.was_written(of, &live) {
@@ -180,14 +178,14 @@ impl Planner<'_> {
                     .first()
                     .is_some_and(|version| version.content == live.version.content);
                 if !is_live {
-                    return Err(revealer.written_over(tag, all()).into());
+                    return Err(revealer.written_over(tag, all()));
                 }
             }
             Meaning::Expired => {
-                return Err(revealer.no_version(Outdated::ExpiredTag, tag, all()).into());
+                return Err(revealer.no_version(Outdated::ExpiredTag, tag, all()));
             }
             Meaning::Unknown => {
-                return Err(revealer.no_version(Outdated::UnknownTag, tag, all()).into());
+                return Err(revealer.no_version(Outdated::UnknownTag, tag, all()));
             }
         }
         if self.require_seen {
@@ -201,7 +199,7 @@ impl Planner<'_> {
                 })
                 .collect();
             if !unseen.is_empty() {
-                return Err(revealer.not_shown(&unseen).into());
+                return Err(revealer.not_shown(&unseen));
             }
         }
         let text = with_ends(&request.text, live.text());

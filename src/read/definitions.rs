@@ -9,12 +9,9 @@ use crate::outline::Definition;
 use crate::session::Document;
 use crate::structure::Parsers;
 use crate::syntax::Language;
-use crate::task::{Detour, Lane, Work};
+use crate::task::{LONG_FROM_BYTES, Work};
 
 use super::source_file::{Lack, SourceFile};
-
-/// Texts over this many bytes are parsed in the long lane.
-const SHORT_LANE_BYTES: usize = 1024 * 1024;
 
 /// What was made of one content.
 #[derive(Debug, Clone)]
@@ -59,13 +56,8 @@ impl Definitions {
     ///
     /// # Errors
     ///
-    /// `Lack` where it must be made elsewhere, or cannot be made.
-    pub fn of(
-        &self,
-        source: &SourceFile,
-        lane: Lane,
-        work: &Work,
-    ) -> Result<Option<Arc<[Definition]>>, Lack> {
+    /// `Lack` where it is no longer wanted, or cannot be made.
+    pub fn of(&self, source: &SourceFile, work: &Work) -> Result<Option<Arc<[Definition]>>, Lack> {
         let Some(code) = source.code() else {
             return Ok(None);
         };
@@ -75,8 +67,8 @@ impl Definitions {
         if let Some(made) = known {
             return Ok(Some(made.found));
         }
-        if lane == Lane::Short && source.text.len_bytes() > SHORT_LANE_BYTES {
-            return Err(Detour::TakesLong.into());
+        if source.text.len_bytes() as u64 > LONG_FROM_BYTES && work.takes_long()? {
+            return self.of(source, work);
         }
         let found: Arc<[Definition]> = self.parsers.definitions(&code, work)?.into();
         let made = Made {

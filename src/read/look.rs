@@ -5,14 +5,11 @@ use std::sync::Arc;
 use crate::outline::Outline;
 use crate::protocol::Refusal;
 use crate::protocol::read::LineSpan;
-use crate::task::{Detour, Lane, Work};
+use crate::task::{LONG_FROM_BYTES, Work};
 use crate::view::conflicts::{self, Conflict, Finder, Sheet};
 use crate::view::folded::{self, Elided};
 use crate::view::window::{self, Limits, Window};
 use crate::view::{Document, Selector, Style};
-
-/// Texts over this many bytes are gone through for conflicts in the long lane.
-const SHORT_LANE_BYTES: usize = 1024 * 1024;
 
 /// Lines between two looks at the cancel token.
 const CHECK_EVERY: u64 = 4096;
@@ -49,14 +46,13 @@ impl Wanted {
         document: &Document,
         selector: &Selector,
         spelled: &str,
-        lane: Lane,
         work: &Work,
-    ) -> Result<Wanted, Detour> {
+    ) -> Result<Wanted, Refusal> {
         let mut selector = selector.clone();
         if document.style == Style::Lines {
             let conflicts = match selector.conflicts {
                 false => None,
-                true => Some(find_conflicts(document, spelled, lane, work)?),
+                true => Some(find_conflicts(document, spelled, work)?),
             };
             return Ok(Wanted {
                 selector,
@@ -71,8 +67,7 @@ impl Wanted {
                     ":conflicts is for text files, and this is {}. Leave the selector out.",
                     document.kind.with_article()
                 ),
-            }
-            .into());
+            });
         }
         if document.style == Style::Note {
             selector = Selector::default();
@@ -159,20 +154,18 @@ impl<'a> Look<'a> {
 fn find_conflicts(
     document: &Document,
     spelled: &str,
-    lane: Lane,
     work: &Work,
-) -> Result<Vec<Conflict>, Detour> {
+) -> Result<Vec<Conflict>, Refusal> {
     let Some(text) = document.text.whole() else {
         return Err(Refusal::Unsupported {
             path: Some(spelled.to_owned()),
             message: format!(
                 "'{spelled}' is too large to look for conflicts in. Read the lines instead."
             ),
-        }
-        .into());
+        });
     };
-    if lane == Lane::Short && text.len_bytes() > SHORT_LANE_BYTES {
-        return Err(Detour::TakesLong);
+    if text.len_bytes() as u64 > LONG_FROM_BYTES {
+        work.takes_long()?;
     }
     let mut finder = Finder::default();
     for (number, line) in (1..).zip(text.lines_at(0)) {

@@ -13,7 +13,7 @@ use crate::protocol::settings::Summarize;
 use crate::session::{Document, Form, Site};
 use crate::structure::{Code, NoStructure, Parsers};
 use crate::syntax::Language;
-use crate::task::{CancelToken, Detour, Lane, Work};
+use crate::task::{CancelToken, LONG_FROM_BYTES, Work};
 use crate::workspace::RealPath;
 
 use super::source_file::{Lack, SourceFile};
@@ -21,9 +21,6 @@ use super::syntax_checks::key;
 
 /// How long an outline is waited for that is made before anybody asks.
 const AHEAD: Duration = Duration::from_secs(4);
-
-/// Texts over this many bytes are parsed in the long lane.
-const SHORT_LANE_BYTES: usize = 1024 * 1024;
 
 /// What was made of one content.
 #[derive(Debug, Clone)]
@@ -102,12 +99,11 @@ impl Outlines {
     ///
     /// # Errors
     ///
-    /// `Lack` where it must be made elsewhere, or cannot be made.
+    /// `Lack` where it is no longer wanted, or cannot be made.
     pub fn of(
         &self,
         source: &SourceFile,
         settings: &Summarize,
-        lane: Lane,
         work: &Work,
     ) -> Result<Option<Arc<Outline>>, Lack> {
         let SourceFile { document, text, .. } = *source;
@@ -134,8 +130,8 @@ impl Outlines {
             Some(What::Nothing) => return Ok(None),
             None => {}
         }
-        if lane == Lane::Short && text.len_bytes() > SHORT_LANE_BYTES {
-            return Err(Detour::TakesLong.into());
+        if text.len_bytes() as u64 > LONG_FROM_BYTES && work.takes_long()? {
+            return self.of(source, settings, work);
         }
         self.misses.fetch_add(1, Ordering::Relaxed);
         let what = self.make(&code, rules, work)?;

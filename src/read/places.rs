@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::buffer::{DocumentKey, Overlays};
 use crate::protocol::{Refusal, shortened};
-use crate::task::{Detour, Lane, Work};
+use crate::task::Work;
 use crate::view::{Guess, Selector, Target};
 use crate::workspace::{RealPath, Scope, decode_file_uri};
 
@@ -44,9 +44,8 @@ pub fn places_to_read(
     ask: &Ask,
     scope: &Scope,
     overlays: &Overlays,
-    lane: Lane,
     work: &Work,
-) -> Result<Vec<Place>, Detour> {
+) -> Result<Vec<Place>, Refusal> {
     if ask.request.refusal.is_some() {
         return Ok(Vec::new());
     }
@@ -93,10 +92,9 @@ pub fn places_to_read(
             }
         }
     }
-    match locate(target, ask.request.guess, scope, overlays, lane, work) {
+    match locate(target, Some(ask.request.guess), scope, overlays, work) {
         Ok(located) => add(located.place(scope)),
-        Err(Detour::TakesLong) => return Err(Detour::TakesLong),
-        Err(Detour::Refused(_)) => work.check()?,
+        Err(_) => work.check()?,
     }
     Ok(places)
 }
@@ -109,9 +107,8 @@ pub fn place_to_edit(
     creates: bool,
     scope: &Scope,
     overlays: &Overlays,
-    lane: Lane,
     work: &Work,
-) -> Result<Place, Detour> {
+) -> Result<Place, Refusal> {
     refuse_longer_than_a_path(path)?;
     if let Some(place) = out_of_files(path, overlays) {
         return Ok(place);
@@ -121,8 +118,8 @@ pub fn place_to_edit(
             true => Target::Spelled(path.to_owned()),
             false => Target::Literal(path.to_owned(), Selector::default()),
         };
-        match locate(&target, Guess::Suffix, scope, overlays, lane, work) {
-            Err(Detour::Refused(Refusal::NotFound { .. })) => {}
+        match locate(&target, Some(Guess::Suffix), scope, overlays, work) {
+            Err(Refusal::NotFound { .. }) => {}
             located => return Ok(located?.place(scope)),
         }
     }

@@ -14,7 +14,7 @@ use crate::session::{self, Actor, Form, Notice, Sessions, Site, Version};
 use crate::sqlite::Queriers;
 use crate::structure::{NoStructure, Parsers};
 use crate::syntax;
-use crate::task::{Detour, Lane, Work};
+use crate::task::Work;
 use crate::view::dialect::{Body, View};
 use crate::view::excerpt::Lines;
 use crate::view::window::{Limits, Spent, Window};
@@ -108,22 +108,21 @@ impl Reader {
         self.warm.set_budget(eighth);
     }
 
-    /// Finds and loads what is asked for. Blocking; work that would take long is refused in the
-    /// short lane. `found` hears where it is as soon as that is known.
+    /// Finds and loads what is asked for. Blocking. `found` hears where it is as soon as that
+    /// is known.
     pub fn prepare(
         &self,
         ask: &Ask,
         scope: &Scope,
         overlays: &Overlays,
-        lane: Lane,
         work: &Work,
         found: &dyn Fn(Place),
-    ) -> Result<Prepared, Detour> {
+    ) -> Result<Prepared, Refusal> {
         if let Some(refusal) = &ask.request.refusal {
-            return Err(refusal.clone().into());
+            return Err(refusal.clone());
         }
         let target = &ask.request.target;
-        let mut located = locate(target, ask.request.guess, scope, overlays, lane, work)?;
+        let mut located = locate(target, Some(ask.request.guess), scope, overlays, work)?;
         found(located.place(scope));
         ask.refuse_barred(&located)?;
         let is_bare = located.selector == Selector::default() && located.inner.is_none();
@@ -142,7 +141,6 @@ impl Reader {
             whole_file: ask.request.whole_file.filter(|_| is_bare),
             image_bytes: ask.request.image_bytes,
             counts_lines: ask.request.counts_lines,
-            lane,
             work,
         };
         let mut opened = match &located.spot {
@@ -162,7 +160,7 @@ impl Reader {
         let mut no_structure = None;
         let outline = match (&ask.request.summarize, source_file(&opened, &located)) {
             (Some(settings), Some(file)) if is_whole => {
-                let outline = self.outlines.of(&file, settings, lane, work);
+                let outline = self.outlines.of(&file, settings, work);
                 had(outline, &mut no_structure)?
             }
             _ => None,
@@ -172,14 +170,14 @@ impl Reader {
         let definitions = match ask.request.truncate {
             Some(lines) if is_whole_text && is_longer(document, lines) => {
                 let file = source_file(&opened, &located);
-                let found = file.map(|file| self.definitions.of(&file, lane, work));
+                let found = file.map(|file| self.definitions.of(&file, work));
                 had(found.unwrap_or(Ok(None)), &mut no_structure)?
             }
             _ => None,
         };
         let wanted = match outline {
             Some(outline) => Wanted::summary(outline),
-            None => Wanted::of(document, selector, target.as_written(), lane, work)?,
+            None => Wanted::of(document, selector, target.as_written(), work)?,
         };
         if let Some(why) = no_structure {
             let why = format!("No structure: {why}");
@@ -326,15 +324,14 @@ impl Reader {
         actor: &Actor,
         scope: &Scope,
         overlays: &Overlays,
-        lane: Lane,
         work: &Work,
-    ) -> Result<Vec<Notice>, Detour> {
+    ) -> Result<Vec<Notice>, Refusal> {
         if let DocumentKey::Other(uri) = key
             && overlays.of_no_file(key).is_none()
         {
             return Ok(self.vanished(&Site::Editor(uri.clone()), actor));
         }
-        let Some(opened) = self.open_known(key, scope, overlays, lane, work)? else {
+        let Some(opened) = self.open_known(key, scope, overlays, work)? else {
             return Ok(Vec::new());
         };
         let (Some(snapshot), Some(text)) = (&opened.snapshot, opened.document.text.whole()) else {
@@ -366,9 +363,8 @@ impl Reader {
         key: &DocumentKey,
         scope: &Scope,
         overlays: &Overlays,
-        lane: Lane,
         work: &Work,
-    ) -> Result<Option<Opened>, Detour> {
+    ) -> Result<Option<Opened>, Refusal> {
         let DocumentKey::File(path) = key else {
             return Ok(overlays.of_no_file(key).map(source::editor::unsaved));
         };
@@ -399,7 +395,6 @@ impl Reader {
             whole_file: None,
             image_bytes: None,
             counts_lines: false,
-            lane,
             work,
         };
         let spelled = path.to_string_lossy();
@@ -431,10 +426,10 @@ fn source_file<'a>(opened: &'a Opened, located: &'a Located) -> Option<SourceFil
 fn had<T>(
     structure: Result<Option<T>, Lack>,
     lacking: &mut Option<NoStructure>,
-) -> Result<Option<T>, Detour> {
+) -> Result<Option<T>, Refusal> {
     match structure {
         Ok(structure) => Ok(structure),
-        Err(Lack::Detour(detour)) => Err(detour),
+        Err(Lack::Refused(refusal)) => Err(refusal),
         Err(Lack::NoStructure(why)) => {
             *lacking = Some(why);
             Ok(None)

@@ -1,9 +1,10 @@
 //! A text that may be in some language, and why nothing is known of its structure.
 
+use crate::protocol::Refusal;
 use crate::session::Document;
 use crate::structure::{Code, NoStructure};
 use crate::syntax::{self, Language};
-use crate::task::Detour;
+use crate::task::Stopped;
 use crate::text::Text;
 
 use super::syntax_checks::key;
@@ -40,22 +41,22 @@ impl<'a> SourceFile<'a> {
 /// Why there is no structure of a text.
 #[derive(Debug)]
 pub enum Lack {
-    /// It is to be asked for elsewhere, or not at all any more.
-    Detour(Detour),
+    /// It is not to be asked for any more.
+    Refused(Refusal),
     /// There is none to be had; the text is shown without it.
     NoStructure(NoStructure),
 }
 
-impl From<Detour> for Lack {
-    fn from(detour: Detour) -> Lack {
-        Lack::Detour(detour)
+impl From<Stopped> for Lack {
+    fn from(stopped: Stopped) -> Lack {
+        Lack::Refused(stopped.into())
     }
 }
 
 impl From<NoStructure> for Lack {
     fn from(why: NoStructure) -> Lack {
         match why {
-            NoStructure::Stopped(stopped) => Lack::Detour(stopped.into()),
+            NoStructure::Stopped(stopped) => stopped.into(),
             why => Lack::NoStructure(why),
         }
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::buffer::{Overlay, Overlays};
 use crate::protocol::{Refusal, shortened};
-use crate::task::{Detour, Lane, Work};
+use crate::task::Work;
 use crate::view::selector::SelectorError;
 use crate::view::{Guess, Selector, Target};
 use crate::workspace::{
@@ -40,6 +40,14 @@ impl Located {
         matches!(self.spot, Spot::OnDisk(_))
     }
 
+    /// Whether it has the very name that it was looked for by.
+    pub fn is_exact(&self) -> bool {
+        match &self.spot {
+            Spot::OnDisk(found) => matches!(found.via, Via::Exact),
+            Spot::InEditor(..) => true,
+        }
+    }
+
     /// The path as headers and messages name it.
     pub fn display(&self) -> &str {
         match &self.spot {
@@ -49,22 +57,20 @@ impl Located {
     }
 }
 
-/// Finds what `target` names; `guess` tells what else its name may stand for. What is not there under its exact name belongs in the long lane,
-/// since looking further may walk the tree.
+/// Finds what `target` names; `guess` tells what else its name may stand for, where it is looked for
+/// any further than under its exact name. That takes long: it may walk the tree.
 pub fn locate(
     target: &Target,
-    guess: Guess,
+    guess: Option<Guess>,
     scope: &Scope,
     overlays: &Overlays,
-    lane: Lane,
     work: &Work,
-) -> Result<Located, Detour> {
+) -> Result<Located, Refusal> {
     refuse_too_long(target.as_written())?;
     let search = Search {
         guess,
         scope,
         overlays,
-        lane,
         work,
     };
     match target {
@@ -79,10 +85,10 @@ pub fn locate(
                 // Not UTF-8: there is no string in which a selector could be looked for.
                 Some(Err(path)) => match search.at(Path::new(&path))? {
                     Some(spot) => Ok(located(spot, Selector::default())),
-                    None => Err(Detour::Refused(Refusal::NotFound {
+                    None => Err(Refusal::NotFound {
                         path: spelled.clone(),
                         suggestions: Vec::new(),
-                    })),
+                    }),
                 },
             }
         }
@@ -140,10 +146,9 @@ fn leads_on(path: &[u8]) -> bool {
 }
 
 struct Search<'a> {
-    guess: Guess,
+    guess: Option<Guess>,
     scope: &'a Scope,
     overlays: &'a Overlays,
-    lane: Lane,
     work: &'a Work,
 }
 
@@ -202,7 +207,7 @@ impl Search<'_> {
     }
 
     /// Literal, then split at a selector, then a mistyped selector, then further afield.
-    fn spelled(&self, path: &str) -> Result<Located, Detour> {
+    fn spelled(&self, path: &str) -> Result<Located, Refusal> {
         let literal = self.exactly(path);
         if let Ok(Some(spot)) = literal {
             return Ok(located(spot, Selector::default()));
@@ -239,14 +244,18 @@ impl Search<'_> {
     }
 
     /// Variants of the name, then a unique suffix, then `notFound`.
-    fn further(&self, path: &str, selector: Selector) -> Result<Located, Detour> {
+    fn further(&self, path: &str, selector: Selector) -> Result<Located, Refusal> {
         if is_too_long(path) {
-            return Err(nothing_so_long(path).into());
+            return Err(nothing_so_long(path));
         }
-        if self.lane == Lane::Short {
-            return Err(Detour::TakesLong);
-        }
-        let found = self.scope.find_by(path, self.guess, self.work)?;
+        let Some(guess) = self.guess else {
+            return Err(Refusal::NotFound {
+                path: path.to_owned(),
+                suggestions: Vec::new(),
+            });
+        };
+        self.work.takes_long()?;
+        let found = self.scope.find_by(path, guess, self.work)?;
         Ok(located(Spot::OnDisk(found), selector))
     }
 

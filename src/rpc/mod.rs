@@ -1,7 +1,7 @@
 //! Framing and transport of JSON-RPC over a pair of streams; it knows no method.
 //!
 //! One thread reads, parses and begins calls in arrival order; a call is a future, which is polled
-//! once there and then is the runtime's. Cancels, notifications and answers overtake all that is
+//! once there and then by other threads ([`Threads`]). Cancels, notifications and answers overtake all that is
 //! in flight. One thread writes what the thread that made an answer could not write without a
 //! wait. Both may block on their streams; nothing else does.
 //!
@@ -27,6 +27,8 @@ use std::time::Duration;
 use futures::future::BoxFuture;
 use tokio::runtime::Handle;
 use tower_lsp::jsonrpc::{Error, Request};
+
+use crate::task::Threads;
 
 pub use at_once::Output;
 pub use client::Client;
@@ -97,6 +99,7 @@ impl Connection {
         self,
         service: impl Service,
         input: impl Read + Send + 'static,
+        threads: Threads,
         lifeline: Lifeline,
     ) -> Ending {
         let Connection {
@@ -113,6 +116,7 @@ impl Connection {
             busy: limits.busy,
             outbox: outbox.clone(),
             lifeline: lifeline.clone(),
+            threads,
         };
         if let Err(error) = writer::start(outbox.clone(), stream, lifeline.clone()) {
             tracing::error!(%error, "the writer cannot be started");

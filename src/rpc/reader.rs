@@ -2,17 +2,17 @@
 //! finish.
 //!
 //! A call is polled once in this thread: what it does before it first waits has happened before
-//! the next frame is looked at. The rest is the runtime's.
+//! the next frame is looked at. The rest happens in other threads.
 
 use std::io::{self, Read};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::task::{Context, Poll, Waker};
 
-use futures::FutureExt;
 use serde_json::Value;
 use tokio::runtime::Handle;
 use tower_lsp::jsonrpc::{Error, Id, Request, Response};
+
+use crate::task::Threads;
 
 use super::client::Client;
 use super::frame::{Frame, Frames};
@@ -21,7 +21,7 @@ use super::lifeline::{EndOnDrop, Ending, Lifeline};
 use super::message::{self, Message};
 use super::reply::Reply;
 use super::writer::Outbox;
-use super::{Call, Service};
+use super::Service;
 
 /// Reads the input and begins what comes.
 pub struct Reader<S> {
@@ -31,6 +31,7 @@ pub struct Reader<S> {
     pub busy: fn() -> Error,
     pub outbox: Arc<Outbox>,
     pub lifeline: Lifeline,
+    pub threads: Threads,
 }
 
 impl<S: Service> Reader<S> {
@@ -105,7 +106,7 @@ impl<S: Service> Reader<S> {
         // A panic drops the reply, which is the answer then.
         let begun = catch_unwind(AssertUnwindSafe(|| self.service.begin(request, reply)));
         if let Ok(call) = begun {
-            poll_once(call);
+            self.threads.start_here(call);
         }
         if self.service.has_exited() {
             self.lifeline.end(Ending::Exit);
@@ -122,14 +123,5 @@ fn cancelled_by(request: &Request) -> Option<Id> {
         Value::Number(number) => number.as_i64().map(Id::Number),
         Value::String(text) => Some(Id::String(text.clone())),
         _ => None,
-    }
-}
-
-/// Polls a call in this thread and leaves the rest, if there is any, to the runtime.
-fn poll_once(call: Call) {
-    let mut call = AssertUnwindSafe(call).catch_unwind();
-    let first = call.poll_unpin(&mut Context::from_waker(Waker::noop()));
-    if let Poll::Pending = first {
-        tokio::spawn(call);
     }
 }

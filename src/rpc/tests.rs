@@ -159,7 +159,8 @@ impl Served {
             .build()?;
         let connection = Connection::new(Output::new(ours), limits);
         let service = service(&shared, connection.client());
-        let serve = connection.serve(service, theirs, lifeline.clone());
+        let threads = Threads::new(runtime.handle().clone());
+        let serve = connection.serve(service, theirs, threads, lifeline.clone());
         Ok(Served {
             shared,
             lifeline,

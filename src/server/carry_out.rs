@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use tokio::sync::oneshot;
 use tokio::time::timeout_at;
 
 use crate::buffer::DocumentKey;
@@ -13,14 +14,14 @@ use crate::edit::{
 use crate::protocol::edit::EditResult;
 use crate::protocol::{EditRefusal, Refusal};
 use crate::session::Actor;
-use crate::task::{Detour, Work};
+use crate::task::Work;
 
 use super::documents::look_again;
 use super::edit_queue::Commit;
 use super::state::{State, World};
 
 /// What plans the files of a change; it may be asked more than once.
-pub type Plan = Arc<dyn Fn(&Job) -> Result<Plans, Detour> + Send + Sync + 'static>;
+pub type Plan = Arc<dyn Fn(&Job) -> Result<Plans, Refusal> + Send + Sync + 'static>;
 
 /// How often a plan is made anew because the editor's text moved on before it was asked.
 const PLANS: usize = 3;
@@ -87,7 +88,7 @@ impl State {
     ) -> Result<Came, Refusal> {
         let (state, world, plan) = (self.clone(), world.clone(), plan.clone());
         let change = change.clone();
-        self.in_commit_lane(change.cancel.clone(), move |work| {
+        self.run_commit(change.cancel.clone(), move |work| {
             let begin = |job: &Job| job.begin(&*plan);
             match state.job_of(&commit, (&change, found), &world, work, begin)? {
                 Begun::Finished(finished) => {
@@ -109,7 +110,7 @@ impl State {
         finish: impl FnOnce(&Job) -> Result<Finished, Refusal> + Send + 'static,
     ) -> Result<Answer, Refusal> {
         let state = self.clone();
-        self.in_commit_lane(change.cancel.clone(), move |work| {
+        self.run_commit(change.cancel.clone(), move |work| {
             let found = (&change, Found::default());
             let finished = state.job_of(&commit, found, &world, work, finish)?;
             // Its turn ends before it is looked at again.
@@ -128,9 +129,13 @@ impl State {
         } = answer;
         if !notices.is_empty() {
             let state = self.clone();
-            let sending = tokio::spawn(async move { state.send(notices).await });
+            let (tell, sent) = oneshot::channel();
+            self.threads.start(async move {
+                state.send(notices).await;
+                let _ = tell.send(());
+            });
             // They are sent all the same where that takes longer.
-            let _ = timeout_at(until.into(), sending).await;
+            let _ = timeout_at(until.into(), sent).await;
         }
         result
     }

@@ -11,7 +11,7 @@ use crate::edit::{Change, Found};
 use crate::protocol::Refusal;
 use crate::protocol::edit::EditResult;
 use crate::read::Place;
-use crate::task::{Detour, Lane, Work};
+use crate::task::Work;
 
 use super::carry_out::Plan;
 use super::edit_queue::Submission;
@@ -21,7 +21,7 @@ use super::state::{State, World};
 const FOUND_WITHIN: Duration = Duration::from_secs(2);
 
 /// Finds the places of an edit, and what will plan it.
-pub type Locate = Arc<dyn Fn(Lane, &Work) -> Result<Located, Detour> + Send + Sync + 'static>;
+pub type Locate = Box<dyn FnOnce(&Work) -> Result<Located, Refusal> + Send>;
 
 /// What is known of an edit before its turn.
 pub struct Located {
@@ -60,9 +60,9 @@ impl State {
     /// Finds the files of an edit, for so long as one may take for that.
     pub async fn found<T: Send + 'static>(
         &self,
-        find: impl Fn(Lane, &Work) -> Result<T, Detour> + Send + Sync + 'static,
+        find: impl FnOnce(&Work) -> Result<T, Refusal> + Send + 'static,
     ) -> Result<T, Refusal> {
-        match self.in_lanes_within(FOUND_WITHIN, find).await {
+        match self.run_within(FOUND_WITHIN, find).await {
             Err(Refusal::Timeout { .. }) => Err(too_slow()),
             found => found,
         }
@@ -80,20 +80,20 @@ impl Submitted {
             locate,
             submission,
         } = self;
-        let located = state.found(move |lane, work| locate(lane, work)).await?;
         let Located {
             places,
             plan,
             found,
-        } = located;
+        } = state.found(locate).await?;
         let grant = submission.granted(places).await?;
         let found = match grant.came_at_once() && state.is_cleaned() {
             true => found,
             // Others may have been there since.
             false => Found::default(),
         };
+        let threads = state.threads.clone();
         let run = |commit| async move { state.carry_out(commit, change, world, plan, found).await };
-        grant.commit(run).await
+        grant.commit(&threads, run).await
     }
 }
 

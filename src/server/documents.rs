@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use serde_json::Value;
-use tokio::runtime::Handle;
 use tower_lsp::ls_types as lsp;
 
 use crate::buffer::{Change, DocumentKey};
@@ -139,8 +138,8 @@ pub fn look_again(state: &Arc<State>, key: DocumentKey, actor: Actor) {
     if nobody_reads || !state.to_look_at.lock().insert(errand.clone()) {
         return;
     }
-    let state = state.clone();
-    tokio::spawn(async move {
+    let (threads, state) = (state.threads.clone(), state.clone());
+    threads.start(async move {
         state.to_look_at.lock().remove(&errand);
         if state.asked.lock().contains(&errand.0) {
             // Who asked looks again when that is on record.
@@ -149,10 +148,10 @@ pub fn look_again(state: &Arc<State>, key: DocumentKey, actor: Actor) {
         let moment = state.engine.moment();
         let jobs_state = state.clone();
         let looked = state
-            .in_lanes(move |lane, work| {
+            .run(move |work| {
                 let reader = &jobs_state.engine.reader;
                 let Moment { world, overlays } = &moment;
-                reader.look_again(&errand.0, &errand.1, &world.scope, overlays, lane, work)
+                reader.look_again(&errand.0, &errand.1, &world.scope, overlays, work)
             })
             .await;
         match looked {
@@ -162,10 +161,8 @@ pub fn look_again(state: &Arc<State>, key: DocumentKey, actor: Actor) {
     });
 }
 
-/// What was found, by the watches or by a request, to hold other bytes than before, or none: called
-/// on a thread that is none of the runtime's.
-pub fn found_changed(state: &Arc<State>, runtime: &Handle, path: &RealPath, is_gone: bool) {
-    let _context = runtime.enter();
+/// What was found, by the watches or by a request, to hold other bytes than before, or none.
+pub fn found_changed(state: &Arc<State>, path: &RealPath, is_gone: bool) {
     let key = DocumentKey::File(path.as_path().to_path_buf());
     let Moment { world, overlays } = state.engine.moment();
     let open = overlays.of_file(path, &world.scope).is_some();
@@ -174,6 +171,6 @@ pub fn found_changed(state: &Arc<State>, runtime: &Handle, path: &RealPath, is_g
     }
     let site = Site::File(path.clone());
     let notices = state.engine.reader.vanished(&site, &Actor::Disk);
-    let state = state.clone();
-    tokio::spawn(async move { state.send(notices).await });
+    let telling = state.clone();
+    state.threads.start(async move { telling.send(notices).await });
 }

@@ -42,7 +42,7 @@ impl State {
         };
         let (state, moment) = (self.clone(), moment.clone());
         let world = moment.world.clone();
-        let locate = move |lane, work: &_| {
+        let locate = move |work: &_| {
             let Moment { world, overlays } = &moment;
             let sessions = &state.engine.reader.sessions;
             let (sections, mut faults) = patch.sections();
@@ -51,14 +51,11 @@ impl State {
                 (&session, sessions),
                 &world.scope,
                 overlays,
-                (lane, work),
+                work,
                 &mut faults,
             )?;
             if named.is_empty() {
-                return Err(Faults::new(faults)
-                    .refusal()
-                    .unwrap_or(Refusal::Internal)
-                    .into());
+                return Err(Faults::new(faults).refusal().unwrap_or(Refusal::Internal));
             }
             let places = named.iter().map(|named| named.place.clone()).collect();
             let plan: Plan =
@@ -69,7 +66,7 @@ impl State {
                 found: Found::new(found, overlays.clone()),
             })
         };
-        Ok(self.submit_change(change, world, Arc::new(locate)))
+        Ok(self.submit_change(change, world, Box::new(locate)))
     }
 }
 

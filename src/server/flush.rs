@@ -13,7 +13,6 @@ use crate::protocol::Refusal;
 use crate::protocol::edit::{Flushed, Left};
 use crate::protocol::params::Fields;
 use crate::rpc;
-use crate::task::Lane;
 use crate::text::differs_beyond_normalisation;
 
 use super::call::Call;
@@ -146,14 +145,14 @@ impl State {
             return false;
         };
         let buffers = self.engine.reader.buffers.clone();
-        let looked = self.in_lanes(move |_, work| {
+        let looked = self.run(move |work| {
             let handle = moment.world.scope.open(&path)?;
             let words = Words {
                 declared: None,
                 editor: overlay.encoding,
             };
             let spelled = path.to_string_lossy();
-            let disk = buffers.load(&handle, &spelled, words, Lane::Long, work)?;
+            let disk = buffers.load(&handle, &spelled, words, work)?;
             let disk = &disk.buffer.text;
             Ok(!differs_beyond_normalisation(overlay.text(), disk))
         });

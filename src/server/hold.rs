@@ -62,18 +62,19 @@ pub fn begin(state: &Arc<State>, call: Call) -> rpc::Call {
     call.answer(None, async move {
         let (submission, edit) = submitted?;
         let (paths, finding) = (edit.paths.clone(), moment.clone());
-        let find = move |lane, work: &_| {
+        let find = move |work: &_| {
             let Moment { world, overlays } = &finding;
             let place =
-                |path: &String| place_to_edit(path, true, &world.scope, overlays, lane, work);
+                |path: &String| place_to_edit(path, true, &world.scope, overlays, work);
             paths.iter().map(place).collect::<Result<Vec<_>, _>>()
         };
         let grant = submission.granted(state.found(find).await?).await?;
+        let holding = state.clone();
         let run = |commit: Commit| async move {
             let job = move |_: &_| write(&commit, &edit, &moment);
-            state.in_commit_lane(CancelToken::new(), job).await
+            holding.run_commit(CancelToken::new(), job).await
         };
-        let order = grant.commit(run).await?;
+        let order = grant.commit(&state.threads, run).await?;
         Ok(json!({ "order": order }))
     })
 }

@@ -51,12 +51,11 @@ impl Drop for Open {
 }
 
 impl State {
-    /// Begins to remove what dead processes left in the roots as they are now. To be called in a
-    /// runtime.
+    /// Begins to remove what dead processes left in the roots as they are now.
     pub fn clean_leftovers(self: &Arc<State>) {
         let open = Open::new(self);
         let state = self.clone();
-        tokio::spawn(async move {
+        self.threads.start(async move {
             let (engine_state, turn) = (state.clone(), state.cleanings.turn.clone());
             let job = move |_: &Work| {
                 let _turn = turn.lock();
@@ -64,7 +63,7 @@ impl State {
                 engine.writer.clean_leftovers(&engine.world().scope)
             };
             let work = Work::new(CancelToken::new(), WORK_LIMIT);
-            let left = state.in_background(work, job).await;
+            let left = state.run_background(work, job).await;
             let left = left.unwrap_or_else(|stopped| {
                 vec![format!(
                     "What earlier processes left behind could not be cleaned up: {stopped}"
@@ -95,7 +94,7 @@ impl State {
     /// Tells the client what could not be cleaned up, once that is known.
     pub fn report_when_cleaned(self: &Arc<State>) {
         let state = self.clone();
-        tokio::spawn(async move {
+        self.threads.start(async move {
             state.cleaned().await;
             report_problems(&state).await;
         });

@@ -4,7 +4,7 @@
 //! A call has two parts. `begin` runs on the reading thread, in the order of arrival: it takes the
 //! call's place in the order of edits and looks up settings, roots and open documents, without any
 //! I/O. What it returns is a future that reads from top to bottom: it waits for its turn
-//! ([`edit_queue`]), has its blocking work done elsewhere (`State::in_lanes`), asks the editor, and
+//! ([`edit_queue`]), has its blocking work done by a pool (`State::run`), asks the editor, and
 //! answers.
 
 mod call;
@@ -35,11 +35,11 @@ mod write;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::runtime::Handle;
 use tower_lsp::LspService;
 
 use crate::protocol::{Refusal, Settings};
 use crate::rpc::{Client, Ending, Lifeline, Limits};
+use crate::task::Threads;
 
 pub use front::{Front, METHODS};
 pub use state::{Engine, World};
@@ -52,6 +52,7 @@ use state::State;
 /// What the process around the server provides.
 pub struct Options {
     pub lifeline: Lifeline,
+    pub threads: Threads,
     pub on_settings: OnSettings,
 }
 
@@ -59,13 +60,13 @@ pub struct Options {
 /// cannot be.
 pub type OnSettings = Box<dyn Fn(&Settings) -> Result<String, String> + Send + Sync>;
 
-/// The server of this client. To be called within a runtime.
+/// The server of this client.
 pub fn build(options: Options, client: Client) -> Front {
     let state = Arc::new(State::new(client, options));
     let shared = state.clone();
     // The library's own way to the client stays unused: what is said to it goes by ours.
     let (lsp, _) = LspService::new(|_| Lsp { state: shared });
-    let (told, runtime) = (Arc::downgrade(&state), Handle::current());
+    let told = Arc::downgrade(&state);
     // Set once, here: nobody else sets it.
     state
         .engine
@@ -74,7 +75,7 @@ pub fn build(options: Options, client: Client) -> Front {
         .on_change(Box::new(move |path, buffer| {
             if let Some(state) = told.upgrade() {
                 state.engine.reader.outlines.file_changed(path, buffer);
-                documents::found_changed(&state, &runtime, path, buffer.is_none());
+                documents::found_changed(&state, path, buffer.is_none());
             }
         }));
     Front::new(lsp, state)

@@ -10,7 +10,7 @@ use crate::edit::{
 use crate::protocol::Refusal;
 use crate::protocol::edit::EditResult;
 use crate::protocol::read::LineSpan;
-use crate::task::{CancelToken, Detour, Lane, Work};
+use crate::task::{CancelToken, Work};
 use crate::view::LineSet;
 
 use super::edit::refuse_where_off;
@@ -38,16 +38,16 @@ impl Engine {
             (&request.session, sessions),
             &world.scope,
             &overlays,
-            (Lane::Long, &work),
+            &work,
             &mut faults,
         );
-        let (named, _) = named.map_err(refused)?;
+        let (named, _) = named?;
         let places: Vec<_> = named.iter().map(|named| named.place.clone()).collect();
         for named in &named {
             // What cannot be opened is refused below, in the words of the edit.
             // A notebook may be meant in either of its forms.
             for wanted in [Wanted::Tagged(None), Wanted::Text] {
-                let found = find(named.path(), &world.scope, &overlays, Lane::Long, &work);
+                let found = find(named.path(), &world.scope, &overlays, &work);
                 let opened = found.and_then(|it| Live::open(it, named.path(), wanted, means));
                 if let Ok((live, _)) = opened {
                     let all: LineSet = std::iter::once(LineSpan {
@@ -79,13 +79,5 @@ impl Engine {
             // There is no editor.
             Begun::AsksEditor(..) => Err(Refusal::Internal),
         }
-    }
-}
-
-fn refused(detour: Detour) -> Refusal {
-    match detour {
-        Detour::Refused(refusal) => refusal,
-        // Nothing is too long where nobody else waits.
-        Detour::TakesLong => Refusal::Internal,
     }
 }

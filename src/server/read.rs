@@ -7,7 +7,6 @@ use crate::protocol::{Refusal, shortened};
 use crate::read::Ask;
 use crate::session::Notice;
 use crate::rpc;
-use crate::task::Detour;
 
 use super::call::Call;
 use super::edit_queue::Reading;
@@ -45,14 +44,14 @@ async fn read(
 ) -> Result<(ReadResult, Vec<Notice>), Refusal> {
     let moment = state.in_turn(&reading, &ask, moment).await?;
     let jobs_state = state.clone();
-    let answered = state.in_lanes(move |lane, work| {
+    let answered = state.run(move |work| {
         let reader = &jobs_state.engine.reader;
         let Moment { world, overlays } = &moment;
         let found = |place| reading.reads(place);
-        let prepared = reader.prepare(&ask, &world.scope, overlays, lane, work, &found);
-        let answered = prepared.and_then(|prepared| Ok(reader.finish(&ask, &prepared, None)?));
+        let prepared = reader.prepare(&ask, &world.scope, overlays, work, &found);
+        let answered = prepared.and_then(|prepared| reader.finish(&ask, &prepared, None));
         match answered {
-            Err(Detour::Refused(refusal)) => Ok((ask.refused(refusal, &world.scope)?, Vec::new())),
+            Err(refusal) => Ok((ask.refused(refusal, &world.scope)?, Vec::new())),
             answered => answered,
         }
     });

@@ -11,7 +11,6 @@ use crate::protocol::read::ReadResult;
 use crate::read::{Ask, BudgetParams, Prepared, session_name, share};
 use crate::rpc;
 use crate::session::Notice;
-use crate::task::Detour;
 use crate::view::Budget;
 use crate::workspace::Scope;
 
@@ -134,17 +133,14 @@ async fn found(
     let moment = state.in_turn(&reading, &ask, moment.clone()).await?;
     let (jobs_state, jobs_reading, jobs_ask) = (state.clone(), reading.clone(), ask.clone());
     let prepared = state
-        .in_lanes(move |lane, work| {
+        .run(move |work| {
             let reader = &jobs_state.engine.reader;
             let Moment { world, overlays } = &moment;
             let found = |place| jobs_reading.reads(place);
-            match reader.prepare(&jobs_ask, &world.scope, overlays, lane, work, &found) {
+            match reader.prepare(&jobs_ask, &world.scope, overlays, work, &found) {
                 Ok(prepared) => Ok(Ok(Arc::new(prepared))),
                 // What is suggested is looked at here, where that may take its time.
-                Err(Detour::Refused(refusal)) => {
-                    Ok(Err(Failed::of(&jobs_ask, refusal, &world.scope)))
-                }
-                Err(long) => Err(long),
+                Err(refusal) => Ok(Err(Failed::of(&jobs_ask, refusal, &world.scope))),
             }
         })
         .await?;
@@ -166,7 +162,7 @@ async fn write(
     let world = moment.world.clone();
     let prepared = Arc::new(prepared);
     state
-        .in_lanes(move |_, work| {
+        .run(move |work| {
             let reader = &jobs_state.engine.reader;
             let sharing: Vec<&Found> = prepared
                 .iter()

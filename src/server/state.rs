@@ -16,7 +16,7 @@ use crate::protocol::{EditRefusal, Refusal, Settings};
 use crate::read::Reader;
 use crate::rpc::{Client, Lifeline};
 use crate::session::Actor;
-use crate::task::{CancelToken, Detour, Lane, Pool, Stopped, Work};
+use crate::task::{CancelToken, Pool, Stopped, Threads, Work};
 use crate::text::PositionEncoding;
 use crate::workspace::{Scope, state_directory};
 
@@ -25,11 +25,11 @@ use super::edit_queue::{EditQueue, Limits};
 use super::leftovers::Cleanings;
 use super::{OnSettings, Options};
 
-/// Places in the short lane: more than cores, since its jobs wait for the disk.
+/// Places for short jobs: more than cores, since they wait for the disk.
 const SHORT_PLACES: usize = 16;
-/// Places in the long lane.
+/// Places for jobs that take long.
 const LONG_PLACES: usize = 4;
-/// Places for commits, which neither lane is to keep waiting.
+/// Places for commits, which no other job is to keep waiting.
 const COMMIT_PLACES: usize = 8;
 /// What a blocking job may take at most.
 pub(super) const WORK_LIMIT: Duration = Duration::from_secs(30);
@@ -166,8 +166,8 @@ pub struct State {
     pub asked: Mutex<HashSet<DocumentKey>>,
     /// Open documents that were clean until an edit of ours, which is not saved.
     pub unsaved_by_us: Mutex<HashSet<DocumentKey>>,
-    short: Pool,
-    long: Pool,
+    pub threads: Threads,
+    jobs: Pool,
     commits: Pool,
 }
 
@@ -225,9 +225,9 @@ impl State {
             expected: Mutex::default(),
             asked: Mutex::default(),
             unsaved_by_us: Mutex::default(),
-            short: Pool::new(SHORT_PLACES),
-            long: Pool::new(LONG_PLACES),
-            commits: Pool::new(COMMIT_PLACES),
+            jobs: Pool::with_long_places(SHORT_PLACES, LONG_PLACES, options.threads.clone()),
+            commits: Pool::new(COMMIT_PLACES, options.threads.clone()),
+            threads: options.threads,
         }
     }
 
@@ -242,7 +242,7 @@ impl State {
 
     /// Runs the blocking part of a commit, or of all of it. It ends by its deadline or has put the
     /// first file in its place by then; where it hangs after that, nobody knows what comes of it.
-    pub async fn in_commit_lane<T: Send + 'static>(
+    pub async fn run_commit<T: Send + 'static>(
         &self,
         cancel: CancelToken,
         job: impl FnOnce(&Work) -> Result<T, Refusal> + Send + 'static,
@@ -258,7 +258,7 @@ impl State {
     }
 
     /// Runs a blocking job of our own, which no request waits for, beside commits.
-    pub async fn in_background<T: Send + 'static>(
+    pub async fn run_background<T: Send + 'static>(
         &self,
         work: Work,
         job: impl FnOnce(&Work) -> T + Send + 'static,
@@ -268,47 +268,25 @@ impl State {
 
     /// Blocking jobs that were left behind by their deadline.
     pub fn stuck(&self) -> usize {
-        self.short.stuck() + self.long.stuck() + self.commits.stuck()
+        self.jobs.stuck() + self.commits.stuck()
     }
 
-    /// Runs a job in the short lane, and again in the long lane if it says that it takes long.
-    /// The job is cancelled when the returned future is dropped.
-    pub async fn in_lanes<T: Send + 'static>(
+    /// Runs a blocking job. It is cancelled when the returned future is dropped.
+    pub async fn run<T: Send + 'static>(
         &self,
-        job: impl Fn(Lane, &Work) -> Result<T, Detour> + Send + Sync + 'static,
+        job: impl FnOnce(&Work) -> Result<T, Refusal> + Send + 'static,
     ) -> Result<T, Refusal> {
-        self.in_lanes_within(WORK_LIMIT, job).await
+        self.run_within(WORK_LIMIT, job).await
     }
 
-    /// As [`State::in_lanes`], with a limit of its own for the wait and the job together.
-    pub async fn in_lanes_within<T: Send + 'static>(
+    /// As [`State::run`], with a limit of its own for the wait and the job together.
+    pub async fn run_within<T: Send + 'static>(
         &self,
         limit: Duration,
-        job: impl Fn(Lane, &Work) -> Result<T, Detour> + Send + Sync + 'static,
+        job: impl FnOnce(&Work) -> Result<T, Refusal> + Send + 'static,
     ) -> Result<T, Refusal> {
         let cancel = CancelToken::new();
         let _guard = cancel.cancel_on_drop();
-        let work = Work::new(cancel, limit);
-        let job = Arc::new(job);
-        let first = job.clone();
-        let outcome = self
-            .short
-            .run(work.clone(), move |work| first(Lane::Short, work))
-            .await?;
-        match outcome {
-            Ok(value) => Ok(value),
-            Err(Detour::Refused(refusal)) => Err(refusal),
-            Err(Detour::TakesLong) => {
-                let outcome = self
-                    .long
-                    .run(work, move |work| job(Lane::Long, work))
-                    .await?;
-                outcome.map_err(|detour| match detour {
-                    Detour::Refused(refusal) => refusal,
-                    // The long lane is where long work belongs; asking for it again is a bug.
-                    Detour::TakesLong => Refusal::Internal,
-                })
-            }
-        }
+        self.jobs.run(Work::new(cancel, limit), job).await?
     }
 }

@@ -22,9 +22,9 @@ impl State {
         }
         let (jobs_ask, jobs_moment) = (ask.clone(), moment.clone());
         let places = self
-            .in_lanes(move |lane, work| {
+            .run(move |work| {
                 let Moment { world, overlays } = &jobs_moment;
-                places_to_read(&jobs_ask, &world.scope, overlays, lane, work)
+                places_to_read(&jobs_ask, &world.scope, overlays, work)
             })
             .await?;
         reading.turn(&places).await?;

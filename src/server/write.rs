@@ -41,10 +41,10 @@ impl State {
         let moment = moment.clone();
         let world = moment.world.clone();
         let request = Arc::new(request);
-        let locate = move |lane, work: &_| {
+        let locate = move |work: &_| {
             let Moment { world, overlays } = &moment;
             // The file may have to be made: look-alikes of its name are other files.
-            let place = place_to_edit(&request.path, true, &world.scope, overlays, lane, work)?;
+            let place = place_to_edit(&request.path, true, &world.scope, overlays, work)?;
             let request = request.clone();
             let plan: Plan = Arc::new(move |job: &Job| Planner::of(job).plan_write(&request));
             Ok(Located {
@@ -53,6 +53,6 @@ impl State {
                 found: Found::default(),
             })
         };
-        Ok(self.submit_change(change, world, Arc::new(locate)))
+        Ok(self.submit_change(change, world, Box::new(locate)))
     }
 }

@@ -1,6 +1,8 @@
-//! Cancel tokens, deadlines and the two lanes of blocking work; nothing here ever waits without a limit.
+//! Cancel tokens, deadlines, and the threads and pools of blocking work. No wait here is without a
+//! limit.
 
-mod lane;
+mod pools;
+mod threads;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -10,7 +12,13 @@ use parking_lot::Mutex;
 use rustix::time::{ClockId, clock_gettime};
 use tokio::sync::Notify;
 
-pub use lane::{Detour, Lane, Pool};
+pub use pools::Pool;
+pub use threads::Threads;
+
+use pools::Place;
+
+/// What takes more bytes than this to be gone through takes long ([`Work::takes_long`]).
+pub const LONG_FROM_BYTES: u64 = 1024 * 1024;
 
 /// Why a piece of work stopped early.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -121,6 +129,8 @@ pub struct Work {
     deadline: Instant,
     processor: Option<ProcessorTime>,
     leavings: Leavings,
+    /// Of the job in its pool, if it runs in one.
+    place: Option<Arc<Place>>,
 }
 
 /// What a job is done with and what takes time to let go of. Clones share it.
@@ -140,6 +150,7 @@ impl Work {
             deadline: Instant::now() + limit,
             processor: None,
             leavings: Leavings::default(),
+            place: None,
         }
     }
 
@@ -155,10 +166,32 @@ impl Work {
     /// The same work with a deadline that is at most `limit` from now.
     pub fn within(&self, limit: Duration) -> Work {
         Work {
-            cancel: self.cancel.clone(),
             deadline: self.deadline.min(Instant::now() + limit),
-            processor: self.processor.clone(),
-            leavings: self.leavings.clone(),
+            ..self.clone()
+        }
+    }
+
+    /// The same work as that of a job that has this place.
+    fn in_place(self, place: Arc<Place>) -> Work {
+        Work {
+            place: Some(place),
+            ..self
+        }
+    }
+
+    /// To be said by a job where it finds that it will take long, before the long part and with no
+    /// lock held: it goes on in a long place of its pool, for which it may have to wait. Does
+    /// nothing where it has one, or runs in no pool that has long places.
+    ///
+    /// Whether it has moved: somebody else may meanwhile have done what was still to be done.
+    ///
+    /// # Errors
+    ///
+    /// When the wait is cancelled or too late.
+    pub fn takes_long(&self) -> Result<bool, Stopped> {
+        match &self.place {
+            Some(place) => place.takes_long(self),
+            None => Ok(false),
         }
     }
 
@@ -166,11 +199,15 @@ impl Work {
         self.deadline
     }
 
-    /// Takes what the job is done with. It is dropped in the job's thread, after its result was
-    /// handed on where a pool runs it: whoever closes the last handle of a removed file waits
-    /// until the disk has its blocks back.
+    /// Takes what the job is done with. Where a pool runs the job, it is dropped after the job's
+    /// result was handed on: whoever closes the last handle of a removed file waits until the disk
+    /// has its blocks back.
     pub fn let_go_later(&self, leaving: impl Send + 'static) {
         self.leavings.0.lock().push(Box::new(leaving));
+    }
+
+    fn has_leavings(&self) -> bool {
+        !self.leavings.0.lock().is_empty()
     }
 
     fn let_go(&self) {

@@ -227,6 +227,30 @@ fn a_pass_ends_after_256_mib_or_when_nobody_waits() {
 }
 
 #[test]
+fn long_reads_leave_their_places_to_short_ones() {
+    // More than may run at once, and more than short jobs have places.
+    const LONG: usize = 28;
+    const SHORT_PLACES: usize = 16;
+    let tree = Tree::new().file("small.txt", "small\n");
+    tree.write("0.tar.gz", long_pass());
+    let name = |number: usize| format!("{number}.tar.gz");
+    for number in 1..LONG {
+        std::fs::copy(tree.join("0.tar.gz"), tree.join(name(number))).expect("a copy");
+    }
+    let daemon = Daemon::start(tree.path());
+    let read = |path: &str| daemon.request("agent/read", json!({ "path": path }));
+    for number in 0..LONG {
+        read(&name(number));
+    }
+    let short = read("small.txt");
+    daemon.wait(&short).expect("a text");
+    let order = daemon.arrival_order();
+    let before = order.iter().take_while(|id| **id != short).count();
+    // With a short place each they would have kept it back until so many are done.
+    assert!(before < LONG - SHORT_PLACES, "{before}");
+}
+
+#[test]
 fn a_large_index_stays_warm() {
     use std::time::{Duration, Instant};
     // Some 8 MB of index.

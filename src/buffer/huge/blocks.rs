@@ -7,7 +7,7 @@ use std::os::unix::fs::FileExt;
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::protocol::Refusal;
-use crate::task::{Detour, Lane, Stopped, Work};
+use crate::task::{Stopped, Work};
 
 use super::index::{BLOCK, Place};
 
@@ -18,18 +18,18 @@ pub enum Halt {
     Rewritten,
     /// The file is shorter than it was at the start of the look.
     Shrunk,
-    Detour(Detour),
+    Refused(Refusal),
 }
 
 impl From<Stopped> for Halt {
     fn from(stopped: Stopped) -> Halt {
-        Halt::Detour(stopped.into())
+        Halt::Refused(stopped.into())
     }
 }
 
-/// Blocks that a job in the short lane may read: the head, those compared after an append, and a
-/// few to count and to show.
-const SHORT_LANE_BLOCKS: u32 = 13;
+/// To read more blocks than these takes long: the head, those compared after an append, and a few
+/// to count and to show.
+const LONG_FROM_BLOCKS: u32 = 13;
 
 /// A file at one moment. Bytes that are appended meanwhile are never read.
 #[derive(Debug)]
@@ -37,7 +37,6 @@ pub struct Blocks<'a> {
     file: File,
     size: u64,
     spelled: &'a str,
-    lane: Lane,
     work: &'a Work,
     /// Blocks read so far.
     read: u32,
@@ -47,12 +46,11 @@ pub struct Blocks<'a> {
 
 impl<'a> Blocks<'a> {
     /// The first `size` bytes of a file; `spelled` names it in refusals.
-    pub fn new(file: File, size: u64, spelled: &'a str, lane: Lane, work: &'a Work) -> Blocks<'a> {
+    pub fn new(file: File, size: u64, spelled: &'a str, work: &'a Work) -> Blocks<'a> {
         Blocks {
             file,
             size,
             spelled,
-            lane,
             work,
             read: 0,
             held: Vec::new(),
@@ -69,8 +67,8 @@ impl<'a> Blocks<'a> {
     pub fn block(&mut self, block: u64) -> Result<&[u8], Halt> {
         if self.held_block != Some(block) {
             self.work.check()?;
-            if self.lane == Lane::Short && self.read >= SHORT_LANE_BLOCKS {
-                return Err(Halt::Detour(Detour::TakesLong));
+            if self.read >= LONG_FROM_BLOCKS {
+                self.work.takes_long()?;
             }
             self.read += 1;
             self.held_block = None;
@@ -81,7 +79,7 @@ impl<'a> Blocks<'a> {
                 .read_exact_at(&mut self.held, at)
                 .map_err(|error| match error.kind() {
                     ErrorKind::UnexpectedEof => Halt::Shrunk,
-                    _ => Halt::Detour(Refusal::io(self.spelled, &error).into()),
+                    _ => Halt::Refused(Refusal::io(self.spelled, &error)),
                 })?;
             self.held_block = Some(block);
         }

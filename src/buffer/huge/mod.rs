@@ -24,7 +24,7 @@ use parking_lot::Mutex;
 
 use crate::protocol::Refusal;
 use crate::protocol::read::Cache;
-use crate::task::{Detour, Lane, Work};
+use crate::task::Work;
 use crate::text::NotText;
 use crate::view::Selector;
 use crate::view::excerpt::Excerpt;
@@ -94,18 +94,17 @@ impl Store {
         handle: &Handle,
         spelled: &str,
         asked: Asked,
-        lane: Lane,
         work: &Work,
-    ) -> Result<Excerpted, Detour> {
+    ) -> Result<Excerpted, Refusal> {
         let words = self.remembered(handle, asked.words);
-        let refuse = |error: std::io::Error| Detour::Refused(Refusal::io(spelled, &error));
+        let refuse = |error: std::io::Error| Refusal::io(spelled, &error);
         let mut previous: Option<Excerpted> = None;
         let (mut taken, mut torn, mut rewritten) = (0, 0, 0);
         while torn < TORN_LOOKS && rewritten < STEADY_ATTEMPTS {
             let at = now_ns();
             let stamp = handle.restamp().map_err(refuse)?;
             let file = handle.open_read().map_err(refuse)?;
-            let mut blocks = Blocks::new(file, stamp.size, spelled, lane, work);
+            let mut blocks = Blocks::new(file, stamp.size, spelled, work);
             let look = Look {
                 handle,
                 spelled,
@@ -128,7 +127,7 @@ impl Store {
                     let cache = previous.map_or(found.cache, |first| first.cache);
                     previous = Some(Excerpted { cache, ..found });
                 }
-                Err(Halt::Detour(detour)) => return Err(detour),
+                Err(Halt::Refused(refusal)) => return Err(refusal),
                 Err(Halt::Shrunk) => torn += 1,
                 Err(Halt::Rewritten) => {
                     rewritten += 1;
@@ -139,8 +138,7 @@ impl Store {
         Err(Refusal::Io {
             path: spelled.to_owned(),
             message: "it keeps changing while it is read".to_owned(),
-        }
-        .into())
+        })
     }
 
     /// One look at the file, and its stamp afterwards.
@@ -215,7 +213,7 @@ impl Store {
     fn new_entry(&self, look: &Look, blocks: &mut Blocks) -> Result<Arc<Entry>, Halt> {
         let sample = blocks.block(0)?;
         let head = Head::of(sample, look.words).map_err(|NotText::Binary { what }| {
-            Halt::Detour(Detour::Refused(Refusal::not_text(look.spelled, what)))
+            Halt::Refused(Refusal::not_text(look.spelled, what))
         })?;
         let mut index = Index::default();
         if !sample.is_empty() {
@@ -258,7 +256,7 @@ struct Look<'a> {
 
 impl Look<'_> {
     fn restamp(&self) -> Result<Stamp, Halt> {
-        let refuse = |error| Halt::Detour(Refusal::io(self.spelled, &error).into());
+        let refuse = |error| Halt::Refused(Refusal::io(self.spelled, &error));
         self.handle.restamp().map_err(refuse)
     }
 }

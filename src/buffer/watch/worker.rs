@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use crate::buffer::Store;
 use crate::protocol::Refusal;
-use crate::task::{Detour, Work};
+use crate::task::Work;
 use crate::workspace::{FileType, Handle, RealPath};
 
 use super::source::{self, Event, Source, Unwatchable};
@@ -206,9 +206,7 @@ impl Worker {
                 // Trouble of the disk or of time says nothing about the file.
                 let is_text = !matches!(
                     outcome,
-                    Err(Detour::Refused(
-                        Refusal::Binary { .. } | Refusal::TooLarge { .. }
-                    ))
+                    Err(Refusal::Binary { .. } | Refusal::TooLarge { .. })
                 );
                 // What was told of its end, while it was read, found nothing to let go of.
                 let is_gone =

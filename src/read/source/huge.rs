@@ -5,8 +5,8 @@ use std::sync::Arc;
 use encoding_rs::Encoding;
 
 use crate::buffer::{Asked, Overlay, Words};
+use crate::protocol::Refusal;
 use crate::protocol::read::{MoreDetails, Origin, ResourceKind};
-use crate::task::Detour;
 use crate::text::label;
 use crate::view::{Content, Document, Extras, Style};
 use crate::workspace::Handle;
@@ -20,16 +20,14 @@ pub fn open(
     words: Words,
     overlay: Option<&Arc<Overlay>>,
     means: Means,
-) -> Result<Opened, Detour> {
+) -> Result<Opened, Refusal> {
     let asked = Asked {
         selector: means.selector,
         limits: means.limits,
         counts_lines: means.counts_lines,
         words,
     };
-    let taken = means
-        .buffers
-        .excerpt(handle, spelled, asked, means.lane, means.work)?;
+    let taken = means.buffers.excerpt(handle, spelled, asked, means.work)?;
     let path = handle.real().as_path().display().to_string();
     let head = taken.head;
     let uri = match overlay {

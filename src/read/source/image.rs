@@ -10,7 +10,7 @@ use crate::picture::{
 use crate::protocol::Refusal;
 use crate::protocol::read::{Cache, MoreDetails, ResourceKind};
 use crate::protocol::settings::Images;
-use crate::task::{Detour, Lane};
+use crate::task::LONG_FROM_BYTES;
 use crate::text::Text;
 use crate::view::selector::{Own, Selector};
 use crate::view::size::file_size;
@@ -25,9 +25,8 @@ pub static IMAGE: Image = Image;
 /// Bytes of a file that is looked at as an image.
 const MAX_BYTES: u64 = 20 * 1024 * 1024;
 
-/// Files and pictures over these are decoded in the long lane.
-const SHORT_LANE_BYTES: u64 = 1024 * 1024;
-const SHORT_LANE_PIXELS: u64 = 1_000_000;
+/// Decoding pictures of more than this takes long.
+const LONG_FROM_PIXELS: u64 = 1_000_000;
 
 /// Pixels of more bytes are decoded in a child process: what they take is never taken here, and a
 /// decoder that asks for too much ends another process.
@@ -98,7 +97,7 @@ impl Kind for Image {
         Format::of(head).is_some()
     }
 
-    fn open(&self, asked: &Asked) -> Result<Option<Opened>, Detour> {
+    fn open(&self, asked: &Asked) -> Result<Option<Opened>, Refusal> {
         // Whoever names an encoding says that it is text.
         if asked.encoding.is_some() {
             return Ok(None);
@@ -115,6 +114,9 @@ impl Kind for Image {
         let key = format!("{of}\0{crop:?} {most:?} {}", settings.inline);
         let (made, cache) = match asked.means.warm.get::<Made>(&state, "image", &key) {
             Some(made) => (made, Cache::Hit),
+            None if asked.subject.size() > LONG_FROM_BYTES && asked.means.work.takes_long()? => {
+                return self.open(asked);
+            }
             None => {
                 let made = Arc::new(make(asked, format, crop, settings.inline.then_some(most))?);
                 let bytes = made.shown.as_ref().map_or(0, |shown| shown.data.len());
@@ -161,22 +163,18 @@ fn make(
     format: Format,
     crop: Option<Part>,
     most: Option<Fit>,
-) -> Result<Made, Detour> {
+) -> Result<Made, Refusal> {
     let means = asked.means;
-    let short = means.lane == Lane::Short;
-    if short && asked.subject.size() > SHORT_LANE_BYTES {
-        return Err(Detour::TakesLong);
-    }
     let bytes = asked.subject.bytes(MAX_BYTES, asked.spelled, means.work)?;
     let Some(bytes) = bytes else {
-        return Err(too_large_file(asked).into());
+        return Err(too_large_file(asked));
     };
     let damaged = |what: String| {
-        Detour::Refused(Refusal::Damaged {
+        Refusal::Damaged {
             path: asked.spelled.to_owned(),
             what: format!("the {} does not decode ({what})", format.name()),
             instead: "Nothing of it can be shown; ask the user for a sound copy, or convert it to PNG with another program.".to_owned(),
-        })
+        }
     };
     let facts = picture::facts(format, &bytes).map_err(damaged)?;
     refuse_large(&facts, asked.spelled)?;
@@ -197,8 +195,8 @@ fn make(
             notices,
         });
     };
-    if short && facts.pixels() > SHORT_LANE_PIXELS {
-        return Err(Detour::TakesLong);
+    if facts.pixels() > LONG_FROM_PIXELS {
+        means.work.takes_long()?;
     }
     let left_out = format.left_out(&bytes);
     let shown = fit(&facts, bytes, part, most, &means)?.map_err(damaged)?;

@@ -9,7 +9,7 @@ use encoding_rs::Encoding;
 use crate::buffer::FileState;
 use crate::protocol::Refusal;
 use crate::protocol::read::ResourceKind;
-use crate::task::{Detour, Work};
+use crate::task::Work;
 use crate::view::Selector;
 use crate::workspace::{Handle, MAX_PATH_BYTES};
 
@@ -43,7 +43,7 @@ pub trait Kind: Sync + fmt::Debug {
     }
 
     /// Opens it; `None` where it is not of this kind after all.
-    fn open(&self, asked: &Asked) -> Result<Option<Opened>, Detour>;
+    fn open(&self, asked: &Asked) -> Result<Option<Opened>, Refusal>;
 }
 
 /// Every kind, in the order in which they are asked. Plain text is what none of them claims.
@@ -135,7 +135,7 @@ impl<'a> Subject<'a> {
         limit: u64,
         spelled: &str,
         work: &Work,
-    ) -> Result<Option<Arc<[u8]>>, Detour> {
+    ) -> Result<Option<Arc<[u8]>>, Refusal> {
         if self.size() > limit {
             return Ok(None);
         }
@@ -168,7 +168,7 @@ fn read_all(
     limit: u64,
     spelled: &str,
     work: &Work,
-) -> Result<Option<Arc<[u8]>>, Detour> {
+) -> Result<Option<Arc<[u8]>>, Refusal> {
     let refuse = |error: std::io::Error| Refusal::io(spelled, &error);
     let mut file = handle.open_read().map_err(refuse)?;
     let mut bytes = Vec::with_capacity(handle.stamp().size as usize);
@@ -193,7 +193,7 @@ pub fn is_claimed(name: &str, selector: &Selector) -> bool {
 }
 
 /// Opens it as the first kind that knows it; `None` where none does.
-pub fn open(asked: &Asked) -> Result<Option<Opened>, Detour> {
+pub fn open(asked: &Asked) -> Result<Option<Opened>, Refusal> {
     let name = asked.subject.file_name();
     for kind in KINDS {
         if kind.claims(&name, asked.selector)
@@ -206,7 +206,7 @@ pub fn open(asked: &Asked) -> Result<Option<Opened>, Detour> {
 }
 
 /// Opens what was found to be no text, by its first bytes.
-pub fn open_by_content(asked: &Asked) -> Result<Option<Opened>, Detour> {
+pub fn open_by_content(asked: &Asked) -> Result<Option<Opened>, Refusal> {
     let head = asked.subject.head(HEAD, asked.spelled)?;
     for kind in KINDS.iter().filter(|kind| kind.claims_bytes(&head)) {
         if let Some(opened) = kind.open(asked)? {

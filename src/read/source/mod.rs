@@ -22,7 +22,7 @@ use crate::hashline::tag::Fingerprint;
 use crate::protocol::Refusal;
 use crate::session::{self, Actor, AsOf, Current};
 use crate::sqlite::Queriers;
-use crate::task::{Detour, Lane, Work};
+use crate::task::Work;
 use crate::text::Text;
 use crate::view::selector::SelectorError;
 use crate::view::window::Limits;
@@ -105,7 +105,6 @@ pub struct Means<'a> {
     pub image_bytes: Option<usize>,
     /// All lines of a file too large to hold are counted.
     pub counts_lines: bool,
-    pub lane: Lane,
     pub work: &'a Work,
 }
 
@@ -117,7 +116,7 @@ pub fn open(
     inner: Option<&str>,
     encoding: Option<&'static Encoding>,
     means: Means,
-) -> Result<Opened, Detour> {
+) -> Result<Opened, Refusal> {
     match handle.file_type() {
         FileType::Directory => {
             refuse_own(means.selector, spelled, "a directory")?;
@@ -140,13 +139,12 @@ pub fn open(
         FileType::Other(what) => Err(Refusal::NotRegular {
             path: spelled.to_owned(),
             what: what.to_owned(),
-        }
-        .into()),
+        }),
     }
 }
 
 /// A file that no kind knows by its name: text, or known by its bytes.
-fn plain(handle: &Handle, asked: &Asked) -> Result<Opened, Detour> {
+fn plain(handle: &Handle, asked: &Asked) -> Result<Opened, Refusal> {
     // There is nothing within it: what follows its path can only be a selector.
     let selector = match asked.inner.map(|inner| (inner, inner.strip_prefix(':'))) {
         None => None,
@@ -166,10 +164,10 @@ fn plain(handle: &Handle, asked: &Asked) -> Result<Opened, Detour> {
         ..asked.means
     };
     let opened = match text::open(handle, asked.spelled, asked.encoding, means) {
-        Err(Detour::Refused(binary @ Refusal::Binary { .. })) => {
+        Err(binary @ Refusal::Binary { .. }) => {
             return match kind::open_by_content(asked)? {
                 Some(opened) => Ok(opened),
-                None => Err(binary.into()),
+                None => Err(binary),
             };
         }
         opened => opened?,

@@ -13,7 +13,7 @@ use crate::notebook::{self, NotRead, Notebook, Rendered, Shown};
 use crate::protocol::Refusal;
 use crate::protocol::read::{Cache, MoreDetails, ResourceKind};
 use crate::session::{self, AsOf, Current, Form};
-use crate::task::{Detour, Lane, Work};
+use crate::task::{LONG_FROM_BYTES, Stopped, Work};
 use crate::text::Text;
 use crate::view::selector::{Own, Selector};
 use crate::view::window::{self, Limits};
@@ -26,9 +26,6 @@ pub static NOTEBOOK: Jupyter = Jupyter;
 
 /// Bytes of a notebook's JSON that are converted. Those over what a buffer holds are only shown.
 const MAX_BYTES: u64 = 64 * 1024 * 1024;
-
-/// JSON over this many bytes is gone through in the long lane.
-const SHORT_LANE_BYTES: usize = 1024 * 1024;
 
 /// Pictures of one answer.
 const MAX_PICTURES: usize = 20;
@@ -108,15 +105,15 @@ impl Kind for Jupyter {
         is_notebook_name(Path::new(name)) && !selector.raw && !selector.conflicts
     }
 
-    fn open(&self, asked: &Asked) -> Result<Option<Opened>, Detour> {
+    fn open(&self, asked: &Asked) -> Result<Option<Opened>, Refusal> {
         let with_outputs = asked.selector.own == Some(Own::Outputs);
         if !with_outputs {
             refuse_own(asked.selector, asked.spelled, "a notebook")?;
         }
         let plain = match plain(asked) {
             Ok(plain) => plain,
-            Err(Detour::Refused(Refusal::Binary { .. })) => return Ok(None),
-            Err(detour) => return Err(detour),
+            Err(Refusal::Binary { .. }) => return Ok(None),
+            Err(refusal) => return Err(refusal),
         };
         let is_torn = matches!(asked.subject, Subject::File(_))
             && plain.document.text.whole().is_some()
@@ -124,7 +121,9 @@ impl Kind for Jupyter {
         let opened = match (plain.document.text.whole().cloned(), with_outputs) {
             (Some(json), false) => of_text(asked, plain, &json),
             (Some(json), true) => {
-                too_long(asked, json.len_bytes())?;
+                if json.len_bytes() as u64 > LONG_FROM_BYTES {
+                    asked.means.work.takes_long()?;
+                }
                 let json: String = json.chunks().collect();
                 outputs(asked, plain, &json)
             }
@@ -134,13 +133,13 @@ impl Kind for Jupyter {
             Ok(opened) => Ok(Some(opened)),
             Err(Failed::NotRead(NotRead::NoNotebook)) => Ok(None),
             // Halves of two states of a file are no JSON, and there is nothing to be mended.
-            Err(Failed::Detour(Detour::Refused(Refusal::Damaged { path, .. }))) if is_torn => {
+            Err(Failed::Refused(Refusal::Damaged { path, .. })) if is_torn => {
                 let message = format!("'{path}' is being changed all the time.");
-                Err(Refusal::Busy { message }.into())
+                Err(Refusal::Busy { message })
             }
             Err(Failed::NotRead(NotRead::Stopped(stopped))) => Err(stopped.into()),
-            Err(Failed::NotRead(NotRead::Damaged(_))) => Err(Detour::Refused(Refusal::Internal)),
-            Err(Failed::Detour(detour)) => Err(detour),
+            Err(Failed::NotRead(NotRead::Damaged(_))) => Err(Refusal::Internal),
+            Err(Failed::Refused(refusal)) => Err(refusal),
         }
     }
 }
@@ -148,30 +147,23 @@ impl Kind for Jupyter {
 /// Why there is no document.
 enum Failed {
     NotRead(NotRead),
-    Detour(Detour),
+    Refused(Refusal),
 }
 
-impl From<Detour> for Failed {
-    fn from(detour: Detour) -> Failed {
-        Failed::Detour(detour)
+impl From<Stopped> for Failed {
+    fn from(stopped: Stopped) -> Failed {
+        Failed::Refused(stopped.into())
     }
 }
 
 impl From<Refusal> for Failed {
     fn from(refusal: Refusal) -> Failed {
-        Failed::Detour(refusal.into())
-    }
-}
-
-fn too_long(asked: &Asked, bytes: usize) -> Result<(), Detour> {
-    match asked.means.lane == Lane::Short && bytes > SHORT_LANE_BYTES {
-        true => Err(Detour::TakesLong),
-        false => Ok(()),
+        Failed::Refused(refusal)
     }
 }
 
 /// The JSON as a document of plain text; of one too large to hold, a line of it.
-fn plain(asked: &Asked) -> Result<Opened, Detour> {
+fn plain(asked: &Asked) -> Result<Opened, Refusal> {
     match asked.subject {
         Subject::File(handle) => {
             let selector = Selector::line(1);
@@ -184,9 +176,7 @@ fn plain(asked: &Asked) -> Result<Opened, Detour> {
         }
         Subject::Member { outer, bytes, .. } => {
             let decoded = crate::text::decode(bytes, asked.encoding).map_err(
-                |crate::text::NotText::Binary { what }| {
-                    Detour::Refused(Refusal::not_text(asked.spelled, what))
-                },
+                |crate::text::NotText::Binary { what }| Refusal::not_text(asked.spelled, what),
             )?;
             Ok(Opened::read_only(Document {
                 kind: ResourceKind::Notebook,
@@ -218,7 +208,9 @@ fn of_text(asked: &Asked, plain: Opened, json: &Text) -> Result<Opened, Failed> 
     if let Some(kept) = kept {
         return Ok(as_notebook(plain, &kept, Cache::Hit));
     }
-    too_long(asked, json.len_bytes())?;
+    if json.len_bytes() as u64 > LONG_FROM_BYTES && asked.means.work.takes_long()? {
+        return of_text(asked, plain, json);
+    }
     let json: String = json.chunks().collect();
     let kept = Arc::new(read(asked, &json)?);
     if let Some(state) = &state {
@@ -332,8 +324,8 @@ fn large(asked: &Asked, plain: Opened, with_outputs: bool) -> Result<Opened, Fai
     if !with_outputs && let Some(kept) = warm.get::<Kept>(&state, "notebook", of) {
         return Ok(as_notebook(plain, &kept, Cache::Hit));
     }
-    if asked.means.lane == Lane::Short {
-        return Err(Detour::TakesLong.into());
+    if asked.means.work.takes_long()? {
+        return large(asked, plain, with_outputs);
     }
     let size = asked.subject.size();
     let _share = memory::take(size.min(MAX_BYTES), asked.means.work)?;
@@ -372,8 +364,7 @@ fn large(asked: &Asked, plain: Opened, with_outputs: bool) -> Result<Opened, Fai
 /// The cells with what they gave: another text, which no edit can be of.
 fn outputs(asked: &Asked, plain: Opened, json: &str) -> Result<Opened, Failed> {
     let notebook = parse(asked, json)?;
-    let shown = notebook::with_outputs(json, &notebook, asked.means.work)
-        .map_err(|stopped| Failed::Detour(stopped.into()))?;
+    let shown = notebook::with_outputs(json, &notebook, asked.means.work)?;
     let text = Text::new(&shown.text);
     let (attachments, more) = pictures(asked, json, &shown, &text)?;
     let mut own = notices(&notebook);
@@ -405,11 +396,10 @@ fn pictures(
     json: &str,
     shown: &Shown,
     text: &Text,
-) -> Result<(Vec<Attachment>, Vec<String>), Detour> {
+) -> Result<(Vec<Attachment>, Vec<String>), Refusal> {
     let Means {
         scope,
         limits,
-        lane,
         work,
         ..
     } = asked.means;
@@ -422,8 +412,8 @@ fn pictures(
     let is_shown = |line: u64| spans.iter().any(|s| s.start <= line && line <= s.end);
     let wanted = shown.pictures.iter().filter(|p| is_shown(p.line));
     let wanted: Vec<_> = wanted.collect();
-    if lane == Lane::Short && !wanted.is_empty() {
-        return Err(Detour::TakesLong);
+    if !wanted.is_empty() {
+        work.takes_long()?;
     }
     let mut attachments = Vec::new();
     let mut notices = Vec::new();

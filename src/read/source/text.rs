@@ -8,7 +8,7 @@ use crate::buffer::{Buffer, Loaded, Looked, MAX_BUFFER_BYTES, Overlay, Overlays,
 use crate::protocol::Refusal;
 use crate::protocol::read::{Cache, MoreDetails, Origin, ResourceKind};
 use crate::session::{self, Actor, AsOf, Form, Site};
-use crate::task::{Detour, Lane, Work};
+use crate::task::Work;
 use crate::text::label;
 use crate::view::{Document, Extras, Style};
 use crate::workspace::{Handle, Scope};
@@ -48,8 +48,8 @@ pub fn held(
     declared: Option<&'static Encoding>,
     (overlays, scope): (&Overlays, &Scope),
     buffers: &Store,
-    (lane, work): (Lane, &Work),
-) -> Result<Held, Detour> {
+    work: &Work,
+) -> Result<Held, Refusal> {
     let overlay = overlays.of_file(handle.real(), scope).cloned();
     let said = overlay
         .as_ref()
@@ -68,10 +68,7 @@ pub fn held(
             disk: None,
         }),
         overlay if is_huge => Ok(Held::Huge { overlay, words }),
-        overlay => match (
-            overlay,
-            buffers.load_or_torn(handle, spelled, words, lane, work),
-        ) {
+        overlay => match (overlay, buffers.load_or_torn(handle, spelled, words, work)) {
             (Some(overlay), Ok(Looked::Sound(disk))) if overlay.is_dirty(&disk.buffer) => {
                 Ok(Held::Editor {
                     overlay,
@@ -85,14 +82,12 @@ pub fn held(
             }),
             (overlay, Ok(Looked::Torn(buffer))) => Ok(Held::Torn { overlay, buffer }),
             // There is no text on disk that the editor's could be a clean copy of.
-            (Some(overlay), Err(Detour::Refused(Refusal::Binary { .. }))) if said.is_none() => {
-                Ok(Held::Editor {
-                    overlay,
-                    disk: None,
-                })
-            }
+            (Some(overlay), Err(Refusal::Binary { .. })) if said.is_none() => Ok(Held::Editor {
+                overlay,
+                disk: None,
+            }),
             (overlay, Ok(Looked::Sound(loaded))) => Ok(Held::Disk { overlay, loaded }),
-            (_, Err(detour)) => Err(detour),
+            (_, Err(refusal)) => Err(refusal),
         },
     }
 }
@@ -103,15 +98,14 @@ pub fn open(
     spelled: &str,
     declared: Option<&'static Encoding>,
     means: Means,
-) -> Result<Opened, Detour> {
-    let lane = (means.lane, means.work);
+) -> Result<Opened, Refusal> {
     match held(
         handle,
         spelled,
         declared,
         (means.overlays, means.scope),
         means.buffers,
-        lane,
+        means.work,
     )? {
         Held::Editor { overlay, disk } => {
             Ok(editor::of_file(&overlay, handle.real(), disk.as_deref()))

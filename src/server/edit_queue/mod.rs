@@ -19,11 +19,12 @@ use std::time::Duration;
 
 use futures::FutureExt;
 use futures::future::{join, join_all};
-use tokio::sync::watch;
+use tokio::sync::{oneshot, watch};
 use tokio::time::timeout;
 
 use crate::protocol::Refusal;
 use crate::read::Place;
+use crate::task::Threads;
 
 use file_locks::{FileLocks, Tickets};
 use pending::{Pending, Reads};
@@ -216,7 +217,11 @@ impl Grant {
     /// Runs the commit as a task of its own, which goes on when the returned future is dropped. The
     /// turn ends when the [`Commit`] is dropped, so that a blocking job which is left behind by its
     /// deadline still keeps others out. `run` limits its own waits.
-    pub async fn commit<T, Running>(self, run: impl FnOnce(Commit) -> Running) -> Result<T, Refusal>
+    pub async fn commit<T, Running>(
+        self,
+        threads: &Threads,
+        run: impl FnOnce(Commit) -> Running,
+    ) -> Result<T, Refusal>
     where
         T: Send + 'static,
         Running: Future<Output = Result<T, Refusal>> + Send + 'static,
@@ -229,8 +234,13 @@ impl Grant {
         // It has dropped the commit when it is done: who has the answer may rely on the turn being
         // over.
         let running = AssertUnwindSafe(run(commit)).catch_unwind();
-        let task = tokio::spawn(async move { running.await.unwrap_or(Err(Refusal::Internal)) });
-        task.await.unwrap_or(Err(Refusal::Internal))
+        let (tell, done) = oneshot::channel();
+        threads.start(async move {
+            let outcome = running.await.unwrap_or(Err(Refusal::Internal));
+            // Nobody waits any more where the call was dropped.
+            let _ = tell.send(outcome);
+        });
+        done.await.unwrap_or(Err(Refusal::Internal))
     }
 }
 

@@ -2,8 +2,6 @@
 
 use std::future::ready;
 
-use tokio::sync::oneshot;
-
 use crate::workspace::RealPath;
 
 use super::*;
@@ -23,6 +21,10 @@ const LONG: Limits = Limits {
     for_reads: HANG,
     in_all: HANG,
 };
+
+fn threads() -> Threads {
+    Threads::new(tokio::runtime::Handle::current())
+}
 
 fn place(name: &str) -> Place {
     Place::OnDisk(RealPath::for_tests(name))
@@ -139,14 +141,14 @@ async fn a_withdrawn_or_panicking_edit_holds_nobody_up() {
     drop(read);
     let grant = edit(&queue, &["a"]).await.expect("goes on");
     let panics = |_| async { panic!("on purpose") };
-    let outcome: Result<(), Refusal> = grant.commit(panics).await;
+    let outcome: Result<(), Refusal> = grant.commit(&threads(), panics).await;
     assert_eq!(outcome, Err(Refusal::Internal));
     assert!(edit(&queue, &["a"]).await.is_ok());
 }
 
 #[tokio::test]
 async fn a_commit_goes_on_when_nobody_waits_for_it_and_the_end_waits() {
-    let queue = EditQueue::new(LONG);
+    let (queue, threads) = (EditQueue::new(LONG), threads());
     let withdrawn = queue.submit("s");
     let grant = edit(&queue, &["a"]);
     let behind = edit(&queue, &["a"]);
@@ -154,7 +156,7 @@ async fn a_commit_goes_on_when_nobody_waits_for_it_and_the_end_waits() {
     let grant = grant.await.expect("the first has left");
     let (finish, finished) = oneshot::channel::<()>();
     let (tell, told) = oneshot::channel();
-    let mut commit = Box::pin(grant.commit(|commit| async move {
+    let mut commit = Box::pin(grant.commit(&threads, |commit| async move {
         assert_eq!(commit.places(), places(&["a"]));
         finished.await.map_err(|_| Refusal::Internal)?;
         tell.send(()).map_err(|()| Refusal::Internal)
@@ -170,5 +172,5 @@ async fn a_commit_goes_on_when_nobody_waits_for_it_and_the_end_waits() {
     // Who has waited through the end must not begin any more.
     let grant = behind.await.expect("it is first now");
     let nothing = |_| ready(Ok(()));
-    assert_eq!(grant.commit(nothing).await, Err(Refusal::Cancelled));
+    assert_eq!(grant.commit(&threads, nothing).await, Err(Refusal::Cancelled));
 }

@@ -2,7 +2,8 @@
 
 use std::collections::HashMap;
 
-use crate::task::{Detour, Work};
+use crate::protocol::Refusal;
+use crate::task::Work;
 
 use super::names::{Charset, Name, normalised, path_of};
 
@@ -202,7 +203,7 @@ impl Index {
     }
 
     /// The children of a directory: directories first, then by name.
-    pub fn children(&self, directory: &str, work: &Work) -> Result<Vec<Child<'_>>, Detour> {
+    pub fn children(&self, directory: &str, work: &Work) -> Result<Vec<Child<'_>>, Refusal> {
         let prefix = match directory {
             "" => String::new(),
             directory => format!("{directory}/"),
@@ -372,7 +373,7 @@ impl Builder {
     }
 
     /// Decodes what is left, sorts, and of one path keeps the last member.
-    pub fn finish(mut self, work: &Work) -> Result<Index, Detour> {
+    pub fn finish(mut self, work: &Work) -> Result<Index, Refusal> {
         let undecoded = std::mem::take(&mut self.undecoded);
         let unsaid = undecoded.iter().filter(|name| name.charset.is_none());
         let unsaid = unsaid.map(|name| match name.name.is_ascii() {

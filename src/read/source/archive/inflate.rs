@@ -1,10 +1,15 @@
 //! Inflating under limits: so many bytes, so much more than there were, and only as long as somebody waits; a declared size is never believed.
 
+use std::cell::RefCell;
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom, Take};
 use std::sync::OnceLock;
+use std::time::Duration;
 
-use crate::task::{Detour, Lane, Stopped, Work};
+use parking_lot::{Mutex, MutexGuard};
+
+use crate::protocol::Refusal;
+use crate::task::{LONG_FROM_BYTES, Stopped, Work};
 use crate::workspace::Handle;
 
 use super::zstd;
@@ -21,9 +26,6 @@ const MAX_RATIO: u64 = 1000;
 /// Bytes that may come out whatever went in: zeros are packed ten thousandfold by honest programs.
 const UNSUSPICIOUS: u64 = 1024 * 1024;
 
-/// Bytes inflated in the short lane.
-pub const SHORT_LANE_BYTES: u64 = 1024 * 1024;
-
 /// Bytes between two looks at the limits.
 const CHUNK: usize = 64 * 1024;
 
@@ -33,7 +35,7 @@ pub const MAX_WINDOW_LOG: u32 = 27;
 /// Why inflating ended before the end.
 #[derive(Debug)]
 pub enum Halt {
-    Detour(Detour),
+    Refused(Refusal),
     /// More than the limit comes out.
     TooMuch,
     /// So much more than went in that it is meant to do harm.
@@ -44,35 +46,70 @@ pub enum Halt {
     Broken(io::Error),
 }
 
-impl From<Detour> for Halt {
-    fn from(detour: Detour) -> Halt {
-        Halt::Detour(detour)
+impl From<Refusal> for Halt {
+    fn from(refusal: Refusal) -> Halt {
+        Halt::Refused(refusal)
     }
 }
 
 impl From<Stopped> for Halt {
     fn from(stopped: Stopped) -> Halt {
-        Halt::Detour(stopped.into())
+        Halt::Refused(stopped.into())
     }
 }
 
-/// The archive's own bytes.
+/// Held by who inflates much: one at a time, so that what several hold does not add up.
+static HEAVY: Mutex<()> = Mutex::new(());
+
+/// A turn at [`HEAVY`].
+type Turn = MutexGuard<'static, ()>;
+
+/// The archive's own bytes, and for whom they are gone through.
 #[derive(Debug)]
 pub struct Disk<'a> {
     handle: &'a Handle,
     /// Opened when the first bytes are wanted: what is warm needs none.
     file: OnceLock<File>,
     pub len: u64,
+    pub work: &'a Work,
+    turn: RefCell<Option<Turn>>,
 }
 
 impl<'a> Disk<'a> {
     /// The file as it is now, of `len` bytes.
-    pub fn new(handle: &'a Handle, len: u64) -> Disk<'a> {
+    pub fn new(handle: &'a Handle, len: u64, work: &'a Work) -> Disk<'a> {
         Disk {
             handle,
             file: OnceLock::new(),
             len,
+            work,
+            turn: RefCell::new(None),
         }
+    }
+
+    /// Much is inflated from here on, or gone through: waits for its turn as long as somebody
+    /// waits for the answer. The turn is kept until it is given up or this is dropped.
+    ///
+    /// Whether it has only got it now: what is wanted may be warm by now.
+    pub fn takes_long(&self) -> Result<bool, Stopped> {
+        let mut turn = self.turn.borrow_mut();
+        if turn.is_some() {
+            return Ok(false);
+        }
+        // First: who has the turn never waits for a place.
+        self.work.takes_long()?;
+        loop {
+            self.work.check()?;
+            *turn = HEAVY.try_lock_for(Duration::from_millis(20));
+            if turn.is_some() {
+                return Ok(true);
+            }
+        }
+    }
+
+    /// Lets others have their turn: nothing is inflated for the time being.
+    pub fn give_up_turn(&self) {
+        drop(self.turn.take());
     }
 
     fn file(&self) -> io::Result<&File> {
@@ -106,26 +143,24 @@ pub struct Inflow<'a> {
     /// Bytes that went in, all of them.
     packed: u64,
     limit: u64,
-    lane: Lane,
-    work: &'a Work,
+    disk: &'a Disk<'a>,
     /// Bytes that came out.
     pub position: u64,
 }
 
 impl<'a> Inflow<'a> {
-    /// `packed` bytes go in, at most `limit` may come out.
+    /// `packed` bytes of that archive go in, at most `limit` may come out.
     pub fn new(
         from: Box<dyn Read + 'a>,
         packed: u64,
         limit: u64,
-        (lane, work): (Lane, &'a Work),
+        disk: &'a Disk<'a>,
     ) -> Inflow<'a> {
         Inflow {
             from,
             packed,
             limit,
-            lane,
-            work,
+            disk,
             position: 0,
         }
     }
@@ -191,9 +226,10 @@ impl<'a> Inflow<'a> {
     }
 
     fn check(&self) -> Result<(), Halt> {
-        self.work.check()?;
-        if self.lane == Lane::Short && self.position > SHORT_LANE_BYTES {
-            return Err(Halt::Detour(Detour::TakesLong));
+        self.disk.work.check()?;
+        // Before anything comes out where so much goes in: who waits for its turn holds little.
+        if self.packed.max(self.position) > LONG_FROM_BYTES {
+            self.disk.takes_long()?;
         }
         if self.position > UNSUSPICIOUS && self.position / MAX_RATIO > self.packed {
             return Err(Halt::Bomb);

@@ -2,18 +2,15 @@
 
 use std::io;
 use std::sync::Arc;
-use std::time::Duration;
-
-use parking_lot::{Mutex, MutexGuard};
 
 use crate::buffer::FileState;
 use crate::protocol::Refusal;
-use crate::task::{Detour, Lane, Work};
+use crate::task::LONG_FROM_BYTES;
 use crate::text::{NotText, decode};
 use crate::workspace::Handle;
 
 use super::index::{Builder, Entry, Index, Kind, Packing, RawName};
-use super::inflate::{Codec, Disk, Halt, Inflow, MAX_PASS, SHORT_LANE_BYTES};
+use super::inflate::{Codec, Disk, Halt, Inflow, MAX_PASS};
 use super::member::{WIDE, too_large};
 use super::tar::{self, BLOCK};
 use super::zip;
@@ -39,47 +36,31 @@ pub struct Known {
 /// Bytes by which text is told from what is damaged.
 const HEAD: usize = 8192;
 
-/// Held by who inflates much: one at a time, so that what several hold does not add up.
-static HEAVY: Mutex<()> = Mutex::new(());
-
-/// A turn at [`HEAVY`].
-pub type Turn = MutexGuard<'static, ()>;
-
-/// Waits for its turn as long as somebody waits for the answer. Short work has no turns.
-pub fn turn(lane: Lane, work: &Work) -> Result<Option<Turn>, Detour> {
-    if lane == Lane::Short {
-        return Ok(None);
-    }
-    loop {
-        work.check()?;
-        if let Some(guard) = HEAVY.try_lock_for(Duration::from_millis(20)) {
-            return Ok(Some(guard));
-        }
-    }
-}
-
 /// Looks at the archive, or takes what was kept of it; `None` where it is none, and text. Also says
 /// whether it was warm.
 pub fn know(
     asked: &Asked,
     (state, handle): (&FileState, &Handle),
     disk: &Disk,
-) -> Result<Option<(Arc<Known>, bool)>, Detour> {
+) -> Result<Option<(Arc<Known>, bool)>, Refusal> {
     let warm = asked.means.warm;
     if let Some(known) = warm.get::<Known>(state, MAKER, "") {
         return Ok(Some((known, true)));
     }
     let refuse = |error: io::Error| Refusal::io(asked.spelled, &error);
-    let Some(known) = look(asked, disk)? else {
+    let Some(sniffed) = sniff(disk).map_err(refuse)? else {
         let head = disk.bytes(0, HEAD).map_err(refuse)?;
         return match decode(&head, asked.encoding) {
             Err(NotText::Binary { .. }) if !super::is_office(&asked.subject.file_name()) => {
-                Err(nothing(asked, "no archive was found in it").into())
+                Err(nothing(asked, "no archive was found in it"))
             }
             _ => Ok(None),
         };
     };
-    let known = Arc::new(known);
+    if sniffed.bytes(disk) > LONG_FROM_BYTES && disk.takes_long()? {
+        return know(asked, (state, handle), disk);
+    }
+    let known = Arc::new(look(asked, disk, sniffed)?);
     let weight = known.index.weight();
     warm.keep((state, handle), MAKER, "", Arc::clone(&known), weight);
     Ok(Some((known, false)))
@@ -94,69 +75,86 @@ fn nothing(asked: &Asked, what: &str) -> Refusal {
     }
 }
 
-fn look(asked: &Asked, disk: &Disk) -> Result<Option<Known>, Detour> {
-    let lanes = (asked.means.lane, asked.means.work);
-    let refuse = |error: io::Error| Refusal::io(asked.spelled, &error);
-    let head = disk.bytes(0, 2 * BLOCK).map_err(refuse)?;
-    if let Some(codec) = Codec::of(&head) {
-        return compressed(asked, disk, codec, lanes).map(Some);
-    }
-    let first = head.first_chunk::<BLOCK>();
-    let is_empty_tar = head == [0; 2 * BLOCK];
-    if is_empty_tar || first.is_some_and(tar::is_header) {
-        if lanes.0 == Lane::Short && disk.len > SHORT_LANE_BYTES {
-            return Err(Detour::TakesLong);
+/// What an archive is by its first bytes and its last.
+enum Sniffed {
+    Compressed(Codec),
+    Tar,
+    /// With its directory, where that is found.
+    Zip(Option<zip::Found>),
+}
+
+impl Sniffed {
+    /// Bytes to be gone through to know what it holds.
+    fn bytes(&self, disk: &Disk) -> u64 {
+        match self {
+            Sniffed::Zip(Some(found)) => found.directory_bytes(),
+            Sniffed::Compressed(_) | Sniffed::Tar | Sniffed::Zip(None) => disk.len,
         }
-        let mut builder = Builder::new(0, false);
-        let walked = tar::index(&mut tar::Plain::new(disk), &mut builder, lanes.1);
-        let index = finished(asked, builder, walked)?;
-        return Ok(Some(Known {
-            form: Form::Tar(None),
-            index,
-        }));
     }
-    let begins_like_one = zip::begins(&head);
-    let found = zip::find(disk).map_err(refuse)?;
-    if found.is_none() && !begins_like_one {
-        return Ok(None);
+}
+
+fn sniff(disk: &Disk) -> io::Result<Option<Sniffed>> {
+    let head = disk.bytes(0, 2 * BLOCK)?;
+    if let Some(codec) = Codec::of(&head) {
+        return Ok(Some(Sniffed::Compressed(codec)));
     }
-    let index = zip::index(disk, found, lanes)?.map_err(refuse)?;
+    let is_empty_tar = head == [0; 2 * BLOCK];
+    if is_empty_tar || head.first_chunk().is_some_and(tar::is_header) {
+        return Ok(Some(Sniffed::Tar));
+    }
+    let found = zip::find(disk)?;
+    let is_zip = found.is_some() || zip::begins(&head);
+    Ok(is_zip.then_some(Sniffed::Zip(found)))
+}
+
+fn look(asked: &Asked, disk: &Disk, sniffed: Sniffed) -> Result<Known, Refusal> {
+    let found = match sniffed {
+        Sniffed::Compressed(codec) => return compressed(asked, disk, codec),
+        Sniffed::Tar => {
+            let mut builder = Builder::new(0, false);
+            let walked = tar::index(&mut tar::Plain::new(disk), &mut builder, disk.work);
+            return Ok(Known {
+                form: Form::Tar(None),
+                index: finished(asked, builder, walked)?,
+            });
+        }
+        Sniffed::Zip(found) => found,
+    };
+    let refuse = |error: io::Error| Refusal::io(asked.spelled, &error);
+    let index = zip::index(disk, found)?.map_err(refuse)?;
     if index.entries().is_empty() && !index.notices.is_empty() {
         return Err(nothing(
             asked,
             "neither its directory nor a whole member of it is there",
-        )
-        .into());
+        ));
     }
-    Ok(Some(Known {
+    Ok(Known {
         form: Form::Zip,
         index,
-    }))
+    })
 }
 
 /// A tar, if what comes out begins like one; else one file.
-fn compressed(
-    asked: &Asked,
-    disk: &Disk,
-    codec: Codec,
-    lanes: (Lane, &Work),
-) -> Result<Known, Detour> {
+fn compressed(asked: &Asked, disk: &Disk, codec: Codec) -> Result<Known, Refusal> {
     let refuse = |error: io::Error| Refusal::io(asked.spelled, &error);
     let inflow = || -> Result<Inflow, Refusal> {
         let from = disk.range(0, disk.len).map_err(refuse)?;
         let decoder = codec.decoder(from).map_err(refuse)?;
-        Ok(Inflow::new(decoder, disk.len, MAX_PASS, lanes))
+        Ok(Inflow::new(decoder, disk.len, MAX_PASS, disk))
     };
     let mut first = [0; BLOCK];
     let is_tar = match inflow()?.fill(&mut first) {
         Ok(count) => {
             count == BLOCK && (tar::is_header(&first) || first == [0; BLOCK] && says_tar(asked))
         }
-        Err(Halt::Detour(detour)) => return Err(detour),
+        Err(Halt::Refused(refusal)) => return Err(refusal),
         Err(Halt::Broken(error)) => {
-            return Err(nothing(asked, &format!("nothing of it can be inflated ({error})")).into());
+            return Err(nothing(
+                asked,
+                &format!("nothing of it can be inflated ({error})"),
+            ));
         }
-        Err(Halt::Window) => return Err(too_large(asked, WIDE).into()),
+        Err(Halt::Window) => return Err(too_large(asked, WIDE)),
         Err(Halt::TooMuch | Halt::Bomb) => false,
     };
     if !is_tar {
@@ -172,11 +170,11 @@ fn compressed(
         builder.add(raw, entry, None);
         return Ok(Known {
             form: Form::Single(codec),
-            index: builder.finish(lanes.1)?,
+            index: builder.finish(disk.work)?,
         });
     }
     let mut builder = Builder::new(0, false);
-    let walked = tar::index(&mut inflow()?, &mut builder, lanes.1);
+    let walked = tar::index(&mut inflow()?, &mut builder, disk.work);
     Ok(Known {
         form: Form::Tar(Some(codec)),
         index: finished(asked, builder, walked)?,
@@ -207,12 +205,12 @@ fn finished(
     asked: &Asked,
     mut builder: Builder,
     walked: Result<(), Halt>,
-) -> Result<Index, Detour> {
+) -> Result<Index, Refusal> {
     match walked {
         Ok(()) => {}
-        Err(Halt::Detour(detour)) => return Err(detour),
+        Err(Halt::Refused(refusal)) => return Err(refusal),
         Err(_) if builder.len() == 0 => {
-            return Err(nothing(asked, "not one member of it can be read").into());
+            return Err(nothing(asked, "not one member of it can be read"));
         }
         Err(Halt::TooMuch) => builder.stop(
             "Only the first 256 MiB of what is inflated are looked at: later members are not listed".to_owned(),

@@ -1,6 +1,6 @@
 //! The children of a directory in an archive; a name that is unsafe or denied is never among them.
 
-use crate::task::{Detour, Lane};
+use crate::protocol::Refusal;
 use crate::text::Text;
 use crate::view::members::{self, MemberKind};
 use crate::view::{Selector, Style};
@@ -14,8 +14,8 @@ use super::{Shelf, member};
 /// Entries of a listing that names no end.
 const SHOWN: u64 = 500;
 
-/// Entries of a listing in the short lane: each name is judged.
-const SHORT_LANE_ENTRIES: usize = 2000;
+/// A listing of more entries takes long: each name is judged.
+const LONG_FROM_ENTRIES: usize = 2000;
 
 /// Links of a zip whose targets a listing looks up: each is a member to be unpacked.
 const LINKS_READ: usize = 1000;
@@ -27,14 +27,14 @@ impl Shelf<'_> {
         path: &str,
         asked_path: &str,
         selector: Selector,
-    ) -> Result<Option<Opened>, Detour> {
+    ) -> Result<Option<Opened>, Refusal> {
         refuse_own(&selector, self.asked.spelled, "a listing")?;
         let index = &self.known.index;
         let real = self.handle.real().as_path().join(path);
         let permits = self.asked.means.scope.permits_in(&real);
         let children = index.children(path, self.asked.means.work)?;
-        if self.asked.means.lane == Lane::Short && children.len() > SHORT_LANE_ENTRIES {
-            return Err(Detour::TakesLong);
+        if children.len() > LONG_FROM_ENTRIES {
+            self.disk.takes_long()?;
         }
         let mut text = String::new();
         let mut links = 0;
@@ -70,7 +70,7 @@ impl Shelf<'_> {
         }))
     }
 
-    fn member_kind(&self, child: &Child, links: &mut usize) -> Result<MemberKind, Detour> {
+    fn member_kind(&self, child: &Child, links: &mut usize) -> Result<MemberKind, Refusal> {
         let Some(entry) = child.member else {
             return Ok(MemberKind::Directory);
         };
@@ -81,7 +81,7 @@ impl Shelf<'_> {
                 *links += 1;
                 let is_free = self.known.form != Form::Zip;
                 MemberKind::Link(match is_free || *links <= LINKS_READ {
-                    true => link_text(self.disk, self.known, entry, self.asked)?,
+                    true => link_text(self.disk, self.known, entry)?,
                     false => None,
                 })
             }
@@ -97,14 +97,14 @@ impl Shelf<'_> {
 
     /// Bytes of the only member of a compressed file, which does not say them in a way that could
     /// be believed; `None` where there are too many.
-    fn inflated_size(&self) -> Result<Option<u64>, Detour> {
+    fn inflated_size(&self) -> Result<Option<u64>, Refusal> {
         let Some(entry) = self.known.index.entries().first() else {
             return Ok(None);
         };
         match member::unpack(self.asked, self.disk, self.known, entry) {
             Ok(unpacked) => Ok(Some(unpacked.bytes.len() as u64)),
-            Err(Detour::Refused(crate::protocol::Refusal::TooLarge { .. })) => Ok(None),
-            Err(detour) => Err(detour),
+            Err(Refusal::TooLarge { .. }) => Ok(None),
+            Err(refusal) => Err(refusal),
         }
     }
 }

@@ -7,7 +7,6 @@ use encoding_rs::{Encoding, UTF_8};
 
 use crate::buffer::MAX_BUFFER_BYTES;
 use crate::protocol::Refusal;
-use crate::task::{Detour, Work};
 use crate::text::{Confidence, Decoded, NotText, decode};
 
 use super::index::{Entry, Kind, Packing};
@@ -163,32 +162,27 @@ pub fn unpack(
     disk: &Disk,
     known: &Known,
     entry: &Entry,
-) -> Result<Unpacked, Detour> {
+) -> Result<Unpacked, Refusal> {
     if entry.encrypted {
         return Err(Refusal::Encrypted {
             path: asked.spelled.to_owned(),
             what: "reading this member takes a password, which cannot be given here; ask the user to extract it".to_owned(),
-        }
-        .into());
+        });
     }
     let unpacked = match (known.form, entry.packing) {
-        (Form::Zip, Packing::Method(method)) => {
-            let lanes = (asked.means.lane, asked.means.work);
-            zip::unpack(disk, entry, method, lanes)
-        }
+        (Form::Zip, Packing::Method(method)) => zip::unpack(disk, entry, method),
         (Form::Single(codec), _) => {
             let decoder = disk.range(0, disk.len).and_then(|from| codec.decoder(from));
             let decoder = decoder.map_err(|error| Refusal::io(asked.spelled, &error))?;
-            single(asked, disk, decoder).map_err(Failure::Halt)
+            single(disk, decoder).map_err(Failure::Halt)
         }
-        _ => of_tar(asked, disk, known, entry).map_err(Failure::Halt),
+        _ => of_tar(disk, known, entry).map_err(Failure::Halt),
     };
     unpacked.map_err(|failure| refused(asked, failure))
 }
 
-fn single(asked: &Asked, disk: &Disk, decoder: Box<dyn io::Read + '_>) -> Result<Unpacked, Halt> {
-    let lanes = (asked.means.lane, asked.means.work);
-    let mut inflow = Inflow::new(decoder, disk.len, MAX_MEMBER, lanes);
+fn single(disk: &Disk, decoder: Box<dyn io::Read + '_>) -> Result<Unpacked, Halt> {
+    let mut inflow = Inflow::new(decoder, disk.len, MAX_MEMBER, disk);
     let mut unpacked = Unpacked {
         bytes: Vec::new(),
         faults: Vec::new(),
@@ -206,8 +200,7 @@ fn single(asked: &Asked, disk: &Disk, decoder: Box<dyn io::Read + '_>) -> Result
     Ok(unpacked)
 }
 
-fn of_tar(asked: &Asked, disk: &Disk, known: &Known, entry: &Entry) -> Result<Unpacked, Halt> {
-    let lanes = (asked.means.lane, asked.means.work);
+fn of_tar(disk: &Disk, known: &Known, entry: &Entry) -> Result<Unpacked, Halt> {
     let mut unpacked = Unpacked {
         bytes: Vec::new(),
         faults: Vec::new(),
@@ -219,17 +212,14 @@ fn of_tar(asked: &Asked, disk: &Disk, known: &Known, entry: &Entry) -> Result<Un
         Form::Tar(Some(codec)) => {
             let from = disk.range(0, disk.len).map_err(Halt::Broken)?;
             let decoder = codec.decoder(from).map_err(Halt::Broken)?;
-            (
-                Inflow::new(decoder, disk.len, MAX_PASS, lanes),
-                entry.offset,
-            )
+            (Inflow::new(decoder, disk.len, MAX_PASS, disk), entry.offset)
         }
         _ => {
             let from = disk
                 .range(entry.offset, entry.packed)
                 .map_err(Halt::Broken)?;
             (
-                Inflow::new(Box::new(from), entry.packed, MAX_MEMBER, lanes),
+                Inflow::new(Box::new(from), entry.packed, MAX_MEMBER, disk),
                 0,
             )
         }
@@ -263,10 +253,10 @@ fn of_tar(asked: &Asked, disk: &Disk, known: &Known, entry: &Entry) -> Result<Un
     Ok(unpacked)
 }
 
-fn refused(asked: &Asked, failure: Failure) -> Detour {
+fn refused(asked: &Asked, failure: Failure) -> Refusal {
     let path = asked.spelled.to_owned();
-    let refusal = match failure {
-        Failure::Halt(Halt::Detour(detour)) => return detour,
+    match failure {
+        Failure::Halt(Halt::Refused(refusal)) => refusal,
         Failure::Halt(Halt::TooMuch) => {
             too_large(asked, "more than 64 MiB would come out of this member")
         }
@@ -290,8 +280,7 @@ fn refused(asked: &Asked, failure: Failure) -> Detour {
             ),
             path: Some(path),
         },
-    };
-    refusal.into()
+    }
 }
 
 /// Why what was packed with a window over [`MAX_WINDOW_LOG`](super::inflate::MAX_WINDOW_LOG) is not unpacked.
@@ -306,12 +295,7 @@ pub fn too_large(asked: &Asked, what: &str) -> Refusal {
 }
 
 /// What a link says; `None` where that cannot be read.
-pub fn link_text(
-    disk: &Disk,
-    known: &Known,
-    entry: &Entry,
-    asked: &Asked,
-) -> Result<Option<String>, Detour> {
+pub fn link_text(disk: &Disk, known: &Known, entry: &Entry) -> Result<Option<String>, Refusal> {
     if entry.kind == Kind::Hardlink || known.form != Form::Zip {
         return Ok(Some(known.index.link(entry).to_owned()));
     }
@@ -321,12 +305,11 @@ pub fn link_text(
     if entry.encrypted || entry.size > MAX_LINK || entry.packed > MAX_LINK {
         return Ok(None);
     }
-    let work: &Work = asked.means.work;
-    match zip::unpack(disk, entry, method, (asked.means.lane, work)) {
+    match zip::unpack(disk, entry, method) {
         Ok(unpacked) if unpacked.bytes.len() as u64 <= MAX_LINK => {
             Ok(Some(String::from_utf8_lossy(&unpacked.bytes).into_owned()))
         }
-        Err(Failure::Halt(Halt::Detour(detour))) => Err(detour),
+        Err(Failure::Halt(Halt::Refused(refusal))) => Err(refusal),
         _ => Ok(None),
     }
 }
@@ -338,7 +321,7 @@ pub fn take_out(
     known: &Known,
     entry: &Entry,
     as_bytes: bool,
-) -> Result<Held, Detour> {
+) -> Result<Held, Refusal> {
     let unpacked = unpack(asked, disk, known, entry)?;
-    Ok(hold(asked, unpacked, asked.encoding, as_bytes)?)
+    hold(asked, unpacked, asked.encoding, as_bytes)
 }

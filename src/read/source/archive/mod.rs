@@ -11,13 +11,12 @@ mod tar;
 mod zip;
 mod zstd;
 
-use std::cell::Cell;
 use std::sync::Arc;
 
 use crate::buffer::FileState;
 use crate::protocol::Refusal;
 use crate::protocol::read::{Cache, MoreDetails, ResourceKind};
-use crate::task::Detour;
+use crate::task::LONG_FROM_BYTES;
 use crate::text::{Text, label};
 use crate::view::size::file_size;
 use crate::view::{self, Document, Extras, Selector, Style, in_header, large};
@@ -27,7 +26,7 @@ use super::kind::{self, Asked, Kind, Subject};
 use super::{Means, Opened, file_uri, refuse_own};
 
 use inflate::{Codec, Disk};
-use known::{Form, Known, Turn, turn};
+use known::{Form, Known};
 use member::{Content, Held};
 use path::Place;
 
@@ -108,7 +107,7 @@ impl Kind for Archive {
             .collect()
     }
 
-    fn open(&self, asked: &Asked) -> Result<Option<Opened>, Detour> {
+    fn open(&self, asked: &Asked) -> Result<Option<Opened>, Refusal> {
         let handle = match asked.subject {
             Subject::File(handle) => handle,
             Subject::Member {
@@ -127,17 +126,15 @@ impl Kind for Archive {
         let refuse = |error: std::io::Error| Refusal::io(asked.spelled, &error);
         for _ in 0..STEADY_ATTEMPTS {
             let before = handle.restamp().map_err(refuse)?;
-            let disk = Disk::new(handle, before.size);
+            let disk = Disk::new(handle, before.size, asked.means.work);
             let state = FileState::of(handle, before).map_err(refuse)?;
             let opened = open_steady(asked, (&state, handle), &disk);
-            if matches!(opened, Err(Detour::TakesLong))
-                || handle.restamp().map_err(refuse)? == before
-            {
+            if handle.restamp().map_err(refuse)? == before {
                 return opened;
             }
         }
         let message = format!("'{}' is being changed all the time.", asked.spelled);
-        Err(Refusal::Busy { message }.into())
+        Err(Refusal::Busy { message })
     }
 }
 
@@ -146,8 +143,7 @@ fn open_steady(
     asked: &Asked,
     (state, handle): (&FileState, &Handle),
     disk: &Disk,
-) -> Result<Option<Opened>, Detour> {
-    let turn = turn(asked.means.lane, asked.means.work)?;
+) -> Result<Option<Opened>, Refusal> {
     let Some((known, warm)) = known::know(asked, (state, handle), disk)? else {
         return Ok(None);
     };
@@ -158,9 +154,8 @@ fn open_steady(
         disk,
         known: &known,
         warm,
-        turn: Cell::new(turn),
     };
-    let link = |entry: &index::Entry| member::link_text(disk, &known, entry, asked);
+    let link = |entry: &index::Entry| member::link_text(disk, &known, entry);
     let wanted = match asked.inner {
         // Of one compressed file that is what it is about.
         None if matches!(known.form, Form::Single(_)) => return shelf.only(asked.selector.clone()),
@@ -200,8 +195,6 @@ struct Shelf<'a> {
     known: &'a Known,
     /// Whether what is known was kept from before.
     warm: bool,
-    /// Given up before another kind goes to work, which may take long and holds no archive.
-    turn: Cell<Option<Turn>>,
 }
 
 impl Shelf<'_> {
@@ -253,7 +246,7 @@ impl Shelf<'_> {
     }
 
     /// The only member of a compressed file.
-    fn only(&self, selector: Selector) -> Result<Option<Opened>, Detour> {
+    fn only(&self, selector: Selector) -> Result<Option<Opened>, Refusal> {
         let Some(entry) = self.known.index.entries().first() else {
             return Ok(None);
         };
@@ -274,7 +267,7 @@ impl Shelf<'_> {
         asked_path: &str,
         selector: Selector,
         inner: Option<&str>,
-    ) -> Result<Option<Opened>, Detour> {
+    ) -> Result<Option<Opened>, Refusal> {
         if let index::Kind::Special(what) = entry.kind {
             let words = format!(
                 "[Cannot read archive entry '{}': it is a {}]",
@@ -295,8 +288,7 @@ impl Shelf<'_> {
                 path: Some(self.asked.spelled.to_owned()),
                 message: crate::view::selector::SelectorError::Unknown(inner.to_owned())
                     .to_string(),
-            }
-            .into());
+            });
         }
         let part = match self.asked.encoding {
             None => format!("text:{path}"),
@@ -366,7 +358,7 @@ impl Shelf<'_> {
         asked_path: &str,
         selector: &Selector,
         inner: Option<&str>,
-    ) -> Result<Option<Opened>, Detour> {
+    ) -> Result<Option<Opened>, Refusal> {
         let (held, warm) = self.held(entry, &format!("bytes:{path}"), true)?;
         let Content::Bytes(bytes) = &held.content else {
             return Ok(None);
@@ -386,7 +378,8 @@ impl Shelf<'_> {
             },
             ..*self.asked
         };
-        drop(self.turn.take());
+        // The other kind may take long, and holds no archive.
+        self.disk.give_up_turn();
         let Some(mut opened) = kind::open(&asked)? else {
             return Ok(None);
         };
@@ -417,16 +410,30 @@ impl Shelf<'_> {
         document.extras.footers.extend(words);
     }
 
+    /// Bytes that go in or come out before a member is there, as far as is said.
+    fn goes_through(&self, entry: &index::Entry) -> u64 {
+        match self.known.form {
+            Form::Zip => entry.packed.max(entry.size),
+            Form::Tar(None) => entry.packed,
+            Form::Tar(Some(_)) => self.disk.len.max(entry.offset.saturating_add(entry.packed)),
+            Form::Single(_) => self.disk.len,
+        }
+    }
+
     /// What was made of a member: kept from before, or made now.
     fn held(
         &self,
         entry: &index::Entry,
         part: &str,
         as_bytes: bool,
-    ) -> Result<(Arc<Held>, bool), Detour> {
+    ) -> Result<(Arc<Held>, bool), Refusal> {
         let warm = self.asked.means.warm;
         if let Some(held) = warm.get::<Held>(self.state, MAKER, part) {
             return Ok((held, true));
+        }
+        let long = self.goes_through(entry) > LONG_FROM_BYTES && !entry.encrypted;
+        if long && self.disk.takes_long()? {
+            return self.held(entry, part, as_bytes);
         }
         let held = Arc::new(member::take_out(
             self.asked, self.disk, self.known, entry, as_bytes,

@@ -1,7 +1,6 @@
 //! From what follows an archive's path to a member and what is asked of it; a member of exactly that name always wins.
 
 use crate::protocol::Refusal;
-use crate::task::Detour;
 use crate::view::Selector;
 use crate::view::selector::SelectorError;
 use crate::workspace::{Handle, measure};
@@ -42,7 +41,7 @@ pub enum Place<'a> {
 }
 
 /// Reads what a link says.
-pub type ReadLink<'a> = &'a dyn Fn(&Entry) -> Result<Option<String>, Detour>;
+pub type ReadLink<'a> = &'a dyn Fn(&Entry) -> Result<Option<String>, Refusal>;
 
 /// Finds what `inner`, with the character that parts it from the archive, names. Names that are
 /// denied are refused before it is known whether they are there.
@@ -52,7 +51,7 @@ pub fn find<'a>(
     index: &'a Index,
     inner: &'a str,
     link: ReadLink,
-) -> Result<Wanted<'a>, Detour> {
+) -> Result<Wanted<'a>, Refusal> {
     let ends = inner.rmatch_indices([':', '?']).map(|(at, _)| at);
     let ends = std::iter::once(inner.len())
         .chain(ends)
@@ -101,11 +100,12 @@ pub fn find<'a>(
     match rest.strip_prefix(':').map(Selector::parse) {
         _ if rest.is_empty() || rest == ":" => Ok(archive_itself(Selector::default())),
         Some(Ok(selector)) => Ok(archive_itself(selector)),
-        Some(Err(SelectorError::Invalid(message))) => Err(bad_selector(asked, message).into()),
-        _ if root => {
-            Err(bad_selector(asked, SelectorError::Unknown(rest.to_owned()).to_string()).into())
-        }
-        _ => Err(missing(asked, handle, index, inner)?.into()),
+        Some(Err(SelectorError::Invalid(message))) => Err(bad_selector(asked, message)),
+        _ if root => Err(bad_selector(
+            asked,
+            SelectorError::Unknown(rest.to_owned()).to_string(),
+        )),
+        _ => Err(missing(asked, handle, index, inner)?),
     }
 }
 
@@ -168,7 +168,7 @@ pub fn follow<'a>(
     index: &'a Index,
     path: &str,
     link: ReadLink,
-) -> Result<Option<Place<'a>>, Detour> {
+) -> Result<Option<Place<'a>>, Refusal> {
     let mut at = path.to_owned();
     let mut said = String::new();
     for hop in 0..MAX_LINKS {
@@ -226,7 +226,7 @@ fn link_above<'a, 'p>(index: &'a Index, path: &'p str) -> Option<(&'a Entry, &'p
 }
 
 /// That there is no such member, with the names that may have been meant.
-fn missing(asked: &Asked, handle: &Handle, index: &Index, inner: &str) -> Result<Refusal, Detour> {
+fn missing(asked: &Asked, handle: &Handle, index: &Index, inner: &str) -> Result<Refusal, Refusal> {
     let spelled = inner.strip_prefix(':').unwrap_or(inner);
     let Some(path) = normalised(spelled) else {
         return Ok(Refusal::bad_params(
@@ -268,7 +268,7 @@ fn missing(asked: &Asked, handle: &Handle, index: &Index, inner: &str) -> Result
 
 /// Paths that may have been meant, best first: those that end in the one asked for, then those
 /// with a near name in the deepest folder on its way that is there.
-fn near(asked: &Asked, index: &Index, path: &str) -> Result<Vec<String>, Detour> {
+fn near(asked: &Asked, index: &Index, path: &str) -> Result<Vec<String>, Refusal> {
     let ending = format!("/{path}");
     let mut found = Vec::new();
     if path.len() > MAX_PATH_BYTES {

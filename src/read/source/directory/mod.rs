@@ -4,8 +4,8 @@ mod walk;
 
 use std::time::SystemTime;
 
+use crate::protocol::Refusal;
 use crate::protocol::read::{Cache, Limits, MoreDetails, ResourceKind};
-use crate::task::{Detour, Lane};
 use crate::text::Text;
 use crate::view::listing::{self, Listing, Rest};
 use crate::view::{self, Document, Extras, Style};
@@ -14,10 +14,8 @@ use crate::workspace::Handle;
 use super::{Means, Opened, file_uri};
 
 /// A directory as rows: with the directories in it, or its names alone.
-pub fn open(handle: &Handle, spelled: &str, means: Means) -> Result<Opened, Detour> {
-    if means.lane == Lane::Short {
-        return Err(Detour::TakesLong);
-    }
+pub fn open(handle: &Handle, spelled: &str, means: Means) -> Result<Opened, Refusal> {
+    means.work.takes_long()?;
     let mut footers = Vec::new();
     let deep = means.listing == view::Listing::Tree;
     let inside = walk::contents(handle, spelled, deep, means.scope, means.work)?;

@@ -1,7 +1,7 @@
 //! What a listing shows of a directory and of those in it, two deep; an ignored directory is never even opened.
 
 use crate::protocol::Refusal;
-use crate::task::{Detour, Work};
+use crate::task::Work;
 use crate::view::listing::{Contents, Entry, Inside, Kind, Rest};
 use crate::workspace::{self, Directory, EntryKind, FileType, Handle, ListError, Scope};
 
@@ -31,9 +31,9 @@ pub fn contents(
     deep: bool,
     scope: &Scope,
     work: &Work,
-) -> Result<Contents, Detour> {
+) -> Result<Contents, Refusal> {
     let refuse = |error: ListError| match error {
-        ListError::Io(error) => Detour::Refused(Refusal::io(spelled, &error)),
+        ListError::Io(error) => Refusal::io(spelled, &error),
         ListError::Stopped(stopped) => stopped.into(),
     };
     let mut directory = scope

@@ -7,7 +7,6 @@ use crate::buffer::FileState;
 use crate::convert::{Answer, Damage, Format, Job, PageState, Pages, Part, Why};
 use crate::protocol::Refusal;
 use crate::protocol::read::Cache;
-use crate::task::{Detour, Lane};
 use crate::text::Text;
 use crate::view::Selector;
 use crate::worker::{Input, Stop};
@@ -34,7 +33,7 @@ pub fn made(
     name: &str,
     format: Format,
     selector: &Selector,
-) -> Result<(Arc<Made>, Cache), Detour> {
+) -> Result<(Arc<Made>, Cache), Refusal> {
     let means = asked.means;
     let (handle, part) = asked.subject.warm_key();
     let need = Need::of(selector, &means.limits);
@@ -47,8 +46,8 @@ pub fn made(
     if let (Some(made), None) = (&warm, begun) {
         return Ok((made.clone(), Cache::Hit));
     }
-    if means.lane == Lane::Short {
-        return Err(Detour::TakesLong);
+    if means.work.takes_long()? {
+        return self::made(asked, name, format, selector);
     }
     let mut errand = Errand::new(asked, name);
     let made = match format {
@@ -61,7 +60,7 @@ pub fn made(
         means.warm.keep(of, MAKER, part, made.clone(), made.bytes());
     }
     match errand.unfinished {
-        Some(refusal) => Err(refusal.into()),
+        Some(refusal) => Err(refusal),
         None => Ok((made, Cache::Miss)),
     }
 }
@@ -72,16 +71,14 @@ pub fn table(
     name: &str,
     text: &Text,
     of: Option<(&FileState, &Handle)>,
-) -> Result<(Arc<Made>, Cache), Detour> {
-    let Means {
-        warm, lane, work, ..
-    } = asked.means;
+) -> Result<(Arc<Made>, Cache), Refusal> {
+    let Means { warm, work, .. } = asked.means;
     let kept = of.and_then(|(state, _)| warm.get(state, TABLE_MAKER, ""));
     if let Some(made) = kept {
         return Ok((made, Cache::Hit));
     }
-    if lane == Lane::Short {
-        return Err(Detour::TakesLong);
+    if work.takes_long()? {
+        return table(asked, name, text, of);
     }
     let bytes = text.len_bytes() as u64;
     let open = || Ok(Box::new(text.reader()) as Box<dyn Read + '_>);
@@ -151,18 +148,18 @@ impl<'a> Errand<'a> {
     }
 
     /// Everything but PDF.
-    fn at_once(&mut self, format: Format) -> Result<Made, Detour> {
+    fn at_once(&mut self, format: Format) -> Result<Made, Refusal> {
         let answer = self.open(format).map(|(_, answer)| answer);
         self.note_or(answer)
     }
 
-    fn note_or(&mut self, answer: Result<Answer, Stop>) -> Result<Made, Detour> {
+    fn note_or(&mut self, answer: Result<Answer, Stop>) -> Result<Made, Refusal> {
         match answer {
             Ok(Answer::Whole(whole, markdown)) => {
                 Ok(Made::Text(Converted::whole(whole, &markdown)))
             }
             Ok(Answer::Failed(why)) => Ok(Made::Note(self.why(why))),
-            Ok(Answer::Pages(..)) => Err(Refusal::Internal.into()),
+            Ok(Answer::Pages(..)) => Err(Refusal::Internal),
             Err(stop) => self.stopped(stop).map(Made::Note),
         }
     }
@@ -176,20 +173,18 @@ impl<'a> Errand<'a> {
     }
 
     /// A note where the document is at fault, else a refusal.
-    fn stopped(&mut self, stop: Stop) -> Result<String, Detour> {
+    fn stopped(&mut self, stop: Stop) -> Result<String, Refusal> {
         let spelled = self.asked.spelled;
         match stop {
             Stop::Stopped(stopped) => Err(stopped.into()),
             Stop::Busy => Err(Refusal::Busy {
                 message: "all converters of documents are at work.".to_owned(),
-            }
-            .into()),
-            Stop::Input(error) => Err(Refusal::io(spelled, &error).into()),
+            }),
+            Stop::Input(error) => Err(Refusal::io(spelled, &error)),
             stop @ Stop::Start(_) => Err(Refusal::Io {
                 path: spelled.to_owned(),
                 message: stop.to_string(),
-            }
-            .into()),
+            }),
             stop @ (Stop::Died(_) | Stop::Cpu(_)) => Ok(cannot_read(self.name, &stop.to_string())),
             stop @ Stop::Wall(_) => {
                 // On a machine with less to do it may fit.
@@ -200,7 +195,7 @@ impl<'a> Errand<'a> {
     }
 
     /// As many pages of a PDF as are needed, after those that are there.
-    fn pdf(&mut self, begun: Option<Growing>, need: &Need) -> Result<Made, Detour> {
+    fn pdf(&mut self, begun: Option<Growing>, need: &Need) -> Result<Made, Refusal> {
         let (mut job, pages) = match self.open(Format::Pdf) {
             Ok((job, Answer::Pages(pages))) => (job, pages),
             Ok((_, answer)) => return self.note_or(Ok(answer)),

@@ -8,7 +8,6 @@ use crate::buffer::FileState;
 use crate::convert::Format;
 use crate::protocol::Refusal;
 use crate::protocol::read::{Cache, MoreDetails, ResourceKind};
-use crate::task::{Detour, Lane};
 use crate::text::Text;
 use crate::view::selector::Piece;
 use crate::view::size::file_size;
@@ -45,7 +44,7 @@ impl Kind for Documents {
         sniff::is_document(head)
     }
 
-    fn open(&self, asked: &Asked) -> Result<Option<Opened>, Detour> {
+    fn open(&self, asked: &Asked) -> Result<Option<Opened>, Refusal> {
         let Some(selector) = selector_of(asked) else {
             return Ok(None);
         };
@@ -80,8 +79,7 @@ impl Kind for Documents {
                     file_size(limit)
                 ),
                 instead: "Use another program to take a part out of it.".to_owned(),
-            }
-            .into());
+            });
         }
         if let Some(opened) = what.whole_file(format)? {
             return Ok(Some(opened));
@@ -104,7 +102,7 @@ fn selector_of(asked: &Asked) -> Option<Selector> {
 
 /// What the bytes say it is; an error where a name without such bytes cannot be believed, and
 /// `None` for what is no document.
-fn format_of(asked: &Asked, name: &str) -> Result<Option<Result<Format, ()>>, Detour> {
+fn format_of(asked: &Asked, name: &str) -> Result<Option<Result<Format, ()>>, Refusal> {
     let named = sniff::named(name);
     let head = asked.subject.head(HEAD, asked.spelled)?;
     if let Some(format) = sniff::format(&head, named) {
@@ -124,7 +122,7 @@ fn format_of(asked: &Asked, name: &str) -> Result<Option<Result<Format, ()>>, De
 }
 
 /// Whether all of it is text, as far as it can be held.
-fn is_text(asked: &Asked, head: &[u8]) -> Result<bool, Detour> {
+fn is_text(asked: &Asked, head: &[u8]) -> Result<bool, Refusal> {
     if crate::text::decode(head, None).is_err() {
         return Ok(false);
     }
@@ -137,7 +135,7 @@ fn is_text(asked: &Asked, head: &[u8]) -> Result<bool, Detour> {
                 ..asked.means
             };
             match text::open(handle, asked.spelled, asked.encoding, means) {
-                Err(Detour::Refused(Refusal::Binary { .. })) => Ok(false),
+                Err(Refusal::Binary { .. }) => Ok(false),
                 opened => opened.map(|_| true),
             }
         }
@@ -239,7 +237,7 @@ impl Wanted<'_> {
     }
 
     /// The PDF as it is, for a dialect whose models read it by themselves.
-    fn whole_file(&self, format: Format) -> Result<Option<Opened>, Detour> {
+    fn whole_file(&self, format: Format) -> Result<Option<Opened>, Refusal> {
         let Asked {
             means,
             subject,
@@ -252,9 +250,7 @@ impl Wanted<'_> {
         if subject.size() > limit {
             return Ok(None);
         }
-        if means.lane == Lane::Short {
-            return Err(Detour::TakesLong);
-        }
+        means.work.takes_long()?;
         let Some(data) = subject.bytes(limit, spelled, means.work)? else {
             return Ok(None);
         };
@@ -267,7 +263,7 @@ impl Wanted<'_> {
         Ok(Some(opened))
     }
 
-    fn text(mut self, made: &Converted, cache: Cache) -> Result<Opened, Detour> {
+    fn text(mut self, made: &Converted, cache: Cache) -> Result<Opened, Refusal> {
         let mut sentences = match self.selector.own {
             Some(Own::Pages(first, last)) => match self.select(made, first, last)? {
                 Ok(sentences) => sentences,
@@ -349,7 +345,7 @@ impl Wanted<'_> {
 }
 
 /// CSV as a table.
-fn table(asked: &Asked, selector: Selector) -> Result<Opened, Detour> {
+fn table(asked: &Asked, selector: Selector) -> Result<Opened, Refusal> {
     let name = asked.subject.file_name();
     let selector = Selector {
         own: None,
@@ -391,7 +387,7 @@ struct Values<'a> {
     footers: Vec<String>,
 }
 
-fn values<'a>(asked: &Asked<'a>) -> Result<Values<'a>, Detour> {
+fn values<'a>(asked: &Asked<'a>) -> Result<Values<'a>, Refusal> {
     let handle = match asked.subject {
         Subject::File(handle) => handle,
         Subject::Member { bytes, .. } => {
@@ -428,8 +424,7 @@ fn values<'a>(asked: &Asked<'a>) -> Result<Values<'a>, Detour> {
             path: asked.spelled.to_owned(),
             what: "tables are made of up to 32 MiB of text".to_owned(),
             instead: "Read it without :table, which shows any part of it.".to_owned(),
-        }
-        .into());
+        });
     };
     let content = snapshot.map(|snapshot| snapshot.fingerprint.content);
     Ok(Values {

@@ -10,7 +10,6 @@ use crate::buffer::FileState;
 use crate::protocol::Refusal;
 use crate::protocol::read::{Cache, Limits, MoreDetails, ResourceKind};
 use crate::sqlite::{self, Answer, Failure, Job, Order, QUERY_TIME, Reply, Trouble, Way};
-use crate::task::{Detour, Lane};
 use crate::text::Text;
 use crate::view::{Document, Extras, Selector, Style};
 use crate::worker::{Death, Readable, Stop};
@@ -65,7 +64,7 @@ impl Kind for Sqlite {
         .collect()
     }
 
-    fn open(&self, asked: &Asked) -> Result<Option<Opened>, Detour> {
+    fn open(&self, asked: &Asked) -> Result<Option<Opened>, Refusal> {
         // A database within an archive has no name by which SQLite could open it.
         let Subject::File(handle) = asked.subject else {
             return Ok(None);
@@ -83,8 +82,8 @@ impl Kind for Sqlite {
             return Ok(None);
         }
         refuse_own(asked.selector, asked.spelled, "a database")?;
-        if asked.means.lane == Lane::Short {
-            return Err(Detour::TakesLong);
+        if asked.means.work.takes_long()? {
+            return self.open(asked);
         }
         if let Some(inner) = asked.inner {
             let checked = sqlite::check_length(inner);

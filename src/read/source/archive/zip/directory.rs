@@ -3,10 +3,11 @@
 use std::borrow::Cow;
 use std::io::{self, Read};
 
-use crate::task::{Detour, Lane, Work};
+use crate::protocol::Refusal;
+use crate::task::{LONG_FROM_BYTES, Work};
 
 use super::super::index::{Builder, Entry, Index, Kind, Packing, RawName, Special};
-use super::super::inflate::{Disk, SHORT_LANE_BYTES};
+use super::super::inflate::Disk;
 use super::{
     AES, CENTRAL, CENTRAL_BYTES, ENCRYPTED, END, END_BYTES, LOCAL, SELF_ENDING, UTF8, extra_fields,
     recover, u16_at, u32_at, u64_at, wide,
@@ -26,6 +27,12 @@ pub struct Found {
     /// Entries as the end record counts them, in its 16 or 64 bits.
     said: u64,
     is_zip64: bool,
+}
+
+impl Found {
+    pub fn directory_bytes(&self) -> u64 {
+        self.end - self.start
+    }
 }
 
 /// Looks for the central directory; `None` where the file ends without one.
@@ -123,24 +130,18 @@ fn zip64_record(disk: &Disk, end: u64) -> io::Result<Option<Wide>> {
 }
 
 /// What the archive holds: by its directory, else by what stands before each member.
-pub fn index(
-    disk: &Disk,
-    found: Option<Found>,
-    (lane, work): (Lane, &Work),
-) -> Result<io::Result<Index>, Detour> {
-    let directory_bytes = found.map_or(disk.len, |found| found.end - found.start);
-    if lane == Lane::Short && directory_bytes > SHORT_LANE_BYTES {
-        return Err(Detour::TakesLong);
-    }
+pub fn index(disk: &Disk, found: Option<Found>) -> Result<io::Result<Index>, Refusal> {
+    let work = disk.work;
     if let Some(found) = found {
-        let mut builder = Builder::new((directory_bytes as usize) / CENTRAL_BYTES, true);
+        let entries = found.directory_bytes() as usize / CENTRAL_BYTES;
+        let mut builder = Builder::new(entries, true);
         match read_directory(disk, found, &mut builder, work)? {
             Ok(true) => return Ok(Ok(builder.finish(work)?)),
             Ok(false) => {}
             Err(error) => return Ok(Err(error)),
         }
-        if lane == Lane::Short && disk.len > SHORT_LANE_BYTES {
-            return Err(Detour::TakesLong);
+        if disk.len > LONG_FROM_BYTES {
+            disk.takes_long()?;
         }
     }
     let mut builder = Builder::new(0, true);
@@ -160,7 +161,7 @@ fn read_directory(
     found: Found,
     builder: &mut Builder,
     work: &Work,
-) -> Result<io::Result<bool>, Detour> {
+) -> Result<io::Result<bool>, Refusal> {
     // Before the reader, which goes on where the file was last looked at.
     let shift = match settled_shift(disk, found) {
         Ok(shift) => shift,

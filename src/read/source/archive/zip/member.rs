@@ -2,8 +2,6 @@
 
 use std::io::{self, Read};
 
-use crate::task::{Lane, Work};
-
 use super::super::index::Entry;
 use super::super::inflate::{Disk, Halt, Inflow, MAX_MEMBER, MAX_WINDOW_KIB, MAX_WINDOW_LOG};
 use super::super::zstd;
@@ -26,12 +24,7 @@ pub enum Failure {
 }
 
 /// Unpacks a member that is not encrypted. What came out before its damage is there.
-pub fn unpack(
-    disk: &Disk,
-    entry: &Entry,
-    method: u16,
-    (lane, work): (Lane, &Work),
-) -> Result<Unpacked, Failure> {
+pub fn unpack(disk: &Disk, entry: &Entry, method: u16) -> Result<Unpacked, Failure> {
     let broken = |error: io::Error| Failure::Halt(Halt::Broken(error));
     let head = disk.bytes(entry.offset, LOCAL_BYTES).map_err(broken)?;
     if head.len() < LOCAL_BYTES || !head.starts_with(LOCAL) {
@@ -47,7 +40,7 @@ pub fn unpack(
     let Some(decoder) = decoder else {
         return Err(Failure::Method(method));
     };
-    let mut inflow = Inflow::new(decoder, packed, MAX_MEMBER, (lane, work));
+    let mut inflow = Inflow::new(decoder, packed, MAX_MEMBER, disk);
     let mut bytes =
         Vec::with_capacity(entry.size.min(packed.saturating_mul(20)).min(MAX_MEMBER) as usize);
     let mut faults = Vec::new();

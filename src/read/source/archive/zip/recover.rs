@@ -2,7 +2,8 @@
 
 use std::io::{self, Read};
 
-use crate::task::{Detour, Work};
+use crate::protocol::Refusal;
+use crate::task::Work;
 
 use super::super::index::{Builder, Entry, Kind, Packing, RawName};
 use super::super::inflate::Disk;
@@ -25,7 +26,7 @@ struct Local {
 }
 
 /// Adds every member that is found.
-pub fn scan(disk: &Disk, builder: &mut Builder, work: &Work) -> Result<io::Result<()>, Detour> {
+pub fn scan(disk: &Disk, builder: &mut Builder, work: &Work) -> Result<io::Result<()>, Refusal> {
     let mut search = Search {
         disk,
         work,
@@ -61,7 +62,7 @@ fn add(
     mut local: Local,
     search: &mut Search,
     builder: &mut Builder,
-) -> Result<io::Result<Option<u64>>, Detour> {
+) -> Result<io::Result<Option<u64>>, Refusal> {
     let data = local.data;
     let (packed, end) = match local.sizes_follow {
         false => (local.entry.packed, data.saturating_add(local.entry.packed)),
@@ -145,7 +146,7 @@ impl Search<'_> {
         &mut self,
         from: u64,
         signatures: &[&'s [u8; 4]],
-    ) -> Result<io::Result<Option<Signed<'s>>>, Detour> {
+    ) -> Result<io::Result<Option<Signed<'s>>>, Refusal> {
         let mut at = from;
         while at < self.disk.len && self.searched < MAX_SEARCHED {
             self.work.check()?;
@@ -178,7 +179,7 @@ impl Search<'_> {
 
     /// The packed size of a member whose sizes follow it, where what follows it begins, and its
     /// checksum and size if they are said.
-    fn end_of_member(&mut self, data: u64) -> Result<io::Result<(u64, u64, Sizes)>, Detour> {
+    fn end_of_member(&mut self, data: u64) -> Result<io::Result<(u64, u64, Sizes)>, Refusal> {
         let mut from = data;
         loop {
             let (at, signature) = match self.next(from, &[DESCRIPTOR, LOCAL, CENTRAL])? {
