@@ -235,19 +235,24 @@ fn long_reads_leave_their_places_to_short_ones() {
     tree.write("0.tar.gz", long_pass());
     let name = |number: usize| format!("{number}.tar.gz");
     for number in 1..LONG {
-        std::fs::copy(tree.join("0.tar.gz"), tree.join(name(number))).expect("a copy");
+        std::fs::hard_link(tree.join("0.tar.gz"), tree.join(&name(number))).expect("a link");
     }
     let daemon = Daemon::start(tree.path());
     let read = |path: &str| daemon.request("agent/read", json!({ "path": path }));
-    for number in 0..LONG {
-        read(&name(number));
-    }
+    let long: Vec<_> = (0..LONG).map(|number| read(&name(number))).collect();
     let short = read("small.txt");
     daemon.wait(&short).expect("a text");
     let order = daemon.arrival_order();
     let before = order.iter().take_while(|id| **id != short).count();
     // With a short place each they would have kept it back until so many are done.
     assert!(before < LONG - SHORT_PLACES, "{before}");
+    for id in &long {
+        daemon.notify("$/cancelRequest", json!({ "id": id }));
+    }
+    let cancelled = long.iter().filter_map(|id| daemon.wait(id).err());
+    for error in cancelled {
+        assert_eq!(error.code, -32800);
+    }
 }
 
 #[test]
