@@ -28,6 +28,8 @@ const LINES: &[&[&str]] = &[
     &["edit"],
     &["server"],
     &["cli"],
+    // Of unit tests and the fuzz targets alone.
+    &["fuzz"],
 ];
 
 /// Lines of code after which a file is too long.
