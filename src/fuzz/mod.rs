@@ -18,7 +18,7 @@ use std::time::Duration;
 use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE};
 
 use crate::hashline::Patch;
-use crate::hashline::apply::{FileBytes, new_bytes};
+use crate::hashline::apply::{FileBytes, new_bytes, new_text};
 use crate::hashline::patch::MAX_FAULTS;
 use crate::notebook;
 use crate::protocol::Settings;
@@ -104,8 +104,6 @@ pub fn patch(bytes: &[u8]) {
                 panic!("{faulty} in what was made of {text:?}: {canonical}")
             });
             assert_eq!(said(&again), said(&patch), "{canonical}");
-            let warnings = again.sections.iter().map(|section| section.warnings.len());
-            assert_eq!(warnings.sum::<usize>(), 0, "{canonical}");
         }
         Err(faulty) => {
             assert!((1..=MAX_FAULTS).contains(&faulty.faults.len()));
@@ -251,7 +249,8 @@ pub fn encoding(bytes: &[u8]) {
         assert!(declared.is_none(), "what is declared is always read");
         return;
     };
-    let text: String = decoded.text.chunks().collect();
+    // With the line ends of the file.
+    let text = new_text(&decoded.text, &[]);
     let one_form = [UTF_8, UTF_16LE, UTF_16BE].contains(&decoded.encoding);
     if one_form && decoded.bad_bytes == 0 {
         let body = encode(&text, decoded.encoding).expect("Unicode has every character");
@@ -274,7 +273,7 @@ pub fn encoding(bytes: &[u8]) {
         && !text.starts_with('\u{feff}')
     {
         let again = decode(&written, Some(decoded.encoding)).expect("it is declared");
-        assert_eq!(again.text.chunks().collect::<String>(), text);
+        assert_eq!(new_text(&again.text, &[]), text);
         assert_eq!(again.bad_bytes, 0);
     }
 }

@@ -1,5 +1,6 @@
 //! The fuzz targets as ordinary tests: every fixture, and some hundred mutants of the smaller ones.
 
+use std::fmt;
 use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
@@ -124,6 +125,15 @@ impl Change {
     }
 }
 
+/// Bytes that a failure prints as they are written in a source file.
+struct Mutant(Vec<u8>);
+
+impl fmt::Debug for Mutant {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "b\"{}\"", self.0.escape_ascii())
+    }
+}
+
 /// Runs a target over seeds, over mutants of them, and over bytes that come from nowhere.
 fn run(target: fn(&[u8]), seeds: Vec<Vec<u8>>) {
     assert!(!seeds.is_empty(), "no seeds");
@@ -140,17 +150,19 @@ fn run(target: fn(&[u8]), seeds: Vec<Vec<u8>>) {
         failure_persistence: None,
         ..ProptestConfig::default()
     };
-    let changes = prop::collection::vec(change(), 0..6);
     let bytes = prop_oneof![
         9 => prop::sample::select(small),
         1 => prop::collection::vec(any::<u8>(), 0..200),
     ];
-    let outcome =
-        TestRunner::new_with_rng(config, fixed()).run(&(bytes, changes), |(mut bytes, changes)| {
-            changes.iter().for_each(|change| change.make(&mut bytes));
-            target(&bytes);
-            Ok(())
-        });
+    let changes = prop::collection::vec(change(), 0..6);
+    let mutants = (bytes, changes).prop_map(|(mut bytes, changes)| {
+        changes.iter().for_each(|change| change.make(&mut bytes));
+        Mutant(bytes)
+    });
+    let outcome = TestRunner::new_with_rng(config, fixed()).run(&mutants, |mutant| {
+        target(&mutant.0);
+        Ok(())
+    });
     if let Err(error) = outcome {
         panic!("{error}");
     }
