@@ -33,7 +33,7 @@ pub use at_once::Output;
 pub use errand::run_soon;
 pub use flight::{afterwards, complete_here};
 #[cfg(any(test, fuzzing))]
-pub use frame::{Frame, Frames};
+pub(crate) use frame::{Frame, Frames};
 use gate::Gate;
 pub use lifeline::{Ending, Lifeline};
 pub use process::{end_on_signals, watch_process};
