@@ -60,6 +60,11 @@ pub mod server;
 /// One-shot commands over the same engine. Never prints.
 pub mod cli;
 
+/// What the fuzz targets run. In no build but theirs and that of the unit tests.
+#[cfg(any(test, fuzzing))]
+#[doc(hidden)]
+pub mod fuzz;
+
 /// The numbers of the tests over the wire, for those in here.
 #[cfg(test)]
 #[path = "../tests/chance.rs"]

@@ -1,10 +1,13 @@
-//! Keeps the house in order: layers, headers, sizes, and the README's tables; it never looks at behaviour.
+//! Keeps the house in order: layers, headers, sizes, and what README.md and `docs/protocol.md` list of the registries; it never looks at behaviour.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use pilcrow::server::METHODS;
-use pilcrow::view::dialect::DIALECTS;
+use pilcrow::protocol::{Kind, Settings, settings::Images};
+use serde_json::Value;
+
+use crate::client::Daemon;
 
 /// The rooms by line, lowest first: a room may name only rooms on lower lines.
 const LINES: &[&[&str]] = &[
@@ -26,6 +29,8 @@ const LINES: &[&[&str]] = &[
     &["edit"],
     &["server"],
     &["cli"],
+    // Of unit tests and the fuzz targets alone.
+    &["fuzz"],
 ];
 
 /// Lines of code after which a file is too long.
@@ -138,28 +143,211 @@ fn files_open_with_what_they_hold_and_are_short() {
     }
 }
 
-/// The first column of the README's table under a heading, without backticks.
-fn readme_column(heading: &str) -> Vec<String> {
-    let readme = fs::read_to_string(root().join("README.md")).expect("README.md");
-    let section = readme
+/// What a page lists under a heading of its own, up to the next one.
+fn section(page: &str, heading: &str) -> String {
+    let text = fs::read_to_string(root().join(page)).expect(page);
+    let section = text
         .split_once(&format!("\n## {heading}\n"))
-        .unwrap_or_else(|| panic!("README.md has no section {heading}"))
+        .unwrap_or_else(|| panic!("{page} has no section {heading}"))
         .1;
-    let section = section.split("\n## ").next().unwrap_or(section);
-    let cell = |row: &str| row.split('|').nth(1).unwrap_or("").trim().replace('`', "");
-    section
+    section.split("\n## ").next().unwrap_or(section).to_owned()
+}
+
+/// The names in backticks in the first column of a section's table.
+fn first_column(page: &str, heading: &str) -> Vec<String> {
+    section(page, heading)
         .lines()
         .filter(|line| line.starts_with("| `"))
-        .map(cell)
+        .flat_map(|row| quoted(row.split('|').nth(1).unwrap_or(""), '`'))
         .collect()
 }
 
+/// What stands between quotes in a line.
+fn quoted(line: &str, quote: char) -> Vec<String> {
+    let parts = line.split(quote).skip(1).step_by(2);
+    parts.map(str::to_owned).collect()
+}
+
+/// The JSON of a section's block, without its comments.
+fn settings_of(page: &str) -> Value {
+    let section = section(page, "Settings");
+    let block = section.split("```jsonc\n").nth(1).expect("a block");
+    let block = block.split("```").next().unwrap_or(block);
+    let mut json = String::new();
+    let mut rest = block;
+    while let Some(at) = rest.find(['"', '/']) {
+        json.push_str(&rest[..at]);
+        rest = &rest[at..];
+        let end = match &rest[..2] {
+            "//" => rest.find('\n').expect("a line's end"),
+            "/*" => rest.find("*/").expect("the comment's end") + 2,
+            // No setting has an escaped quote in it.
+            _ => rest[1..].find('"').expect("the string's end") + 2,
+        };
+        if rest.starts_with('"') {
+            json.push_str(&rest[..end]);
+        }
+        rest = &rest[end..];
+    }
+    json.push_str(rest);
+    serde_json::from_str(&json).unwrap_or_else(|error| panic!("{page}, Settings: {error}\n{json}"))
+}
+
+/// Every key with a value that is no object: `read.contextLines.leading`.
+fn leaves(settings: &Value, prefix: &str, into: &mut BTreeSet<String>) {
+    match settings {
+        Value::Object(members) => {
+            for (key, value) in members {
+                leaves(value, &format!("{prefix}.{key}"), into);
+            }
+        }
+        value => {
+            into.insert(format!("{} = {value}", &prefix[1..]));
+        }
+    }
+}
+
+/// Fails with what is listed and not there, and what is there and not listed.
+fn assert_listed(place: &str, listed: &[String], code: &str, there: &[String]) {
+    let set = |names: &[String]| names.iter().cloned().collect::<BTreeSet<String>>();
+    let (listed, there) = (set(listed), set(there));
+    let unlisted: Vec<_> = there.difference(&listed).collect();
+    let gone: Vec<_> = listed.difference(&there).collect();
+    assert!(
+        unlisted.is_empty() && gone.is_empty(),
+        "Add to {place}: {unlisted:?}. Take out of there, or add to {code}: {gone:?}."
+    );
+}
+
+fn strings(list: &Value) -> Vec<String> {
+    let list = list.as_array().expect("a list").iter();
+    list.map(|item| item.as_str().expect("a name").to_owned())
+        .collect()
+}
+
+/// What the daemon says of itself at `initialize`.
+fn registries() -> Value {
+    let root = tempfile::tempdir().expect("a root");
+    let daemon = Daemon::start(root.path());
+    daemon.initialize_result()["capabilities"]["experimental"]["pilcrow"].clone()
+}
+
+/// What clients tell by `agent/…` notifications and what they are told and asked by it.
+const NO_METHODS: &[&str] = &[
+    "agent/documentState",
+    "agent/didChangeSnapshot",
+    "agent/saveDocument",
+];
+
 #[test]
-fn the_readme_lists_what_the_registries_hold() {
-    assert_eq!(readme_column("Methods"), METHODS);
-    let dialects: Vec<_> = DIALECTS.iter().map(|dialect| dialect.name()).collect();
-    assert_eq!(readme_column("Dialects"), dialects);
-    let kinds = pilcrow::read::kinds();
-    let kinds: Vec<_> = kinds.iter().map(|kind| kind.name()).collect();
-    assert_eq!(readme_column("Kinds"), kinds);
+fn the_pages_list_the_registries() {
+    let registries = registries();
+    let members: Vec<String> = registries
+        .as_object()
+        .expect("members")
+        .keys()
+        .cloned()
+        .collect();
+    let page = fs::read_to_string(root().join("docs/protocol.md")).expect("docs/protocol.md");
+    let line = page
+        .lines()
+        .find_map(|line| line.split_once("experimental.pilcrow = { protocol: 1,"));
+    let listed = line.expect("the result of initialize").1;
+    let listed = listed.split('}').next().unwrap_or(listed).split(',');
+    let listed = listed.map(|name| name.trim().to_owned());
+    let listed: Vec<String> = listed.chain(["protocol".to_owned()]).collect();
+    assert_listed(
+        "docs/protocol.md, initialize",
+        &listed,
+        "server/lifecycle.rs",
+        &members,
+    );
+
+    let methods = strings(&registries["methods"]);
+    assert_eq!(first_column("README.md", "Methods"), methods);
+    let named = page.lines().filter_map(|line| {
+        let line = line.strip_prefix("## ").or(line.strip_prefix("- `"))?;
+        let end = line.find([' ', '`']).unwrap_or(line.len());
+        line.starts_with("agent/").then(|| line[..end].to_owned())
+    });
+    assert_listed(
+        "docs/protocol.md, as a section or a bullet that begins with it",
+        &named.collect::<Vec<_>>(),
+        "server::METHODS",
+        &methods,
+    );
+    let every = page.match_indices("agent/").map(|(at, _)| {
+        let end = page[at + 6..].find(|c: char| !c.is_ascii_alphanumeric());
+        page[at..at + 6 + end.unwrap_or(0)].to_owned()
+    });
+    for name in every.filter(|name| name != "agent/") {
+        let known = methods.contains(&name) || NO_METHODS.contains(&name.as_str());
+        assert!(known, "docs/protocol.md names {name}, which is no method");
+    }
+
+    let dialects = strings(&registries["dialects"]);
+    assert_eq!(first_column("README.md", "Dialects"), dialects);
+    assert_eq!(
+        first_column("docs/protocol.md", "Dialects"),
+        dialects,
+        "docs/protocol.md, Dialects, and view::dialect::DIALECTS"
+    );
+}
+
+#[test]
+fn the_pages_list_the_kinds_of_resources() {
+    let kinds = strings(&registries()["kinds"]);
+    assert_eq!(
+        first_column("README.md", "Kinds"),
+        kinds,
+        "README.md, Kinds"
+    );
+    let read = section("docs/protocol.md", "agent/read");
+    let line = read
+        .lines()
+        .find(|line| line.trim_start().starts_with("kind: \""));
+    assert_listed(
+        "docs/protocol.md, agent/read, ReadDetails.kind",
+        &quoted(line.expect("ReadDetails.kind"), '"'),
+        "read::kinds",
+        &kinds,
+    );
+}
+
+#[test]
+fn the_protocol_lists_the_kinds_of_errors() {
+    let schema = schemars::schema_for!(Kind);
+    assert_listed(
+        "docs/protocol.md, Errors",
+        &first_column("docs/protocol.md", "Errors"),
+        "protocol::refusal::Kind",
+        &strings(schema.get("enum").expect("variants without comments")),
+    );
+}
+
+#[test]
+fn the_pages_list_the_settings_with_their_defaults() {
+    let mut defaults = serde_json::to_value(Settings::default()).expect("plain data");
+    // Not set by default, since some dialects have limits of their own then: these are the others'.
+    defaults["images"]["maxDimension"] = Images::MAX_DIMENSION.into();
+    defaults["images"]["maxInlineBytes"] = Images::MAX_INLINE_BYTES.into();
+    let all = |settings: &Value| {
+        let mut all = BTreeSet::new();
+        leaves(settings, "", &mut all);
+        all.into_iter().collect::<Vec<_>>()
+    };
+    let defaults = all(&defaults);
+    assert_listed(
+        "docs/protocol.md, Settings",
+        &all(&settings_of("docs/protocol.md")),
+        "protocol::settings",
+        &defaults,
+    );
+    // The README leaves out what few people set.
+    for setting in all(&settings_of("README.md")) {
+        assert!(
+            defaults.contains(&setting),
+            "README.md, Settings: {setting}"
+        );
+    }
 }

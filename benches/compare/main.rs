@@ -8,7 +8,6 @@ use std::time::Duration;
 use support::table::{self, Times, row, timed};
 use support::{Answer, InProcess, Pair, Peer, READERS, Workspace};
 
-// The daemon's own allocator, for the echo and for reads in this process.
 /// Rounds of what takes microseconds, of what takes milliseconds, and rounds before any counts.
 const QUICK: usize = 4000;
 const SLOW: usize = 60;

@@ -12,7 +12,7 @@ mod style;
 mod text;
 
 #[cfg(test)]
-mod laws;
+mod tests;
 
 pub use json::Fault;
 pub use model::{Cell, NotRead, Notebook, parse};

@@ -13,17 +13,7 @@ mod prose;
 mod walk;
 
 #[cfg(test)]
-mod definitions_unit;
-#[cfg(test)]
-mod goldens;
-#[cfg(test)]
-mod rust_items;
-#[cfg(test)]
-mod sqlite;
-#[cfg(test)]
 mod tests;
-#[cfg(test)]
-mod trees;
 
 use crate::protocol::read::LineSpan;
 #[cfg(test)]

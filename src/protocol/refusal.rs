@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 use tower_lsp::jsonrpc::{Error, ErrorCode};
@@ -156,8 +157,9 @@ pub enum Refusal {
     Internal,
 }
 
-/// The stable name of a refusal on the wire (`data.kind`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+/// The stable name of a refusal on the wire (`data.kind`). Its schema is the list of them all, by
+/// which `tests/tidy.rs` judges `protocol.md`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Kind {
     NotFound,

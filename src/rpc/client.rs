@@ -77,7 +77,9 @@ impl Client {
         let message =
             json!({ "jsonrpc": "2.0", "id": question.1, "method": R::METHOD, "params": params });
         self.outbox.send(&message);
-        let answer = answered.await.unwrap_or_else(|_| Err(Error::internal_error()))?;
+        let answer = answered
+            .await
+            .unwrap_or_else(|_| Err(Error::internal_error()))?;
         serde_json::from_value(answer).map_err(|error| Error::invalid_params(error.to_string()))
     }
 

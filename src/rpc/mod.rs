@@ -32,6 +32,8 @@ use crate::task::Threads;
 
 pub use at_once::Output;
 pub use client::Client;
+#[cfg(any(test, fuzzing))]
+pub(crate) use frame::{Frame, Frames};
 use in_flight::InFlight;
 pub use lifeline::{Ending, Lifeline};
 pub use process::{end_on_signals, watch_process};

@@ -14,6 +14,7 @@ use tower_lsp::jsonrpc::{Error, Id, Request, Response};
 
 use crate::task::Threads;
 
+use super::Service;
 use super::client::Client;
 use super::frame::{Frame, Frames};
 use super::in_flight::{InFlight, NoPlace};
@@ -21,7 +22,6 @@ use super::lifeline::{EndOnDrop, Ending, Lifeline};
 use super::message::{self, Message};
 use super::reply::Reply;
 use super::writer::Outbox;
-use super::Service;
 
 /// Reads the input and begins what comes.
 pub struct Reader<S> {

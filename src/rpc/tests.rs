@@ -112,9 +112,6 @@ struct Served {
     serving: std::thread::JoinHandle<Ending>,
 }
 
-/// Guards against a test that hangs.
-const LIMIT: Duration = Duration::from_secs(20);
-
 fn busy() -> Error {
     Error {
         code: ErrorCode::ServerError(-32803),

@@ -172,5 +172,7 @@ pub fn found_changed(state: &Arc<State>, path: &RealPath, is_gone: bool) {
     let site = Site::File(path.clone());
     let notices = state.engine.reader.vanished(&site, &Actor::Disk);
     let telling = state.clone();
-    state.threads.start(async move { telling.send(notices).await });
+    state
+        .threads
+        .start(async move { telling.send(notices).await });
 }

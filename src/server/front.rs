@@ -11,9 +11,7 @@ use crate::rpc::{self, Reply, Service};
 use super::call::Call;
 use super::lsp::Lsp;
 use super::state::State;
-use super::{
-    close_session, documents, edit, flush, hold, read, read_many, status, tools, write,
-};
+use super::{close_session, documents, edit, flush, hold, read, read_many, status, tools, write};
 
 /// Every `agent/*` method, as `initialize` and the README list them.
 pub const METHODS: &[&str] = &[

@@ -56,16 +56,15 @@ impl TestEdit {
 /// the last one. Answers the how-manieth commit it was.
 pub fn begin(state: &Arc<State>, call: Call) -> rpc::Call {
     let moment = state.engine.moment();
-    let submitted = TestEdit::parse(&call.params)
-        .map(|edit| (state.edit_queue.submit(&edit.session), edit));
+    let submitted =
+        TestEdit::parse(&call.params).map(|edit| (state.edit_queue.submit(&edit.session), edit));
     let state = state.clone();
     call.answer(None, async move {
         let (submission, edit) = submitted?;
         let (paths, finding) = (edit.paths.clone(), moment.clone());
         let find = move |work: &_| {
             let Moment { world, overlays } = &finding;
-            let place =
-                |path: &String| place_to_edit(path, true, &world.scope, overlays, work);
+            let place = |path: &String| place_to_edit(path, true, &world.scope, overlays, work);
             paths.iter().map(place).collect::<Result<Vec<_>, _>>()
         };
         let grant = submission.granted(state.found(find).await?).await?;

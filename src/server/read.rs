@@ -5,8 +5,8 @@ use std::sync::Arc;
 use crate::protocol::read::ReadResult;
 use crate::protocol::{Refusal, shortened};
 use crate::read::Ask;
-use crate::session::Notice;
 use crate::rpc;
+use crate::session::Notice;
 
 use super::call::Call;
 use super::edit_queue::Reading;

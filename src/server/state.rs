@@ -20,8 +20,8 @@ use crate::task::{CancelToken, Pool, Stopped, Threads, Work};
 use crate::text::PositionEncoding;
 use crate::workspace::{Scope, state_directory};
 
-use super::editor::Expectation;
 use super::edit_queue::{EditQueue, Limits};
+use super::editor::Expectation;
 use super::leftovers::Cleanings;
 use super::{OnSettings, Options};
 

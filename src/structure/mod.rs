@@ -10,8 +10,6 @@
 
 mod answers;
 mod blocks;
-#[cfg(test)]
-mod blocks_tests;
 mod child;
 mod errors;
 mod item_head;
@@ -21,6 +19,9 @@ mod misbehave;
 mod parsers;
 mod sections;
 mod trees;
+
+#[cfg(test)]
+mod tests;
 
 pub use child::serve;
 pub use parsers::{Code, NoStructure, Parsers, PendingErrors};

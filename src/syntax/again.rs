@@ -115,5 +115,4 @@ fn point(source: &Source, byte: usize) -> Point {
 }
 
 #[cfg(test)]
-#[path = "again_tests.rs"]
 mod tests;

@@ -7,8 +7,8 @@
 //! job costs a wake-up to its thread and another one back: a warm read of 10 KB took 1.18 times as
 //! long, sixteen at once 1.13 times.)
 //!
-//! A thread is woken only when there is more to take than threads that will come for it, one at a
-//! time; one is started when all are in jobs. Jobs leave some of the threads to futures, so no
+//! A thread is woken only when there is more to take than threads that will come for it; one is
+//! started when all are in jobs. Jobs leave some of the threads to futures, so no
 //! number of jobs that hang keeps anybody from being answered. Timers and signals are tokio's.
 
 use std::collections::VecDeque;
@@ -27,6 +27,10 @@ const MOST: usize = 512;
 
 /// Of these, threads that never run a job.
 const FOR_FUTURES: usize = 8;
+
+/// Threads that are called and not here yet, at most: to wake more for a burst of short jobs takes
+/// longer than the jobs.
+const ON_THEIR_WAY: usize = 2;
 
 /// Idle threads that stay.
 const KEPT: usize = 2;
@@ -163,10 +167,11 @@ impl Threads {
         self.call_one(&mut queue);
     }
 
-    /// Calls a thread if there is more than will be taken without. Whoever is called looks again,
-    /// so one at a time is enough.
+    /// Calls a thread if there is more than will be taken without. Whoever is called looks again
+    /// when it is here, so it need not be one for each.
     fn call_one(&self, queue: &mut Queue) {
-        if queue.ready() <= queue.free || queue.called + queue.starting > 0 {
+        let on_their_way = queue.called + queue.starting;
+        if queue.ready() <= queue.free || on_their_way >= ON_THEIR_WAY {
             return;
         }
         if queue.idle > 0 {
@@ -323,8 +328,12 @@ mod tests {
         let mut hanging = Vec::new();
         for _ in 0..MOST {
             let (told, (tell, done)) = (told.clone(), oneshot::channel());
-            let hang = move || drop(told.lock().recv());
-            threads.run(hang, move |()| drop(tell.send(())));
+            let hang = move || {
+                let _ = told.lock().recv();
+            };
+            threads.run(hang, move |()| {
+                let _ = tell.send(());
+            });
             hanging.push(done);
         }
         // No job more, but futures.

@@ -12,9 +12,7 @@ mod splice;
 mod utf16;
 
 #[cfg(test)]
-mod body_unit;
-#[cfg(test)]
-mod encodings_unit;
+mod tests;
 
 pub use binary::percent_of_controls;
 pub use body::{LineEnding, Text};

@@ -12,6 +12,9 @@ pub mod notebook;
 mod sqlite;
 pub mod text;
 
+#[cfg(any(test, fuzzing))]
+pub use archive::laws as archive_laws;
+
 use std::path::Path;
 
 use encoding_rs::Encoding;

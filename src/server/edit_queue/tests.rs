@@ -85,7 +85,10 @@ async fn all_wait_until_it_is_known_where_an_edit_writes() {
     assert!(still_waits(&mut turn).await);
     assert!(still_waits(&mut second).await);
     assert!(still_waits(&mut third).await);
-    let first = first.granted(places(&["b"])).await.expect("it is the first");
+    let first = first
+        .granted(places(&["b"]))
+        .await
+        .expect("it is the first");
     assert!(first.came_at_once());
     assert!(!second.await.expect("it writes elsewhere").came_at_once());
     assert!(still_waits(&mut third).await && still_waits(&mut turn).await);
@@ -172,5 +175,8 @@ async fn a_commit_goes_on_when_nobody_waits_for_it_and_the_end_waits() {
     // Who has waited through the end must not begin any more.
     let grant = behind.await.expect("it is first now");
     let nothing = |_| ready(Ok(()));
-    assert_eq!(grant.commit(&threads, nothing).await, Err(Refusal::Cancelled));
+    assert_eq!(
+        grant.commit(&threads, nothing).await,
+        Err(Refusal::Cancelled)
+    );
 }

@@ -88,12 +88,19 @@ pub fn rows(view: &View, marker: &str, write: impl Fn(&mut String, u64, &str)) -
     out
 }
 
+/// What stands below the rows, a line each between such brackets: the way to the rest of each cut
+/// line, then the remarks. `path` is how the caller asks for it, in the parameter of that name.
+pub fn footers(view: &View, (parameter, path): (&str, &str), brackets: (char, char)) -> String {
+    let mut out = String::new();
+    between(brackets, cut_lines(view, parameter, path), &mut out);
+    between(brackets, remarks(view, path), &mut out);
+    out
+}
+
 /// Cut lines that are told of one by one.
 const CUT_LINES: usize = 10;
 
-/// The way to the rest of each cut line, a sentence each. `parameter` is the name of the one that
-/// holds `path`.
-pub fn cut_lines(view: &View, parameter: &str, path: &str) -> Vec<String> {
+fn cut_lines(view: &View, parameter: &str, path: &str) -> Vec<String> {
     let is_cut = |row: &&Row| row.total_chars.is_some() && from_end(row.number).is_none();
     let cut = view.window.cut_lines();
     let cut_rows = view.window.rows().filter(is_cut);

@@ -183,12 +183,7 @@ fn file(view: &View) -> String {
     }));
     out.push_str("</file>");
     let mut ending = String::from("\n");
-    counted::between(
-        ('[', ']'),
-        counted::cut_lines(view, "filePath", view.path),
-        &mut ending,
-    );
-    counted::between(('[', ']'), counted::remarks(view, view.path), &mut ending);
+    ending.push_str(&counted::footers(view, ("filePath", view.path), ('[', ']')));
     if let Some(first) = counted::beyond(view) {
         let total = view.window.total_lines;
         let offset = first - 1;

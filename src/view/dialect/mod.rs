@@ -2,14 +2,14 @@
 
 mod counted;
 #[cfg(test)]
-mod documents_unit;
-#[cfg(test)]
 mod eighth;
 mod llm_gateway;
 mod opencode;
 mod pikuri;
 mod roo;
 mod rows;
+#[cfg(test)]
+mod tests;
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD as BASE64;

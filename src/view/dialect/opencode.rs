@@ -188,12 +188,7 @@ fn file(view: &View) -> String {
         let _ = write!(out, "{number}: {text}");
     }));
     out.push('\n');
-    counted::between(
-        ROUND,
-        counted::cut_lines(view, "filePath", view.name),
-        &mut out,
-    );
-    counted::between(ROUND, counted::remarks(view, view.name), &mut out);
+    out.push_str(&counted::footers(view, ("filePath", view.name), ROUND));
     if !counted::goes_on_as_list(view) {
         let _ = writeln!(out, "({})", ending(view));
     }

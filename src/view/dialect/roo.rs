@@ -143,13 +143,7 @@ fn lines(view: &View) -> String {
     if out.is_empty() {
         out.push_str("(empty file)\n");
     }
-    let mut ending = String::new();
-    counted::between(
-        ('[', ']'),
-        counted::cut_lines(view, "path", view.name),
-        &mut ending,
-    );
-    counted::between(('[', ']'), counted::remarks(view, view.name), &mut ending);
+    let mut ending = counted::footers(view, ("path", view.name), ('[', ']'));
     if view.window.left().is_some()
         && let Some((first, last)) = counted::shown(view)
     {

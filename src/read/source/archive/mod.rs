@@ -3,6 +3,8 @@
 mod index;
 mod inflate;
 mod known;
+#[cfg(any(test, fuzzing))]
+pub mod laws;
 mod listing;
 mod member;
 mod names;

@@ -5,12 +5,12 @@ use encoding_rs::{
 };
 use proptest::prelude::*;
 
-use super::apply::{EncodingError, FileBytes, byte_range, new_bytes, new_text};
-use super::apply_tests::{batch_of, plan};
-use super::changed::outcome;
-use super::ops::{Batch, Op};
-use super::patch::Patch;
-use super::structured::parse_files;
+use super::apply::{batch_of, plan};
+use crate::hashline::apply::{EncodingError, FileBytes, byte_range, new_bytes, new_text};
+use crate::hashline::changed::outcome;
+use crate::hashline::ops::{Batch, Op};
+use crate::hashline::patch::Patch;
+use crate::hashline::structured::parse_files;
 use crate::text::{Confidence, Text, decode, encode};
 
 /// Random cases of each law.
@@ -289,7 +289,7 @@ proptest! {
             Ok(patch) => {
                 let again = Patch::parse(&patch.to_string()).unwrap();
                 let ops = |patch: &Patch| -> Vec<(String, Vec<Op>)> {
-                    let ops = |section: &super::Section| section.hunks.iter().map(|hunk| hunk.op.clone()).collect();
+                    let ops = |section: &crate::hashline::Section| section.hunks.iter().map(|hunk| hunk.op.clone()).collect();
                     patch.sections.iter().map(|section| (section.path.clone(), ops(section))).collect()
                 };
                 prop_assert_eq!(ops(&again), ops(&patch));

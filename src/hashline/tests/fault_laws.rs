@@ -4,10 +4,10 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::apply_laws::cases;
-use super::error::Faulty;
-use super::ops::Op;
-use super::patch::Patch;
-use super::structured::parse_files;
+use crate::hashline::error::Faulty;
+use crate::hashline::ops::Op;
+use crate::hashline::patch::Patch;
+use crate::hashline::structured::parse_files;
 
 /// Ops that can be meant.
 const SOUND: &[&str] = &[
@@ -83,7 +83,9 @@ fn written(wishes: &[Wish]) -> (String, Vec<u64>, String) {
 }
 
 fn ops(patch: &Patch) -> Vec<(String, Vec<Op>)> {
-    let ops = |section: &super::Section| section.hunks.iter().map(|hunk| hunk.op.clone()).collect();
+    let ops = |section: &crate::hashline::Section| {
+        section.hunks.iter().map(|hunk| hunk.op.clone()).collect()
+    };
     let sections = patch.sections.iter();
     sections
         .map(|section| (section.path.clone(), ops(section)))

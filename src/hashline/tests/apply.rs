@@ -2,16 +2,16 @@
 
 use std::time::Duration;
 
-use super::apply::new_text;
-use super::block::{Action, BlockAt, NoBlock, NoBlockReason, PlainBatch};
-use super::changed::outcome;
-use super::diff::unified;
-use super::echo::echoes;
-use super::ops::{Batch, Warning, WarningCode};
-use super::patch::Patch;
-use super::replace_text;
-use super::splice::{Splices, splices};
-use super::structured::parse_files;
+use crate::hashline::apply::new_text;
+use crate::hashline::block::{Action, BlockAt, NoBlock, NoBlockReason, PlainBatch};
+use crate::hashline::changed::outcome;
+use crate::hashline::diff::unified;
+use crate::hashline::echo::echoes;
+use crate::hashline::ops::{Batch, Warning, WarningCode};
+use crate::hashline::patch::Patch;
+use crate::hashline::replace_text;
+use crate::hashline::splice::{Splices, splices};
+use crate::hashline::structured::parse_files;
 use crate::protocol::read::LineSpan;
 use crate::task::{CancelToken, Work};
 use crate::text::Text;

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::{LineEnding, Text};
+use crate::text::{LineEnding, Text};
 
 /// The lines of a text with their ends, found character by character.
 fn naive_lines(text: &str) -> Vec<&str> {

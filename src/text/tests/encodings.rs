@@ -3,17 +3,23 @@
 use encoding_rs::{Encoding, SHIFT_JIS, UTF_8, UTF_16LE, WINDOWS_1252};
 use proptest::prelude::*;
 
-use super::{Confidence, Decoded, LineEnding, NotText, Text, decode, encoding_for_label, label};
+use crate::text::{
+    Confidence, Decoded, LineEnding, NotText, Text, decode, encoding_for_label, label,
+};
 
 macro_rules! fixture {
     ($name:literal) => {
-        include_bytes!(concat!("../../fixtures/encodings/", $name)).as_slice()
+        include_bytes!(concat!("../../../fixtures/encodings/", $name)).as_slice()
     };
 }
 
 macro_rules! source {
     ($name:literal) => {
-        include_str!(concat!("../../fixtures/encodings/source/", $name, ".txt"))
+        include_str!(concat!(
+            "../../../fixtures/encodings/source/",
+            $name,
+            ".txt"
+        ))
     };
 }
 

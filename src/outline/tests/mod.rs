@@ -1,5 +1,11 @@
 //! What folds and what stays, on small texts; goldens of real-looking files are in `fixtures/outline`.
 
+mod definitions;
+mod goldens;
+mod rust_items;
+mod sqlite;
+mod trees;
+
 use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
@@ -9,7 +15,7 @@ use crate::syntax::{Language, detect, languages};
 use crate::task::{CancelToken, Work};
 use crate::text::Text;
 
-use super::goldens::{self, rendered};
+use self::goldens::rendered;
 use super::{Outline, Rules, Unfold, outline, outline_with};
 
 const RULES: Rules = Rules {

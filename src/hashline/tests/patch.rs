@@ -2,11 +2,11 @@
 
 use serde_json::json;
 
-use super::error::Syntax;
-use super::ops::{Batch, Op, Origin, Section, WarningCode};
-use super::patch::Patch;
-use super::structured::{StructuredError, parse_files};
-use super::tag::Tag;
+use crate::hashline::error::Syntax;
+use crate::hashline::ops::{Batch, Op, Origin, Section, WarningCode};
+use crate::hashline::patch::Patch;
+use crate::hashline::structured::{StructuredError, parse_files};
+use crate::hashline::tag::Tag;
 use crate::protocol::Refusal;
 use crate::protocol::read::LineSpan;
 

@@ -171,7 +171,7 @@ fn sqlite_of_the_registry() {
         let Some(outline) = outline_of_text(&part.name, &text) else {
             continue;
         };
-        super::tests::partitions(&outline, text.len_lines());
+        super::partitions(&outline, text.len_lines());
         let of_part = (1..).zip(&part.lines);
         let own = of_part.filter(|(_, at)| declared.as_ref().is_some_and(|all| all.contains(at)));
         score.add(

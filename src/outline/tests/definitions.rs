@@ -8,8 +8,8 @@ use crate::syntax;
 use crate::task::{CancelToken, Work};
 use crate::text::Text;
 
-use super::definitions;
 use super::goldens::samples;
+use crate::outline::definitions;
 
 fn listed(name: &str, text: &str) -> String {
     let work = Work::new(CancelToken::new(), Duration::from_secs(60));

@@ -2,15 +2,15 @@
 
 use proptest::prelude::*;
 
+use super::apply::{batch_of, plan};
 use super::apply_laws::cases;
-use super::apply_tests::{batch_of, plan};
-use super::block::{Action, Place, PlainHunk};
-use super::carry::{Moved, Stale, StaleReason, Step, carry};
-use super::changed::outcome;
-use super::diffed::DiffedMap;
-use super::line_map::LineMap;
-use super::ops::Origin;
-use super::splice::splices;
+use crate::hashline::block::{Action, Place, PlainHunk};
+use crate::hashline::carry::{Moved, Stale, StaleReason, Step, carry};
+use crate::hashline::changed::outcome;
+use crate::hashline::diffed::DiffedMap;
+use crate::hashline::line_map::LineMap;
+use crate::hashline::ops::Origin;
+use crate::hashline::splice::splices;
 use crate::protocol::read::LineSpan;
 use crate::text::Text;
 

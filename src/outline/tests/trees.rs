@@ -12,10 +12,10 @@ use crate::task::{CancelToken, Work};
 use crate::text::Text;
 
 use super::goldens::rendered;
+use super::partitions;
 use super::rust_items;
 use super::sqlite;
-use super::tests::partitions;
-use super::{Outline, Rules, Unfold, outline_with};
+use crate::outline::{Outline, Rules, Unfold, outline_with};
 
 /// What is asked of the median summary of files of 300 to 3,000 lines, of all trees together.
 const MOST_OF_THE_FILE: f64 = 0.30;

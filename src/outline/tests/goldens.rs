@@ -9,7 +9,7 @@ use crate::syntax::{self, Language, languages};
 use crate::task::{CancelToken, Work};
 use crate::text::Text;
 
-use super::{Outline, Rules, Unfold, outline_with};
+use crate::outline::{Outline, Rules, Unfold, outline_with};
 
 const RULES: Rules = Rules {
     min_body_lines: 4,
@@ -157,7 +157,7 @@ fn every_language_has_a_sample() {
     assert!(without.is_empty(), "no sample of {}", without.join(", "));
 }
 
-/// `PILCROW_OUTLINE=FILE cargo test --lib outline::goldens::shows -- --nocapture` prints the outline
+/// `PILCROW_OUTLINE=FILE cargo test --lib outline::tests::goldens::shows -- --nocapture` prints the outline
 /// of any file (or of several with commas between), with `PILCROW_TREE=1` its tree as well, without
 /// what stands on one line.
 #[test]
