@@ -18,6 +18,9 @@ use crate::task::CancelToken;
 /// for each refusal.
 const PATIENCE: Duration = Duration::from_millis(100);
 
+/// Answers to so many requests do not come by the dozen.
+const FEW: usize = 3;
+
 /// The table of one client.
 #[derive(Debug)]
 pub struct InFlight {
@@ -124,9 +127,9 @@ impl Place {
         &self.cancel
     }
 
-    /// Whether no other request is in flight.
-    pub fn is_alone(&self) -> bool {
-        self.table.table.lock().begun.len() == 1
+    /// Whether hardly any other request is in flight.
+    pub fn is_among_few(&self) -> bool {
+        self.table.table.lock().begun.len() <= FEW
     }
 }
 

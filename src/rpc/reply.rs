@@ -79,7 +79,7 @@ impl Reply {
 /// The place is given back only when the answer is on its way.
 fn send(outbox: &Outbox, answer: &impl Serialize, place: &Place) {
     // Answers that come by the dozen are better written many at a time.
-    match place.is_alone() {
+    match place.is_among_few() {
         true => outbox.send_at_once(answer),
         false => outbox.send(answer),
     }
