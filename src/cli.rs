@@ -1,4 +1,5 @@
-//! One-shot commands over the same engine, in process; nothing in here prints.
+//! The commands; those that do one thing are clients of an engine in this process. `main.rs`
+//! prints what they give.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -9,17 +10,16 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, anyhow};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use serde_json::json;
+use tokio::runtime::Runtime;
 
-use crate::buffer::Overlays;
 use crate::convert;
-use crate::edit::{EditRequest, Patch};
+use crate::edit::Patch;
 use crate::protocol::Settings;
 use crate::protocol::read::ContentBlock;
-use crate::read::Ask;
-use crate::server::{self, Engine};
+use crate::server::CommandLine;
 use crate::sqlite;
 use crate::structure;
-use crate::task::{CancelToken, Work};
+use crate::task::Threads;
 use crate::view::dialect;
 use crate::worker::{Readable, Without, child};
 
@@ -209,21 +209,12 @@ pub struct Common {
 
 /// `pilcrow read`: the text blocks of one answer, or the whole result as JSON.
 pub fn read(options: &ReadOptions) -> anyhow::Result<String> {
-    let engine = engine(&options.common)?;
-    let world = engine.world();
+    let (runtime, here) = command_line(&options.common, &[])?;
     let dialect = options.dialect.as_deref();
-    let dialect = dialect::by_name(dialect.unwrap_or(&world.settings.read.dialect))?;
+    let settings = here.settings();
+    let dialect = dialect::by_name(dialect.unwrap_or(&settings.read.dialect))?;
     let params = json!({ "dialect": dialect.name(), dialect.path_parameter(): options.path });
-    let ask = Ask::parse(&params, "default", &world.settings)?;
-    let work = Work::new(CancelToken::new(), std::time::Duration::from_secs(60));
-    let no_editor = Overlays::default();
-    let (reader, scope) = (&engine.reader, &world.scope);
-    let prepared = reader.prepare(&ask, scope, &no_editor, &work, &|_| ());
-    let read = prepared.and_then(|prepared| reader.finish(&ask, &prepared, None));
-    let result = match read {
-        Ok((result, _)) => result,
-        Err(refusal) => ask.refused(refusal, scope)?,
-    };
+    let result = runtime.block_on(here.read(&params))?;
     match (options.json, result.is_error) {
         (true, _) => Ok(serde_json::to_string_pretty(&result)? + "\n"),
         (false, None | Some(false)) => Ok(printed(&result.content)),
@@ -231,23 +222,25 @@ pub fn read(options: &ReadOptions) -> anyhow::Result<String> {
     }
 }
 
-/// `pilcrow edit`: what a patch made of its files. What it names counts as shown, since nobody has
-/// read anything in this process; its tags must be those of what is there.
+/// `pilcrow edit`: what a patch made of its files. Nobody has read anything in this process: what
+/// the patch names counts as shown, and its tags must be those of what is there.
 pub fn edit(options: &EditOptions) -> anyhow::Result<String> {
-    let text = patch_text(options.patch.as_deref())?;
-    let engine = engine(&options.common)?;
-    let world = engine.world();
-    for problem in engine.writer.clean_leftovers(&world.scope) {
-        tracing::warn!(problem, "leftovers of another process");
-    }
-    let request = EditRequest {
-        session: "default".to_owned(),
-        patch: Patch::Text(text),
-        dry_run: options.dry_run,
-    };
-    let result = engine
-        .edit(&request, &world)
-        .map_err(|refusal| anyhow!("{refusal}"))?;
+    let patch = patch_text(options.patch.as_deref())?;
+    let seen = ["edit.requireSeen=false"];
+    let (runtime, here) = command_line(&options.common, &seen)?;
+    let edited = runtime.block_on(async {
+        for section in Patch::Text(patch.clone()).sections().0 {
+            // A notebook may be meant in either of its forms. What cannot be read is refused
+            // below, in the words of the edit.
+            for form in ["", ":raw"] {
+                let params = json!({ "path": format!("{}{form}", section.path) });
+                let _ = here.read(&params).await;
+            }
+        }
+        let params = json!({ "patch": patch, "dryRun": options.dry_run });
+        here.edit(&params).await
+    });
+    let result = edited?;
     match options.json {
         true => Ok(serde_json::to_string_pretty(&result)? + "\n"),
         false => Ok(printed(&result.content)),
@@ -276,16 +269,15 @@ fn patch_text(file: Option<&Path>) -> anyhow::Result<String> {
 
 /// `pilcrow tools`.
 pub fn tools(options: &ToolsOptions) -> anyhow::Result<String> {
-    let engine = engine(&options.common)?;
-    let tools = server::tools_of(options.dialect.as_deref(), &engine.world())?;
+    let (_runtime, here) = command_line(&options.common, &[])?;
+    let tools = here.tools(options.dialect.as_deref())?;
     Ok(serde_json::to_string_pretty(&tools)? + "\n")
 }
 
 /// `pilcrow status`.
 pub fn status(options: &StatusOptions) -> anyhow::Result<String> {
-    let engine = engine(&options.common)?;
-    let status = server::status_of(&engine);
-    Ok(serde_json::to_string_pretty(&status)? + "\n")
+    let (_runtime, here) = command_line(&options.common, &[])?;
+    Ok(serde_json::to_string_pretty(&here.status())? + "\n")
 }
 
 /// The text blocks, each ended by a newline; what is not text is named.
@@ -306,9 +298,11 @@ fn printed(content: &[ContentBlock]) -> String {
     out
 }
 
-fn engine(common: &Common) -> anyhow::Result<Engine> {
+/// An engine of this process, and the runtime for it. `more` are settings beside the given ones.
+fn command_line(common: &Common, more: &[&str]) -> anyhow::Result<(Runtime, CommandLine)> {
     let mut given = json!({});
-    for assignment in &common.settings {
+    let assignments = common.settings.iter().map(String::as_str);
+    for assignment in assignments.chain(more.iter().copied()) {
         let (key, value) = assignment
             .split_once('=')
             .ok_or_else(|| anyhow!("--set takes KEY=VALUE, not '{assignment}'"))?;
@@ -324,7 +318,12 @@ fn engine(common: &Common) -> anyhow::Result<Engine> {
     if roots.is_empty() {
         roots.push(here);
     }
-    Ok(Engine::new(roots, settings))
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .context("No runtime can be made")?;
+    let threads = Threads::new(runtime.handle().clone());
+    Ok((runtime, CommandLine::new(roots, settings, threads)))
 }
 
 #[cfg(test)]

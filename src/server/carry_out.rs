@@ -16,9 +16,11 @@ use crate::protocol::{EditRefusal, Refusal};
 use crate::session::Actor;
 use crate::task::Work;
 
+use super::client::Client;
+use super::config::WorkspaceConfig;
 use super::documents::look_again;
 use super::edit_queue::Commit;
-use super::state::{State, World};
+use super::engine::Engine;
 
 /// What plans the files of a change; it may be asked more than once.
 pub type Plan = Arc<dyn Fn(&Job) -> Result<Plans, Refusal> + Send + Sync + 'static>;
@@ -34,33 +36,40 @@ pub enum Came {
     AsksEditor(Commit, Plans),
 }
 
-impl State {
+/// A change that is carried out, and for whom.
+#[derive(Clone)]
+pub struct CarryOut {
+    pub engine: Arc<Engine>,
+    pub client: Arc<Client>,
+    pub change: Change,
+    pub config: Arc<WorkspaceConfig>,
+}
+
+impl CarryOut {
     /// Plans the change and writes it. Editors are asked first: what they refuse leaves the disk as
     /// it was. `found` is what was found at its places right before.
-    pub async fn carry_out(
-        self: &Arc<State>,
+    pub async fn run(
+        self,
         mut commit: Commit,
-        change: Change,
-        world: Arc<World>,
         plan: Plan,
         mut found: Found,
     ) -> Result<EditResult, Refusal> {
-        self.cleaned().await;
+        self.engine.recovery.done().await;
         let mut attempt = 0;
         loop {
             attempt += 1;
             let found = std::mem::take(&mut found);
             let plans;
-            (commit, plans) = match self.planned(commit, &change, &world, &plan, found).await? {
+            (commit, plans) = match self.planned(commit, &plan, found).await? {
                 Came::Done(answer) => return Ok(self.answered(*answer).await),
                 Came::AsksEditor(commit, plans) => (commit, plans),
             };
-            self.send(plans.notices).await;
+            self.client.send(plans.notices).await;
             // What the editor was asked cannot be called off.
-            change.cancel.close()?;
-            let _asking = Asking::of(self, &plans.files);
+            self.change.cancel.close()?;
+            let _asking = Asking::of(&self, &plans.files);
             let request = plans.request;
-            let parts = match self.ask_editor(&change.session, plans.files, request).await {
+            let parts = match self.ask_editor(plans.files, request).await {
                 Ok(parts) => parts,
                 Err(Asked::MovedOn) if attempt < PLANS => continue,
                 Err(Asked::MovedOn | Asked::Declined) => {
@@ -70,68 +79,60 @@ impl State {
                 Err(Asked::Unconfirmed) => return Err(EditRefusal::unconfirmed(None).into()),
                 Err(Asked::Refused(refusal)) => return Err(refusal),
             };
-            let finish = move |job: &Job| job.finish(parts, request);
-            let answer = self.finished(commit, change, world, finish).await?;
+            let answer = self.finished(commit, parts, request).await?;
             return Ok(self.answered(answer).await);
         }
     }
 
     /// Plans the change, and writes it unless the editor is to be asked. The turn ends before what
     /// was written is looked at again.
-    async fn planned(
-        self: &Arc<State>,
-        commit: Commit,
-        change: &Change,
-        world: &Arc<World>,
-        plan: &Plan,
-        found: Found,
-    ) -> Result<Came, Refusal> {
-        let (state, world, plan) = (self.clone(), world.clone(), plan.clone());
-        let change = change.clone();
-        self.run_commit(change.cancel.clone(), move |work| {
+    async fn planned(&self, commit: Commit, plan: &Plan, found: Found) -> Result<Came, Refusal> {
+        let (job, plan) = (self.clone(), plan.clone());
+        let planned = move |work: &Work| {
             let begin = |job: &Job| job.begin(&*plan);
-            match state.job_of(&commit, (&change, found), &world, work, begin)? {
+            match job.now(&commit, found, work, begin)? {
                 Begun::Finished(finished) => {
                     drop(commit);
                     Ok(Came::Done(Box::new(finished.answer(work))))
                 }
                 Begun::AsksEditor(plans) => Ok(Came::AsksEditor(commit, plans)),
             }
-        })
-        .await
+        };
+        let cancel = self.change.cancel.clone();
+        self.engine.run_commit(cancel, planned).await
     }
 
     /// Writes what is left when the editor has done its part.
     async fn finished(
-        self: &Arc<State>,
+        &self,
         commit: Commit,
-        change: Change,
-        world: Arc<World>,
-        finish: impl FnOnce(&Job) -> Result<Finished, Refusal> + Send + 'static,
+        parts: Vec<Part>,
+        request: Request,
     ) -> Result<Answer, Refusal> {
-        let state = self.clone();
-        self.run_commit(change.cancel.clone(), move |work| {
-            let found = (&change, Found::default());
-            let finished = state.job_of(&commit, found, &world, work, finish)?;
+        let job = self.clone();
+        let finished = move |work: &Work| {
+            let finish = |job: &Job| job.finish(parts, request);
+            let finished: Finished = job.now(&commit, Found::default(), work, finish)?;
             // Its turn ends before it is looked at again.
             drop(commit);
             Ok(finished.answer(work))
-        })
-        .await
+        };
+        let cancel = self.change.cancel.clone();
+        self.engine.run_commit(cancel, finished).await
     }
 
     /// The answer, when others have heard of it or would take too long to be told.
-    pub async fn answered(self: &Arc<State>, answer: Answer) -> EditResult {
+    async fn answered(&self, answer: Answer) -> EditResult {
         let Answer {
             result,
             notices,
             until,
         } = answer;
         if !notices.is_empty() {
-            let state = self.clone();
+            let client = self.client.clone();
             let (tell, sent) = oneshot::channel();
-            self.threads.start(async move {
-                state.send(notices).await;
+            self.engine.threads.start(async move {
+                client.send(notices).await;
                 let _ = tell.send(());
             });
             // They are sent all the same where that takes longer.
@@ -141,35 +142,32 @@ impl State {
     }
 
     /// The blocking part of a commit, here and now, with the open documents as they are now.
-    /// With the change comes what was found at its places in this very moment.
-    pub fn job_of<T>(
+    fn now<T>(
         &self,
         commit: &Commit,
-        (change, mut found): (&Change, Found),
-        world: &World,
+        mut found: Found,
         work: &Work,
         part: impl FnOnce(&Job) -> Result<T, Refusal>,
     ) -> Result<T, Refusal> {
-        let overlays = found.overlays(self.engine.moment().overlays);
-        let reader = &self.engine.reader;
-        let facts = self.client_facts.get().copied().unwrap_or_default();
+        let overlays = found.overlays(self.client.snapshot().overlays);
+        let (engine, reader) = (&self.engine, &self.engine.reader);
         part(&Job {
-            change,
+            change: &self.change,
             means: Means {
-                scope: &world.scope,
+                scope: &self.config.scope,
                 overlays: &overlays,
                 buffers: &reader.buffers,
                 sessions: &reader.sessions,
                 checks: &reader.checks,
                 editor: EditorCan {
-                    apply: facts.apply_edit,
+                    apply: self.client.facts().apply_edit,
                 },
                 work,
             },
-            settings: &world.settings,
-            writer: &self.engine.writer,
-            no_ops: &self.no_ops,
-            applied: &self.applied,
+            settings: &self.config.settings,
+            writer: &engine.writer,
+            no_ops: &engine.no_ops,
+            applied: &engine.applied,
             places: commit.places(),
             found,
         })
@@ -177,11 +175,11 @@ impl State {
 
     /// Has the editor change its documents, one after the other.
     async fn ask_editor(
-        self: &Arc<State>,
-        session: &str,
+        &self,
         planned: Vec<Planned>,
         request: Request,
     ) -> Result<Vec<Part>, Asked> {
+        let session = &self.change.session;
         let made = Made::of_planned(&planned);
         let mut parts: Vec<Part> = Vec::new();
         let mut planned = planned.into_iter();
@@ -194,12 +192,12 @@ impl State {
                 parts.push((file, None));
                 continue;
             }
-            match self.apply_in_editor(overlay, &file).await {
+            match self.client.apply_in_editor(overlay, &file).await {
                 Ok(seen) => parts.push((file, Some(seen))),
                 Err(refused) => {
                     if let Asked::Unconfirmed = refused {
                         // It may show it later.
-                        self.applied.lock().remember(session, request, made);
+                        self.engine.applied.lock().remember(session, request, made);
                     }
                     let done = parts.iter().filter(|(_, seen)| seen.is_some());
                     let written: Vec<String> =
@@ -233,20 +231,22 @@ impl State {
 /// Documents that the editor is being asked to change. What others did to them is looked at when
 /// this is dropped.
 struct Asking {
-    state: Arc<State>,
+    engine: Arc<Engine>,
+    client: Arc<Client>,
     keys: Vec<DocumentKey>,
 }
 
 impl Asking {
-    fn of(state: &Arc<State>, planned: &[Planned]) -> Asking {
+    fn of(change: &CarryOut, planned: &[Planned]) -> Asking {
         let key = |file: &Planned| match &file.live.home {
             Home::Editor { overlay, .. } => Some(overlay.key.clone()),
             Home::Disk { .. } | Home::Absent { .. } => None,
         };
         let keys: Vec<DocumentKey> = planned.iter().filter_map(key).collect();
-        state.asked.lock().extend(keys.iter().cloned());
+        change.client.asked.lock().extend(keys.iter().cloned());
         Asking {
-            state: state.clone(),
+            engine: change.engine.clone(),
+            client: change.client.clone(),
             keys,
         }
     }
@@ -255,8 +255,8 @@ impl Asking {
 impl Drop for Asking {
     fn drop(&mut self) {
         for key in self.keys.drain(..) {
-            self.state.asked.lock().remove(&key);
-            look_again(&self.state, key, Actor::Editor);
+            self.client.asked.lock().remove(&key);
+            look_again(&self.engine, &self.client, key, Actor::Editor);
         }
     }
 }

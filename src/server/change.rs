@@ -13,9 +13,11 @@ use crate::protocol::edit::EditResult;
 use crate::read::Place;
 use crate::task::Work;
 
-use super::carry_out::Plan;
+use super::carry_out::{CarryOut, Plan};
+use super::client::Client;
+use super::config::WorkspaceConfig;
 use super::edit_queue::Submission;
-use super::state::{State, World};
+use super::engine::Engine;
 
 /// How long an edit may take to find its files.
 const FOUND_WITHIN: Duration = Duration::from_secs(2);
@@ -33,30 +35,68 @@ pub struct Located {
 
 /// An edit that has its place in the order.
 pub struct Submitted {
-    state: Arc<State>,
+    engine: Arc<Engine>,
+    client: Arc<Client>,
     change: Change,
-    world: Arc<World>,
+    config: Arc<WorkspaceConfig>,
     locate: Locate,
     submission: Submission,
 }
 
-impl State {
+impl Submitted {
     /// Takes an edit in, behind those that came before.
-    pub fn submit_change(
-        self: &Arc<State>,
+    pub fn new(
+        engine: &Arc<Engine>,
+        client: &Arc<Client>,
         change: Change,
-        world: Arc<World>,
+        config: Arc<WorkspaceConfig>,
         locate: Locate,
     ) -> Submitted {
         Submitted {
-            submission: self.edit_queue.submit(&change.session),
-            state: self.clone(),
+            submission: engine.edit_queue.submit(&change.session),
+            engine: engine.clone(),
+            client: client.clone(),
             change,
-            world,
+            config,
             locate,
         }
     }
 
+    /// Finds the files, waits for the turn, plans the change and writes it. Dropped before the
+    /// commit begins, nothing is done; after that the commit goes on.
+    pub async fn carried_out(self) -> Result<EditResult, Refusal> {
+        let Submitted {
+            engine,
+            client,
+            change,
+            config,
+            locate,
+            submission,
+        } = self;
+        let Located {
+            places,
+            plan,
+            found,
+        } = engine.found(locate).await?;
+        let grant = submission.granted(places).await?;
+        let found = match grant.came_at_once() && engine.recovery.is_done() {
+            true => found,
+            // Others may have been there since.
+            false => Found::default(),
+        };
+        let threads = engine.threads.clone();
+        let change = CarryOut {
+            engine,
+            client,
+            change,
+            config,
+        };
+        let run = |commit| change.run(commit, plan, found);
+        grant.commit(&threads, run).await
+    }
+}
+
+impl Engine {
     /// Finds the files of an edit, for so long as one may take for that.
     pub async fn found<T: Send + 'static>(
         &self,
@@ -66,34 +106,6 @@ impl State {
             Err(Refusal::Timeout { .. }) => Err(too_slow()),
             found => found,
         }
-    }
-}
-
-impl Submitted {
-    /// Finds the files, waits for the turn, plans the change and writes it. Dropped before the
-    /// commit begins, nothing is done; after that the commit goes on.
-    pub async fn carried_out(self) -> Result<EditResult, Refusal> {
-        let Submitted {
-            state,
-            change,
-            world,
-            locate,
-            submission,
-        } = self;
-        let Located {
-            places,
-            plan,
-            found,
-        } = state.found(locate).await?;
-        let grant = submission.granted(places).await?;
-        let found = match grant.came_at_once() && state.is_cleaned() {
-            true => found,
-            // Others may have been there since.
-            false => Found::default(),
-        };
-        let threads = state.threads.clone();
-        let run = |commit| async move { state.carry_out(commit, change, world, plan, found).await };
-        grant.commit(&threads, run).await
     }
 }
 

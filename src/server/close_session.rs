@@ -9,15 +9,16 @@ use crate::read::session_name;
 use crate::rpc;
 
 use super::call::Call;
+use super::client::Client;
+use super::engine::Engine;
 use super::read_many::DEFAULT_SESSION;
-use super::state::State;
 
-pub fn begin(state: &Arc<State>, call: Call) -> rpc::Call {
+pub fn begin(engine: &Arc<Engine>, _: &Arc<Client>, call: Call) -> rpc::Call {
     let closed = Fields::of(&call.params, "")
         .and_then(|fields| session_name(fields, DEFAULT_SESSION))
         .map(|name| {
-            state.applied.lock().close(&name);
-            state.engine.reader.sessions.close(&name)
+            engine.applied.lock().close(&name);
+            engine.reader.sessions.close(&name)
         });
     call.answer(None, async move {
         closed.map(|closed| json!({ "closed": closed }))

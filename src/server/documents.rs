@@ -14,13 +14,15 @@ use crate::text::{Position, Splice, encoding_for_editor};
 use crate::workspace::RealPath;
 
 use super::call::Call;
-use super::state::{Moment, State};
+use super::client::Client;
+use super::config::ClientSnapshot;
+use super::engine::Engine;
 
 /// `textDocument/didOpen`.
-pub fn open(state: &Arc<State>, params: lsp::DidOpenTextDocumentParams) {
+pub fn open(engine: &Arc<Engine>, client: &Arc<Client>, params: lsp::DidOpenTextDocumentParams) {
     let document = params.text_document;
     let uri = document.uri.as_str().to_owned();
-    state.engine.change_overlays(|overlays| {
+    client.change_overlays(|overlays| {
         overlays.open(
             uri.clone(),
             document.version,
@@ -28,28 +30,26 @@ pub fn open(state: &Arc<State>, params: lsp::DidOpenTextDocumentParams) {
             &document.text,
         );
     });
-    look_again(state, DocumentKey::of(&uri), Actor::Editor);
+    look_again(engine, client, DocumentKey::of(&uri), Actor::Editor);
 }
 
 /// `textDocument/didChange`: several changes, one after the other.
-pub fn change(state: &Arc<State>, params: lsp::DidChangeTextDocumentParams) {
+pub fn change(
+    engine: &Arc<Engine>,
+    client: &Arc<Client>,
+    params: lsp::DidChangeTextDocumentParams,
+) {
     let changes: Vec<Change> = params.content_changes.into_iter().map(to_change).collect();
-    let positions = state
-        .client_facts
-        .get()
-        .copied()
-        .unwrap_or_default()
-        .positions;
+    let positions = client.facts().positions;
     let document = params.text_document;
     let uri = document.uri.as_str();
-    let was_open = state
-        .engine
+    let was_open = client
         .change_overlays(|overlays| overlays.change(uri, document.version, &changes, positions));
     match was_open {
         true => {
             let key = DocumentKey::of(uri);
-            state.meet_expectations(&key);
-            look_again(state, key, Actor::Editor);
+            client.meet_expectations(&key);
+            look_again(engine, client, key, Actor::Editor);
         }
         false => tracing::warn!(uri, "a change of a document that is not open"),
     }
@@ -70,40 +70,40 @@ fn to_change(change: lsp::TextDocumentContentChangeEvent) -> Change {
 }
 
 /// `textDocument/didSave`.
-pub fn save(state: &Arc<State>, params: &lsp::DidSaveTextDocumentParams) {
+pub fn save(engine: &Arc<Engine>, client: &Arc<Client>, params: &lsp::DidSaveTextDocumentParams) {
     let uri = params.text_document.uri.as_str();
-    state.engine.change_overlays(|overlays| overlays.saved(uri));
-    state.unsaved_by_us.lock().remove(&DocumentKey::of(uri));
-    look_again(state, DocumentKey::of(uri), Actor::Editor);
+    client.change_overlays(|overlays| overlays.saved(uri));
+    client.unsaved_by_us.lock().remove(&DocumentKey::of(uri));
+    look_again(engine, client, DocumentKey::of(uri), Actor::Editor);
 }
 
 /// `textDocument/didClose`.
-pub fn close(state: &Arc<State>, params: &lsp::DidCloseTextDocumentParams) {
+pub fn close(engine: &Arc<Engine>, client: &Arc<Client>, params: &lsp::DidCloseTextDocumentParams) {
     let uri = params.text_document.uri.as_str();
-    state.engine.change_overlays(|overlays| overlays.close(uri));
+    client.change_overlays(|overlays| overlays.close(uri));
     let key = DocumentKey::of(uri);
-    state.unsaved_by_us.lock().remove(&key);
-    state.meet_expectations(&key);
-    look_again(state, key, Actor::Editor);
+    client.unsaved_by_us.lock().remove(&key);
+    client.meet_expectations(&key);
+    look_again(engine, client, key, Actor::Editor);
 }
 
 /// `agent/documentState { uri, version, dirty, encoding? }`: what the LSP has no word for.
-pub fn begin_state(state: &Arc<State>, call: Call) -> rpc::Call {
-    if let Err(refusal) = set_state(state, &call.params) {
+pub fn begin_state(engine: &Arc<Engine>, client: &Arc<Client>, call: Call) -> rpc::Call {
+    if let Err(refusal) = set_state(engine, client, &call.params) {
         tracing::warn!(%refusal, "agent/documentState");
-        state
+        client
             .problems
             .lock()
             .add(format!("agent/documentState: {refusal}"));
     }
-    let state = state.clone();
+    let client = client.clone();
     call.answer(None, async move {
-        super::lifecycle::report_problems(&state).await;
+        super::lifecycle::report_problems(&client).await;
         Ok(())
     })
 }
 
-fn set_state(state: &Arc<State>, params: &Value) -> Result<(), Refusal> {
+fn set_state(engine: &Arc<Engine>, client: &Arc<Client>, params: &Value) -> Result<(), Refusal> {
     let fields = Fields::of(params, "")?;
     let uri = fields.required_string("uri")?;
     let dirty = match fields.get("dirty") {
@@ -123,56 +123,54 @@ fn set_state(state: &Arc<State>, params: &Value) -> Result<(), Refusal> {
         // A name we do not know is no reason to drop the rest of what was said.
         Some(name) => encoding_for_editor(name),
     };
-    state
-        .engine
-        .change_overlays(|overlays| overlays.set_state(uri, version, dirty, encoding));
-    look_again(state, DocumentKey::of(uri), Actor::Editor);
+    client.change_overlays(|overlays| overlays.set_state(uri, version, dirty, encoding));
+    look_again(engine, client, DocumentKey::of(uri), Actor::Editor);
     Ok(())
 }
 
 /// Looks, in the background, whether lines that were shown to a session have changed. Several
 /// changes in a row may be looked at as one.
-pub fn look_again(state: &Arc<State>, key: DocumentKey, actor: Actor) {
-    let nobody_reads = state.engine.reader.sessions.count() == 0;
+pub fn look_again(engine: &Arc<Engine>, client: &Arc<Client>, key: DocumentKey, actor: Actor) {
+    let nobody_reads = engine.reader.sessions.count() == 0;
     let errand = (key, actor);
-    if nobody_reads || !state.to_look_at.lock().insert(errand.clone()) {
+    if nobody_reads || !client.to_look_at.lock().insert(errand.clone()) {
         return;
     }
-    let (threads, state) = (state.threads.clone(), state.clone());
+    let (engine, client) = (engine.clone(), client.clone());
+    let threads = engine.threads.clone();
     threads.start(async move {
-        state.to_look_at.lock().remove(&errand);
-        if state.asked.lock().contains(&errand.0) {
+        client.to_look_at.lock().remove(&errand);
+        if client.asked.lock().contains(&errand.0) {
             // Who asked looks again when that is on record.
             return;
         }
-        let moment = state.engine.moment();
-        let jobs_state = state.clone();
-        let looked = state
+        let snapshot = client.snapshot();
+        let jobs_engine = engine.clone();
+        let looked = engine
             .run(move |work| {
-                let reader = &jobs_state.engine.reader;
-                let Moment { world, overlays } = &moment;
-                reader.look_again(&errand.0, &errand.1, &world.scope, overlays, work)
+                let reader = &jobs_engine.reader;
+                let ClientSnapshot { config, overlays } = &snapshot;
+                reader.look_again(&errand.0, &errand.1, &config.scope, overlays, work)
             })
             .await;
         match looked {
-            Ok(notices) => state.send(notices).await,
+            Ok(notices) => client.send(notices).await,
             Err(refusal) => tracing::debug!(%refusal, "a document could not be looked at again"),
         }
     });
 }
 
 /// What was found, by the watches or by a request, to hold other bytes than before, or none.
-pub fn found_changed(state: &Arc<State>, path: &RealPath, is_gone: bool) {
+pub fn found_changed(engine: &Arc<Engine>, client: &Arc<Client>, path: &RealPath, is_gone: bool) {
     let key = DocumentKey::File(path.as_path().to_path_buf());
-    let Moment { world, overlays } = state.engine.moment();
-    let open = overlays.of_file(path, &world.scope).is_some();
+    let ClientSnapshot { config, overlays } = client.snapshot();
+    let open = overlays.of_file(path, &config.scope).is_some();
     if !is_gone || open {
-        return look_again(state, key, Actor::Disk);
+        return look_again(engine, client, key, Actor::Disk);
     }
     let site = Site::File(path.clone());
-    let notices = state.engine.reader.vanished(&site, &Actor::Disk);
-    let telling = state.clone();
-    state
-        .threads
-        .start(async move { telling.send(notices).await });
+    let notices = engine.reader.vanished(&site, &Actor::Disk);
+    let client = client.clone();
+    let threads = &engine.threads;
+    threads.start(async move { client.send(notices).await });
 }

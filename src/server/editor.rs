@@ -15,7 +15,7 @@ use crate::protocol::Refusal;
 use crate::text::{Text, same_lines};
 
 use super::carry_out::Asked;
-use super::state::State;
+use super::client::Client;
 
 /// How long the editor has to show what it was asked for.
 const SHOWN_WITHIN: Duration = Duration::from_secs(5);
@@ -28,14 +28,14 @@ pub struct Expectation {
     found: oneshot::Sender<Option<Arc<Overlay>>>,
 }
 
-impl State {
+impl Client {
     /// Looks at a document that has just changed, at every version as it arrives.
     pub fn meet_expectations(&self, key: &DocumentKey) {
         let mut expected = self.expected.lock();
         if expected.is_empty() {
             return;
         }
-        let overlay = self.engine.moment().overlays.unjudged(key).cloned();
+        let overlay = self.snapshot().overlays.unjudged(key).cloned();
         let waiting = std::mem::take(&mut *expected);
         for expectation in waiting {
             let concerns = expectation.key == *key;
@@ -85,7 +85,7 @@ impl State {
         };
         let limit = tokio::time::sleep(SHOWN_WITHIN);
         let params = lsp::ApplyWorkspaceEditParams { label: None, edit };
-        let answer = self.client.ask::<ApplyWorkspaceEdit>(params);
+        let answer = self.ask::<ApplyWorkspaceEdit>(params);
         tokio::pin!(limit, answer, shown);
         let mut answered = false;
         loop {
@@ -118,7 +118,7 @@ impl State {
 
     /// Whether the document is still at this version.
     fn is_at(&self, overlay: &Arc<Overlay>) -> bool {
-        let now = self.engine.moment().overlays;
+        let now = self.snapshot().overlays;
         let now = now.unjudged(&overlay.key);
         now.is_some_and(|now| now.version == overlay.version && now.text() == overlay.text())
     }
@@ -137,12 +137,7 @@ impl State {
     }
 
     fn workspace_edit(&self, overlay: &Overlay, planned: &Planned) -> Option<lsp::WorkspaceEdit> {
-        let positions = self
-            .client_facts
-            .get()
-            .copied()
-            .unwrap_or_default()
-            .positions;
+        let positions = self.facts().positions;
         let position = |spot: Spot| {
             let position = overlay.position(spot.line, spot.column, positions);
             Some(lsp::Position {

@@ -16,7 +16,8 @@ use crate::rpc;
 use crate::text::differs_beyond_normalisation;
 
 use super::call::Call;
-use super::state::State;
+use super::client::Client;
+use super::engine::Engine;
 
 /// How long the editor has to save one document.
 const SAVED_WITHIN: Duration = Duration::from_secs(5);
@@ -34,14 +35,14 @@ impl Request for SaveDocument {
     const METHOD: &'static str = "agent/saveDocument";
 }
 
-pub fn begin(state: &Arc<State>, call: Call) -> rpc::Call {
-    let state = state.clone();
+pub fn begin(engine: &Arc<Engine>, client: &Arc<Client>, call: Call) -> rpc::Call {
+    let (engine, client) = (engine.clone(), client.clone());
     let wanted = wanted(&call.params);
     call.answer(None, async move {
         let wanted = wanted?;
         let mut flushed = Flushed::default();
-        for (key, path) in state.unsaved(wanted.as_deref()) {
-            match state.save(&key).await {
+        for (key, path) in unsaved(&client, wanted.as_deref()) {
+            match save(&engine, &client, &key).await {
                 Ok(()) => flushed.saved.push(path),
                 Err(reason) => flushed.left.push(Left { path, reason }),
             }
@@ -66,96 +67,92 @@ fn wanted(params: &Value) -> Result<Option<Vec<String>>, Refusal> {
     paths.iter().map(path).collect::<Result<_, _>>().map(Some)
 }
 
-impl State {
-    /// What we left unsaved, each with its path as headers name it, in the order of those paths.
-    fn unsaved(&self, wanted: Option<&[String]>) -> Vec<(DocumentKey, String)> {
-        let moment = self.engine.moment();
-        let scope = &moment.world.scope;
-        let name = |key: &DocumentKey| match key {
-            DocumentKey::File(path) => scope.display_of(path),
-            DocumentKey::Other(uri) => uri.clone(),
+/// What we left unsaved, each with its path as headers name it, in the order of those paths.
+fn unsaved(client: &Client, wanted: Option<&[String]>) -> Vec<(DocumentKey, String)> {
+    let snapshot = client.snapshot();
+    let scope = &snapshot.config.scope;
+    let name = |key: &DocumentKey| match key {
+        DocumentKey::File(path) => scope.display_of(path),
+        DocumentKey::Other(uri) => uri.clone(),
+    };
+    let keys = client.unsaved_by_us.lock().clone();
+    let named = keys.into_iter().map(|key| {
+        let name = name(&key);
+        (key, name)
+    });
+    // Each is taken apart once, however many documents it may name.
+    let wanted = wanted.map(|paths| -> Vec<(&str, DocumentKey)> {
+        let paths = paths.iter();
+        paths
+            .map(|path| (path.as_str(), DocumentKey::of(path)))
+            .collect()
+    });
+    let is_wanted = |(key, name): &(DocumentKey, String)| {
+        let names_it = |(path, meant): &(&str, DocumentKey)| match key {
+            _ if path == name || meant == key => true,
+            DocumentKey::File(file) => file.as_os_str() == *path,
+            DocumentKey::Other(_) => false,
         };
-        let keys = self.unsaved_by_us.lock().clone();
-        let named = keys.into_iter().map(|key| {
-            let name = name(&key);
-            (key, name)
-        });
-        // Each is taken apart once, however many documents it may name.
-        let wanted = wanted.map(|paths| -> Vec<(&str, DocumentKey)> {
-            let paths = paths.iter();
-            paths
-                .map(|path| (path.as_str(), DocumentKey::of(path)))
-                .collect()
-        });
-        let is_wanted = |(key, name): &(DocumentKey, String)| {
-            let names_it = |(path, meant): &(&str, DocumentKey)| match key {
-                _ if path == name || meant == key => true,
-                DocumentKey::File(file) => file.as_os_str() == *path,
-                DocumentKey::Other(_) => false,
-            };
-            let wanted = wanted.as_ref();
-            wanted.is_none_or(|wanted| wanted.iter().any(names_it))
-        };
-        let mut unsaved: Vec<_> = named.filter(is_wanted).collect();
-        unsaved.sort_by(|(_, one), (_, other)| one.cmp(other));
-        unsaved
-    }
+        let wanted = wanted.as_ref();
+        wanted.is_none_or(|wanted| wanted.iter().any(names_it))
+    };
+    let mut unsaved: Vec<_> = named.filter(is_wanted).collect();
+    unsaved.sort_by(|(_, one), (_, other)| one.cmp(other));
+    unsaved
+}
 
-    /// Has the editor save a document; the error says why it is not saved.
-    async fn save(&self, key: &DocumentKey) -> Result<(), String> {
-        let offered = self.client_facts.get().is_some_and(|facts| facts.save);
-        if !offered {
-            return Err("the editor does not save on request; ask the user to save it".to_owned());
-        }
-        let overlay = self.engine.moment().overlays.unjudged(key).cloned();
-        let Some(overlay) = overlay else {
-            self.unsaved_by_us.lock().remove(key);
-            return Err("it is not open any more".to_owned());
-        };
-        let params = SaveDocumentParams {
-            uri: overlay.uri.clone(),
-        };
-        let asked = self.client.ask::<SaveDocument>(params);
-        match timeout(SAVED_WITHIN, asked).await {
-            Err(_) => return Err("the editor did not answer within 5 seconds".to_owned()),
-            Ok(Err(error)) => return Err(format!("the editor refused: {}", error.message)),
-            Ok(Ok(said)) if said == false || said["saved"] == false => {
-                return Err("the editor did not save it".to_owned());
-            }
-            Ok(Ok(_)) => {}
-        }
-        match self.is_on_disk(key).await {
-            true => {
-                self.unsaved_by_us.lock().remove(key);
-                Ok(())
-            }
-            false => {
-                Err("the editor said that it saved it, but the file does not show it".to_owned())
-            }
-        }
+/// Has the editor save a document; the error says why it is not saved.
+async fn save(engine: &Arc<Engine>, client: &Client, key: &DocumentKey) -> Result<(), String> {
+    let offered = client.facts().save;
+    if !offered {
+        return Err("the editor does not save on request; ask the user to save it".to_owned());
     }
+    let overlay = client.snapshot().overlays.unjudged(key).cloned();
+    let Some(overlay) = overlay else {
+        client.unsaved_by_us.lock().remove(key);
+        return Err("it is not open any more".to_owned());
+    };
+    let params = SaveDocumentParams {
+        uri: overlay.uri.clone(),
+    };
+    let asked = client.ask::<SaveDocument>(params);
+    match timeout(SAVED_WITHIN, asked).await {
+        Err(_) => return Err("the editor did not answer within 5 seconds".to_owned()),
+        Ok(Err(error)) => return Err(format!("the editor refused: {}", error.message)),
+        Ok(Ok(said)) if said == false || said["saved"] == false => {
+            return Err("the editor did not save it".to_owned());
+        }
+        Ok(Ok(_)) => {}
+    }
+    match is_on_disk(engine, client, key).await {
+        true => {
+            client.unsaved_by_us.lock().remove(key);
+            Ok(())
+        }
+        false => Err("the editor said that it saved it, but the file does not show it".to_owned()),
+    }
+}
 
-    /// Whether the file of an open document holds its text.
-    async fn is_on_disk(&self, key: &DocumentKey) -> bool {
-        let DocumentKey::File(path) = key.clone() else {
-            return false;
+/// Whether the file of an open document holds its text.
+async fn is_on_disk(engine: &Arc<Engine>, client: &Client, key: &DocumentKey) -> bool {
+    let DocumentKey::File(path) = key.clone() else {
+        return false;
+    };
+    let snapshot = client.snapshot();
+    let Some(overlay) = snapshot.overlays.unjudged(key).cloned() else {
+        return false;
+    };
+    let buffers = engine.reader.buffers.clone();
+    let looked = engine.run(move |work| {
+        let handle = snapshot.config.scope.open(&path)?;
+        let words = Words {
+            declared: None,
+            editor: overlay.encoding,
         };
-        let moment = self.engine.moment();
-        let Some(overlay) = moment.overlays.unjudged(key).cloned() else {
-            return false;
-        };
-        let buffers = self.engine.reader.buffers.clone();
-        let looked = self.run(move |work| {
-            let handle = moment.world.scope.open(&path)?;
-            let words = Words {
-                declared: None,
-                editor: overlay.encoding,
-            };
-            let spelled = path.to_string_lossy();
-            let disk = buffers.load(&handle, &spelled, words, work)?;
-            let disk = &disk.buffer.text;
-            Ok(!differs_beyond_normalisation(overlay.text(), disk))
-        });
-        looked.await.unwrap_or(false)
-    }
+        let spelled = path.to_string_lossy();
+        let disk = buffers.load(&handle, &spelled, words, work)?;
+        let disk = &disk.buffer.text;
+        Ok(!differs_beyond_normalisation(overlay.text(), disk))
+    });
+    looked.await.unwrap_or(false)
 }

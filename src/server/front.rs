@@ -9,8 +9,9 @@ use tower_lsp::jsonrpc::{Error, ErrorCode, Request};
 use crate::rpc::{self, Reply, Service};
 
 use super::call::Call;
+use super::client::Client;
+use super::engine::Engine;
 use super::lsp::Lsp;
-use super::state::State;
 use super::{close_session, documents, edit, flush, hold, read, read_many, status, tools, write};
 
 /// Every `agent/*` method, as `initialize` and the README list them.
@@ -27,7 +28,7 @@ pub const METHODS: &[&str] = &[
 
 /// Begins a call of one method: its place in the order is taken, and everything that decides what
 /// it means is looked up, before this returns. It does no I/O.
-type Begin = fn(&Arc<State>, Call) -> rpc::Call;
+type Begin = fn(&Arc<Engine>, &Arc<Client>, Call) -> rpc::Call;
 
 /// The methods of ours, and the notification.
 fn method(name: &str) -> Option<(&'static str, Begin)> {
@@ -49,23 +50,34 @@ fn method(name: &str) -> Option<(&'static str, Begin)> {
 /// The server as the transport sees it.
 pub struct Front {
     lsp: LspService<Lsp>,
-    state: Arc<State>,
+    engine: Arc<Engine>,
+    client: Arc<Client>,
 }
 
 impl Front {
-    pub(super) fn new(lsp: LspService<Lsp>, state: Arc<State>) -> Front {
-        Front { lsp, state }
+    pub(super) fn new(engine: Arc<Engine>, client: Arc<Client>) -> Front {
+        let (shared, clients) = (engine.clone(), client.clone());
+        // The library's own way to the client stays unused: what is said to it goes by ours.
+        let (lsp, _) = LspService::new(|_| Lsp {
+            engine: shared,
+            client: clients,
+        });
+        Front {
+            lsp,
+            engine,
+            client,
+        }
     }
 
     /// The commits that must not be cut off by the end of the process.
     pub fn commits(&self) -> super::Commits {
-        super::Commits::of(self.state.clone())
+        super::Commits::of(self.engine.clone())
     }
 
     /// Tells, also after the transport has taken the front, whether `shutdown` was answered.
     pub fn was_shut_down(&self) -> impl Fn() -> bool + Send + 'static {
-        let state = self.state.clone();
-        move || state.shut_down.load(Ordering::Relaxed)
+        let client = self.client.clone();
+        move || client.shut_down.load(Ordering::Relaxed)
     }
 }
 
@@ -74,12 +86,12 @@ impl Service for Front {
         let Some((method, begin)) = method(call.method()) else {
             return self.lsp.begin(mended(call), reply);
         };
-        if let Some(error) = out_of_season(&self.state) {
+        if let Some(error) = out_of_season(&self.client) {
             reply.error(error);
             return Box::pin(std::future::ready(()));
         }
         let (_, _, params) = call.into_parts();
-        begin(&self.state, Call::new(method, params, reply))
+        begin(&self.engine, &self.client, Call::new(method, params, reply))
     }
 
     fn has_exited(&mut self) -> bool {
@@ -88,18 +100,15 @@ impl Service for Front {
 }
 
 /// Why nothing of ours is answered now: the LSP's own words for before and after.
-fn out_of_season(state: &State) -> Option<Error> {
-    if state.shut_down.load(Ordering::Relaxed) {
+fn out_of_season(client: &Client) -> Option<Error> {
+    if client.shut_down.load(Ordering::Relaxed) {
         return Some(Error::invalid_request());
     }
-    match state.client_facts.get() {
-        Some(_) => None,
-        None => Some(Error {
-            code: ErrorCode::ServerError(-32002),
-            message: "Server not initialized".into(),
-            data: None,
-        }),
-    }
+    (!client.is_initialized()).then(|| Error {
+        code: ErrorCode::ServerError(-32002),
+        message: "Server not initialized".into(),
+        data: None,
+    })
 }
 
 /// `shutdown` and `exit` may come with empty params, which the LSP library would refuse.

@@ -15,9 +15,11 @@ use crate::rpc;
 use crate::task::CancelToken;
 
 use super::call::Call;
+use super::client::Client;
+use super::config::ClientSnapshot;
 use super::edit_queue::Commit;
+use super::engine::Engine;
 use super::read_many::DEFAULT_SESSION;
-use super::state::{Moment, State};
 
 /// Whether the method is to be registered: in a build for tests, and asked for.
 pub fn is_wanted() -> bool {
@@ -54,31 +56,31 @@ impl TestEdit {
 
 /// Appends a line to each file, making those that are not there. It holds them before it writes
 /// the last one. Answers the how-manieth commit it was.
-pub fn begin(state: &Arc<State>, call: Call) -> rpc::Call {
-    let moment = state.engine.moment();
+pub fn begin(engine: &Arc<Engine>, client: &Arc<Client>, call: Call) -> rpc::Call {
+    let snapshot = client.snapshot();
     let submitted =
-        TestEdit::parse(&call.params).map(|edit| (state.edit_queue.submit(&edit.session), edit));
-    let state = state.clone();
+        TestEdit::parse(&call.params).map(|edit| (engine.edit_queue.submit(&edit.session), edit));
+    let engine = engine.clone();
     call.answer(None, async move {
         let (submission, edit) = submitted?;
-        let (paths, finding) = (edit.paths.clone(), moment.clone());
+        let (paths, finding) = (edit.paths.clone(), snapshot.clone());
         let find = move |work: &_| {
-            let Moment { world, overlays } = &finding;
-            let place = |path: &String| place_to_edit(path, true, &world.scope, overlays, work);
+            let ClientSnapshot { config, overlays } = &finding;
+            let place = |path: &String| place_to_edit(path, true, &config.scope, overlays, work);
             paths.iter().map(place).collect::<Result<Vec<_>, _>>()
         };
-        let grant = submission.granted(state.found(find).await?).await?;
-        let holding = state.clone();
+        let grant = submission.granted(engine.found(find).await?).await?;
+        let holding = engine.clone();
         let run = |commit: Commit| async move {
-            let job = move |_: &_| write(&commit, &edit, &moment);
+            let job = move |_: &_| write(&commit, &edit, &snapshot);
             holding.run_commit(CancelToken::new(), job).await
         };
-        let order = grant.commit(&state.threads, run).await?;
+        let order = grant.commit(&engine.threads, run).await?;
         Ok(json!({ "order": order }))
     })
 }
 
-fn write(commit: &Commit, edit: &TestEdit, moment: &Moment) -> Result<u64, Refusal> {
+fn write(commit: &Commit, edit: &TestEdit, snapshot: &ClientSnapshot) -> Result<u64, Refusal> {
     let places = commit.places();
     for (number, place) in places.iter().enumerate() {
         if number + 1 == places.len() {
@@ -88,15 +90,15 @@ fn write(commit: &Commit, edit: &TestEdit, moment: &Moment) -> Result<u64, Refus
         let Place::OnDisk(real) = place else {
             continue;
         };
-        append(real.as_path(), &edit.append, moment)?;
+        append(real.as_path(), &edit.append, snapshot)?;
     }
     Ok(COMMITTED.fetch_add(1, Ordering::Relaxed) + 1)
 }
 
 /// Writes another file and puts it in the place of the first, so that nobody sees half of it.
-fn append(real: &Path, line: &str, moment: &Moment) -> Result<(), Refusal> {
+fn append(real: &Path, line: &str, snapshot: &ClientSnapshot) -> Result<(), Refusal> {
     let io = |error: std::io::Error| Refusal::io(real.to_string_lossy(), &error);
-    let mut text = match moment.world.scope.open(real) {
+    let mut text = match snapshot.config.scope.open(real) {
         Ok(handle) => {
             let mut text = Vec::new();
             let mut file = handle.open_read().map_err(io)?;

@@ -17,21 +17,24 @@ use crate::view::dialect::DIALECTS;
 use crate::workspace::decode_file_uri;
 
 use super::METHODS;
-use super::state::{ClientFacts, State};
+use super::client::{Client, Facts};
+use super::engine::Engine;
+use super::recovery;
 
 /// Takes the client's folders, settings and capabilities. Does no I/O but opening the log; what
 /// earlier processes left is cleaned up in the background.
 pub fn initialize(
-    state: &Arc<State>,
+    engine: &Arc<Engine>,
+    client: &Arc<Client>,
     params: lsp::InitializeParams,
 ) -> jsonrpc::Result<lsp::InitializeResult> {
     if let Some(parent) = params.process_id {
-        watch_process(parent, state.lifeline.clone());
+        watch_process(parent, client.lifeline.clone());
     }
-    let folders = initial_folders(state, &params);
+    let folders = initial_folders(client, &params);
     let (settings, problems) = Settings::read(&params.initialization_options.unwrap_or_default());
     for problem in problems {
-        state.problems.lock().add(problem);
+        client.problems.lock().add(problem);
     }
     let workspace = params.capabilities.workspace.unwrap_or_default();
     let general = params.capabilities.general.unwrap_or_default();
@@ -49,7 +52,7 @@ pub fn initialize(
         .and_then(|edit| edit.document_changes)
         .unwrap_or(false);
     // A second `initialize` never gets here, so the facts are set once.
-    let _ = state.client_facts.set(ClientFacts {
+    client.set_facts(Facts {
         configuration: workspace.configuration.unwrap_or(false),
         save: saves,
         apply_edit: workspace.apply_edit.unwrap_or(false) && document_changes,
@@ -58,8 +61,8 @@ pub fn initialize(
             false => PositionEncoding::Utf16,
         },
     });
-    state.apply(folders, settings);
-    state.clean_leftovers();
+    client.configure(engine, folders, settings);
+    recovery::begin(engine, client);
     Ok(lsp::InitializeResult {
         capabilities: capabilities(utf8),
         server_info: Some(lsp::ServerInfo {
@@ -108,13 +111,13 @@ fn capabilities(utf8: bool) -> lsp::ServerCapabilities {
 }
 
 /// `workspaceFolders`, else `rootUri`, else the process's directory.
-fn initial_folders(state: &State, params: &lsp::InitializeParams) -> Vec<PathBuf> {
+fn initial_folders(client: &Client, params: &lsp::InitializeParams) -> Vec<PathBuf> {
     let mut folders = Vec::new();
     if let Some(given) = &params.workspace_folders {
         folders.extend(
             given
                 .iter()
-                .filter_map(|folder| folder_path(state, folder.uri.as_str())),
+                .filter_map(|folder| folder_path(client, folder.uri.as_str())),
         );
     }
     #[expect(
@@ -123,7 +126,7 @@ fn initial_folders(state: &State, params: &lsp::InitializeParams) -> Vec<PathBuf
     )]
     let root = &params.root_uri;
     if let (true, Some(root)) = (folders.is_empty(), root) {
-        folders.extend(folder_path(state, root.as_str()));
+        folders.extend(folder_path(client, root.as_str()));
     }
     if folders.is_empty() {
         folders.extend(std::env::current_dir());
@@ -131,96 +134,101 @@ fn initial_folders(state: &State, params: &lsp::InitializeParams) -> Vec<PathBuf
     folders
 }
 
-fn folder_path(state: &State, uri: &str) -> Option<PathBuf> {
+fn folder_path(client: &Client, uri: &str) -> Option<PathBuf> {
     match decode_file_uri(uri) {
         Ok(Some(path)) => Some(path),
         Ok(None) | Err(_) => {
             let problem =
                 format!("The workspace folder {uri} is not a local folder and is left out.");
-            state.problems.lock().add(problem);
+            client.problems.lock().add(problem);
             None
         }
     }
 }
 
 /// Folders come and go while the daemon runs.
-pub fn change_folders(state: &Arc<State>, params: lsp::DidChangeWorkspaceFoldersParams) {
-    let world = state.engine.world();
+pub fn change_folders(
+    engine: &Arc<Engine>,
+    client: &Arc<Client>,
+    params: lsp::DidChangeWorkspaceFoldersParams,
+) {
+    let config = client.config();
     let paths = |folders: &[lsp::WorkspaceFolder]| -> Vec<PathBuf> {
-        let path = |folder: &lsp::WorkspaceFolder| folder_path(state, folder.uri.as_str());
+        let path = |folder: &lsp::WorkspaceFolder| folder_path(client, folder.uri.as_str());
         folders.iter().filter_map(path).collect()
     };
     let removed = paths(&params.event.removed);
-    let mut folders = world.folders.clone();
+    let mut folders = config.folders.clone();
     folders.retain(|folder| !removed.contains(folder));
     for added in paths(&params.event.added) {
         if !folders.contains(&added) {
             folders.push(added);
         }
     }
-    state.engine.set_world(folders, world.settings.clone());
-    state.clean_leftovers();
+    client.set_folders(engine, folders);
+    recovery::begin(engine, client);
 }
 
 /// New settings, as sent or, when none are sent, as pulled from a client that can be asked.
-pub async fn change_configuration(state: &Arc<State>, params: lsp::DidChangeConfigurationParams) {
+pub async fn change_configuration(
+    engine: &Arc<Engine>,
+    client: &Arc<Client>,
+    params: lsp::DidChangeConfigurationParams,
+) {
     let sent = params.settings.get("pilcrow").cloned().unwrap_or_default();
-    let can_be_asked = state
-        .client_facts
-        .get()
-        .is_some_and(|facts| facts.configuration);
+    let can_be_asked = client.facts().configuration;
     let settings = match sent {
-        Value::Null if can_be_asked => pull_configuration(state).await,
+        Value::Null if can_be_asked => pull_configuration(client).await,
         Value::Null => None,
         sent => Some(sent),
     };
     if let Some(settings) = settings {
         let (settings, problems) = Settings::read(&settings);
         for problem in problems {
-            state.problems.lock().add(problem);
+            client.problems.lock().add(problem);
         }
-        state.apply(state.engine.world().folders.clone(), settings);
+        client.configure(engine, client.config().folders.clone(), settings);
         // There may be other roots by them, too.
-        state.clean_leftovers();
-        state.report_when_cleaned();
+        recovery::begin(engine, client);
+        recovery::report_when_done(engine, client);
     }
-    report_problems(state).await;
+    report_problems(client).await;
 }
 
 /// How long a client may take to tell its settings.
 const PULL_LIMIT: std::time::Duration = std::time::Duration::from_secs(10);
 
-async fn pull_configuration(state: &State) -> Option<Value> {
+async fn pull_configuration(client: &Client) -> Option<Value> {
     let item = lsp::ConfigurationItem {
         scope_uri: None,
         section: Some("pilcrow".to_owned()),
     };
     let params = lsp::ConfigurationParams { items: vec![item] };
-    let asked = state.client.ask::<WorkspaceConfiguration>(params);
+    let asked = client.ask::<WorkspaceConfiguration>(params);
     let answer = tokio::time::timeout(PULL_LIMIT, asked).await;
     match answer {
         Ok(Ok(sections)) => sections.into_iter().next(),
         Ok(Err(error)) => {
             let problem = format!("The client could not tell its settings: {error}");
-            state.problems.lock().add(problem);
+            client.problems.lock().add(problem);
             None
         }
         Err(_) => {
             let problem = "The client did not tell its settings within 10 s.".to_owned();
-            state.problems.lock().add(problem);
+            client.problems.lock().add(problem);
             None
         }
     }
 }
 
 /// Tells the client, once each, what was wrong with its settings and folders.
-pub async fn report_problems(state: &State) {
-    let untold = state.problems.lock().take_untold();
+pub async fn report_problems(client: &Client) {
+    let untold = client.problems.lock().take_untold();
     for problem in untold {
         let params = lsp::ShowMessageParams {
             typ: lsp::MessageType::WARNING,
             message: problem,
         };
-        state.client.notify::<ShowMessage>(params).await;
+        client.notify::<ShowMessage>(params).await;
     }
 }

@@ -8,15 +8,17 @@ use std::time::Duration;
 use tower_lsp::ls_types as lsp;
 use tower_lsp::{LanguageServer, jsonrpc};
 
-use super::state::State;
-use super::{documents, lifecycle, watched_files};
+use super::client::Client;
+use super::engine::Engine;
+use super::{documents, lifecycle, recovery, watched_files};
 
 /// How long `shutdown` waits for edits.
 const DRAIN_LIMIT: Duration = Duration::from_secs(5);
 
-/// The handlers, over the shared state.
+/// The handlers.
 pub struct Lsp {
-    pub state: Arc<State>,
+    pub engine: Arc<Engine>,
+    pub client: Arc<Client>,
 }
 
 impl LanguageServer for Lsp {
@@ -24,49 +26,49 @@ impl LanguageServer for Lsp {
         &self,
         params: lsp::InitializeParams,
     ) -> jsonrpc::Result<lsp::InitializeResult> {
-        lifecycle::initialize(&self.state, params)
+        lifecycle::initialize(&self.engine, &self.client, params)
     }
 
     async fn initialized(&self, _: lsp::InitializedParams) {
-        lifecycle::report_problems(&self.state).await;
-        self.state.report_when_cleaned();
+        lifecycle::report_problems(&self.client).await;
+        recovery::report_when_done(&self.engine, &self.client);
     }
 
     async fn shutdown(&self) -> jsonrpc::Result<()> {
-        self.state.shut_down.store(true, Ordering::Relaxed);
-        self.state.edit_queue.drain(DRAIN_LIMIT).await;
-        self.state.engine.reader.buffers.stop_watching();
-        self.state.edit_queue.drain(DRAIN_LIMIT).await;
+        self.client.shut_down.store(true, Ordering::Relaxed);
+        self.engine.edit_queue.drain(DRAIN_LIMIT).await;
+        self.engine.reader.buffers.stop_watching();
+        self.engine.edit_queue.drain(DRAIN_LIMIT).await;
         Ok(())
     }
 
     async fn did_open(&self, params: lsp::DidOpenTextDocumentParams) {
-        documents::open(&self.state, params);
+        documents::open(&self.engine, &self.client, params);
     }
 
     async fn did_change(&self, params: lsp::DidChangeTextDocumentParams) {
-        documents::change(&self.state, params);
+        documents::change(&self.engine, &self.client, params);
     }
 
     async fn did_save(&self, params: lsp::DidSaveTextDocumentParams) {
-        documents::save(&self.state, &params);
+        documents::save(&self.engine, &self.client, &params);
     }
 
     async fn did_close(&self, params: lsp::DidCloseTextDocumentParams) {
-        documents::close(&self.state, &params);
+        documents::close(&self.engine, &self.client, &params);
     }
 
     async fn did_change_configuration(&self, params: lsp::DidChangeConfigurationParams) {
-        lifecycle::change_configuration(&self.state, params).await;
+        lifecycle::change_configuration(&self.engine, &self.client, params).await;
     }
 
     async fn did_change_watched_files(&self, params: lsp::DidChangeWatchedFilesParams) {
-        watched_files::changed(&self.state, params);
+        watched_files::changed(&self.engine, params);
     }
 
     async fn did_change_workspace_folders(&self, params: lsp::DidChangeWorkspaceFoldersParams) {
-        lifecycle::change_folders(&self.state, params);
-        lifecycle::report_problems(&self.state).await;
-        self.state.report_when_cleaned();
+        lifecycle::change_folders(&self.engine, &self.client, params);
+        lifecycle::report_problems(&self.client).await;
+        recovery::report_when_done(&self.engine, &self.client);
     }
 }

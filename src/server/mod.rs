@@ -1,31 +1,33 @@
-//! One client's face of the engine: the LSP's own messages, and one file for each `agent/*`
-//! method.
+//! The engine and its client: the LSP's own messages, and one file for each `agent/*` method.
 //!
 //! A call has two parts. `begin` runs on the reading thread, in the order of arrival: it takes the
 //! call's place in the order of edits and looks up settings, roots and open documents, without any
 //! I/O. What it returns is a future that reads from top to bottom: it waits for its turn
-//! ([`edit_queue`]), has its blocking work done by a pool (`State::run`), asks the editor, and
+//! ([`edit_queue`]), has its blocking work done by a pool ([`Engine::run`]), asks the editor, and
 //! answers.
 
 mod call;
 mod carry_out;
 mod change;
+mod client;
 mod close_session;
+mod command_line;
+mod config;
 mod documents;
 mod edit;
 mod edit_queue;
 mod editor;
+mod engine;
 mod flush;
 mod front;
 mod hold;
-mod leftovers;
 mod lifecycle;
 mod lsp;
 mod notices;
-mod one_shot;
+mod problems;
 mod read;
 mod read_many;
-mod state;
+mod recovery;
 mod status;
 mod tools;
 mod turn;
@@ -35,19 +37,16 @@ mod write;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tower_lsp::LspService;
-
 use crate::protocol::{Refusal, Settings};
-use crate::rpc::{Client, Ending, Lifeline, Limits};
+use crate::rpc::{self, Ending, Lifeline, Limits};
 use crate::task::Threads;
 
+pub use command_line::CommandLine;
 pub use front::{Front, METHODS};
-pub use state::{Engine, World};
-pub use status::of_engine as status_of;
-pub use tools::tools_of;
 
-use lsp::Lsp;
-use state::State;
+use client::Client;
+use config::WorkspaceConfig;
+use engine::Engine;
 
 /// What the process around the server provides.
 pub struct Options {
@@ -60,25 +59,29 @@ pub struct Options {
 /// cannot be.
 pub type OnSettings = Box<dyn Fn(&Settings) -> Result<String, String> + Send + Sync>;
 
-/// The server of this client.
-pub fn build(options: Options, client: Client) -> Front {
-    let state = Arc::new(State::new(client, options));
-    let shared = state.clone();
-    // The library's own way to the client stays unused: what is said to it goes by ours.
-    let (lsp, _) = LspService::new(|_| Lsp { state: shared });
-    let told = Arc::downgrade(&state);
+/// The server of the client at this connection.
+pub fn build(options: Options, connection: rpc::Client) -> Front {
+    let Options {
+        lifeline,
+        threads,
+        on_settings,
+    } = options;
+    let engine = Arc::new(Engine::new(threads));
+    let config = WorkspaceConfig::new(Vec::new(), Settings::default(), &engine.scans);
+    let client = Arc::new(Client::new(Some(connection), config, lifeline, on_settings));
+    client.start_watching(&engine);
+    let told = (Arc::downgrade(&engine), Arc::downgrade(&client));
     // Set once, here: nobody else sets it.
-    state
-        .engine
+    engine
         .reader
         .buffers
         .on_change(Box::new(move |path, buffer| {
-            if let Some(state) = told.upgrade() {
-                state.engine.reader.outlines.file_changed(path, buffer);
-                documents::found_changed(&state, path, buffer.is_none());
+            if let (Some(engine), Some(client)) = (told.0.upgrade(), told.1.upgrade()) {
+                engine.reader.outlines.file_changed(path, buffer);
+                documents::found_changed(&engine, &client, path, buffer.is_none());
             }
         }));
-    Front::new(lsp, state)
+    Front::new(engine, client)
 }
 
 /// What the transport bears of one client (`protocol.md`, Transport and lifecycle).
@@ -95,11 +98,11 @@ pub fn limits() -> Limits {
 }
 
 /// Outlives the front: the commits that have begun.
-pub struct Commits(Arc<State>);
+pub struct Commits(Arc<Engine>);
 
 impl Commits {
-    fn of(state: Arc<State>) -> Commits {
-        Commits(state)
+    fn of(engine: Arc<Engine>) -> Commits {
+        Commits(engine)
     }
 
     /// Lets no commit begin any more, and waits for those that have as long as an ending leaves

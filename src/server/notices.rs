@@ -6,7 +6,7 @@ use tower_lsp::ls_types::notification::Notification;
 use crate::protocol::read::LineSpan;
 use crate::session::Notice;
 
-use super::state::State;
+use super::client::Client;
 
 /// The notification's parameters on the wire.
 #[derive(Debug, Serialize, Deserialize)]
@@ -27,8 +27,8 @@ impl Notification for DidChangeSnapshot {
     const METHOD: &'static str = "agent/didChangeSnapshot";
 }
 
-impl State {
-    /// Sends notices, each to the client that all sessions share.
+impl Client {
+    /// Sends notices to the client, which all sessions share.
     pub async fn send(&self, notices: Vec<Notice>) {
         for notice in notices {
             let params = DidChangeSnapshotParams {
@@ -39,7 +39,7 @@ impl State {
                 changed: notice.changed,
                 actor: notice.actor.name(),
             };
-            self.client.notify::<DidChangeSnapshot>(params).await;
+            self.notify::<DidChangeSnapshot>(params).await;
         }
     }
 }

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use serde_json::Value;
+
 use crate::protocol::read::ReadResult;
 use crate::protocol::{Refusal, shortened};
 use crate::read::Ask;
@@ -9,49 +11,67 @@ use crate::rpc;
 use crate::session::Notice;
 
 use super::call::Call;
+use super::client::Client;
+use super::config::ClientSnapshot;
 use super::edit_queue::Reading;
+use super::engine::Engine;
 use super::read_many::DEFAULT_SESSION;
-use super::state::{Moment, State};
+use super::turn::in_turn;
 
-pub fn begin(state: &Arc<State>, call: Call) -> rpc::Call {
-    let moment = state.engine.moment();
-    let ask = Ask::parse(&call.params, DEFAULT_SESSION, &moment.world.settings);
+pub fn begin(engine: &Arc<Engine>, client: &Arc<Client>, call: Call) -> rpc::Call {
+    let (path, answer) = answer(engine, client, &call.params);
+    call.answer(path, answer)
+}
+
+/// Registers a read; its path as messages repeat it, and its answer.
+pub fn answer(
+    engine: &Arc<Engine>,
+    client: &Arc<Client>,
+    params: &Value,
+) -> (
+    Option<String>,
+    impl Future<Output = Result<ReadResult, Refusal>> + use<>,
+) {
+    let snapshot = client.snapshot();
+    let ask = Ask::parse(params, DEFAULT_SESSION, &snapshot.config.settings);
     let path = ask.as_ref().ok();
     let path = path.map(|ask| shortened(ask.path()).into_owned());
-    let begun = ask.map(|ask| (state.edit_queue.begin_read(&ask.session), ask));
-    let state = state.clone();
-    call.answer(path, async move {
+    let begun = ask.map(|ask| (engine.edit_queue.begin_read(&ask.session), ask));
+    let (engine, client) = (engine.clone(), client.clone());
+    let answer = async move {
         let (reading, ask) = begun?;
         let (reading, ask) = (Arc::new(reading), Arc::new(ask));
-        let world = moment.world.clone();
-        let answered = read(&state, reading, ask.clone(), moment).await;
+        let config = snapshot.config.clone();
+        let answered = read(&engine, &client, reading, ask.clone(), snapshot).await;
         let (answer, notices) = match answered {
             Ok(answered) => answered,
             // The wait for its turn, or for a place to run: nothing that was looked for.
-            Err(refusal) => (ask.refused(refusal, &world.scope)?, Vec::new()),
+            Err(refusal) => (ask.refused(refusal, &config.scope)?, Vec::new()),
         };
-        state.send(notices).await;
+        client.send(notices).await;
         Ok(answer)
-    })
+    };
+    (path, answer)
 }
 
 /// The answer, and what other sessions must hear; also where it is refused in words of the dialect.
 async fn read(
-    state: &Arc<State>,
+    engine: &Arc<Engine>,
+    client: &Client,
     reading: Arc<Reading>,
     ask: Arc<Ask>,
-    moment: Moment,
+    snapshot: ClientSnapshot,
 ) -> Result<(ReadResult, Vec<Notice>), Refusal> {
-    let moment = state.in_turn(&reading, &ask, moment).await?;
-    let jobs_state = state.clone();
-    let answered = state.run(move |work| {
-        let reader = &jobs_state.engine.reader;
-        let Moment { world, overlays } = &moment;
+    let snapshot = in_turn(engine, client, &reading, &ask, snapshot).await?;
+    let jobs_engine = engine.clone();
+    let answered = engine.run(move |work| {
+        let reader = &jobs_engine.reader;
+        let ClientSnapshot { config, overlays } = &snapshot;
         let found = |place| reading.reads(place);
-        let prepared = reader.prepare(&ask, &world.scope, overlays, work, &found);
+        let prepared = reader.prepare(&ask, &config.scope, overlays, work, &found);
         let answered = prepared.and_then(|prepared| reader.finish(&ask, &prepared, None));
         match answered {
-            Err(refusal) => Ok((ask.refused(refusal, &world.scope)?, Vec::new())),
+            Err(refusal) => Ok((ask.refused(refusal, &config.scope)?, Vec::new())),
             answered => answered,
         }
     });

@@ -15,8 +15,11 @@ use crate::view::Budget;
 use crate::workspace::Scope;
 
 use super::call::Call;
+use super::client::Client;
+use super::config::{ClientSnapshot, WorkspaceConfig};
 use super::edit_queue::Reading;
-use super::state::{Moment, State, World};
+use super::engine::Engine;
+use super::turn::in_turn;
 
 /// Who reads when nobody is named.
 pub const DEFAULT_SESSION: &str = "default";
@@ -34,28 +37,30 @@ type Begun = Result<(Arc<Reading>, Arc<Ask>), Refusal>;
 
 impl Asks {
     /// Registers each of them: one target waits for no edit of another.
-    fn begin(self, state: &State) -> (Vec<Begun>, Budget) {
-        let begin = |ask: Arc<Ask>| (Arc::new(state.edit_queue.begin_read(&ask.session)), ask);
+    fn begin(self, engine: &Engine) -> (Vec<Begun>, Budget) {
+        let begin = |ask: Arc<Ask>| (Arc::new(engine.edit_queue.begin_read(&ask.session)), ask);
         let begun = self.asks.into_iter().map(|ask| ask.map(begin));
         (begun.collect(), self.shared)
     }
 }
 
-pub fn begin(state: &Arc<State>, call: Call) -> rpc::Call {
-    let moment = state.engine.moment();
-    let state = state.clone();
-    let asks = parse(&call.params, &moment.world).map(|asks| asks.begin(&state));
+pub fn begin(engine: &Arc<Engine>, client: &Arc<Client>, call: Call) -> rpc::Call {
+    let snapshot = client.snapshot();
+    let (engine, client) = (engine.clone(), client.clone());
+    let asks = parse(&call.params, &snapshot.config).map(|asks| asks.begin(&engine));
     call.answer(None, async move {
         let (begun, shared) = asks?;
-        let each = begun.into_iter().map(|one| prepare(&state, &moment, one));
+        let each = begun
+            .into_iter()
+            .map(|one| prepare(&engine, &client, &snapshot, one));
         let prepared = join_all(each).await;
-        let (results, notices) = write(&state, &moment, prepared, shared).await?;
-        state.send(notices).await;
+        let (results, notices) = write(&engine, &snapshot, prepared, shared).await?;
+        client.send(notices).await;
         Ok(json!({ "results": results }))
     })
 }
 
-fn parse(params: &Value, world: &World) -> Result<Asks, Refusal> {
+fn parse(params: &Value, config: &WorkspaceConfig) -> Result<Asks, Refusal> {
     let fields = Fields::of(params, "")?;
     let session = session_name(fields, DEFAULT_SESSION)?;
     let budget = BudgetParams::parse(fields)?;
@@ -67,7 +72,7 @@ fn parse(params: &Value, world: &World) -> Result<Asks, Refusal> {
         ));
     }
     let parse = |target| -> Result<Arc<Ask>, Refusal> {
-        let mut ask = Ask::parse(target, &session, &world.settings)?;
+        let mut ask = Ask::parse(target, &session, &config.settings)?;
         if !ask.budget.is_set() {
             ask.shares_budget = true;
             ask.budget = budget;
@@ -114,10 +119,15 @@ struct Found {
 }
 
 /// Finds and loads one target, without yet applying a limit.
-async fn prepare(state: &Arc<State>, moment: &Moment, begun: Begun) -> One {
+async fn prepare(
+    engine: &Arc<Engine>,
+    client: &Client,
+    snapshot: &ClientSnapshot,
+    begun: Begun,
+) -> One {
     let (reading, ask) = begun.map_err(Failed::Refused)?;
-    let scope = &moment.world.scope;
-    match found(state, moment, reading, ask.clone()).await {
+    let scope = &snapshot.config.scope;
+    match found(engine, client, snapshot, reading, ask.clone()).await {
         Ok(found) => found,
         Err(refusal) => Err(Failed::of(&ask, refusal, scope)),
     }
@@ -125,22 +135,23 @@ async fn prepare(state: &Arc<State>, moment: &Moment, begun: Begun) -> One {
 
 /// Errors with what was refused before anything was looked for.
 async fn found(
-    state: &Arc<State>,
-    moment: &Moment,
+    engine: &Arc<Engine>,
+    client: &Client,
+    snapshot: &ClientSnapshot,
     reading: Arc<Reading>,
     ask: Arc<Ask>,
 ) -> Result<One, Refusal> {
-    let moment = state.in_turn(&reading, &ask, moment.clone()).await?;
-    let (jobs_state, jobs_reading, jobs_ask) = (state.clone(), reading.clone(), ask.clone());
-    let prepared = state
+    let snapshot = in_turn(engine, client, &reading, &ask, snapshot.clone()).await?;
+    let (jobs_engine, jobs_reading, jobs_ask) = (engine.clone(), reading.clone(), ask.clone());
+    let prepared = engine
         .run(move |work| {
-            let reader = &jobs_state.engine.reader;
-            let Moment { world, overlays } = &moment;
+            let reader = &jobs_engine.reader;
+            let ClientSnapshot { config, overlays } = &snapshot;
             let found = |place| jobs_reading.reads(place);
-            match reader.prepare(&jobs_ask, &world.scope, overlays, work, &found) {
+            match reader.prepare(&jobs_ask, &config.scope, overlays, work, &found) {
                 Ok(prepared) => Ok(Ok(Arc::new(prepared))),
                 // What is suggested is looked at here, where that may take its time.
-                Err(refusal) => Ok(Err(Failed::of(&jobs_ask, refusal, &world.scope))),
+                Err(refusal) => Ok(Err(Failed::of(&jobs_ask, refusal, &config.scope))),
             }
         })
         .await?;
@@ -153,17 +164,17 @@ async fn found(
 
 /// Shares the budget among the targets that set none of their own, and writes all of them.
 async fn write(
-    state: &Arc<State>,
-    moment: &Moment,
+    engine: &Arc<Engine>,
+    snapshot: &ClientSnapshot,
     prepared: Vec<One>,
     shared: Budget,
 ) -> Result<(Vec<Value>, Vec<Notice>), Refusal> {
-    let jobs_state = state.clone();
-    let world = moment.world.clone();
+    let jobs_engine = engine.clone();
+    let config = snapshot.config.clone();
     let prepared = Arc::new(prepared);
-    state
+    engine
         .run(move |work| {
-            let reader = &jobs_state.engine.reader;
+            let reader = &jobs_engine.reader;
             let sharing: Vec<&Found> = prepared
                 .iter()
                 .flatten()
@@ -191,7 +202,7 @@ async fn write(
                                 notices.extend(news);
                                 json!({ "ok": result })
                             }
-                            Err(refusal) => Failed::of(ask, refusal, &world.scope).to_value(),
+                            Err(refusal) => Failed::of(ask, refusal, &config.scope).to_value(),
                         }
                     }
                 });

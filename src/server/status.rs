@@ -10,31 +10,28 @@ use crate::rpc;
 use crate::worker::{self, Landlock};
 
 use super::call::Call;
-use super::state::{Engine, State};
+use super::client::Client;
+use super::engine::Engine;
 
-pub fn begin(state: &Arc<State>, call: Call) -> rpc::Call {
-    let mut status = of_engine(&state.engine);
-    status.log = state.log.lock().clone();
-    status.problems = state.problems.lock().all();
-    let watching = state.engine.reader.buffers.watch_status();
-    status.problems.extend(watching.problem);
-    status.uptime_ms = state.started.elapsed().as_millis() as u64;
-    status.stuck = state.stuck();
+pub fn begin(engine: &Arc<Engine>, client: &Arc<Client>, call: Call) -> rpc::Call {
+    let status = of(engine, client);
     call.answer(None, async move { Ok(status) })
 }
 
-/// What an engine holds; log, problems and uptime belong to the process around it.
-pub fn of_engine(engine: &Engine) -> Status {
-    let world = engine.world();
+/// What an engine holds, and what its client was told.
+pub fn of(engine: &Engine, client: &Client) -> Status {
+    let config = client.config();
     let store = engine.reader.buffers.status();
     let watching = engine.reader.buffers.watch_status();
     let outlines = engine.reader.outlines.status();
     let snapshots = engine.reader.sessions.snapshot_status();
-    let names = world.scope.names_status();
+    let names = config.scope.names_status();
+    let mut problems = client.problems.lock().all();
+    problems.extend(watching.problem.clone());
     Status {
         version: env!("CARGO_PKG_VERSION"),
         protocol: PROTOCOL_VERSION,
-        roots: world
+        roots: config
             .folders
             .iter()
             .map(|folder| folder.display().to_string())
@@ -61,7 +58,7 @@ pub fn of_engine(engine: &Engine) -> Status {
         },
         watches: Watches {
             count: watching.count,
-            limit: world.settings.watch.max_directories,
+            limit: config.settings.watch.max_directories,
             degraded: watching.problem.is_some(),
             overflows: watching.overflows,
         },
@@ -76,10 +73,10 @@ pub fn of_engine(engine: &Engine) -> Status {
             query: of_kind(engine.reader.queriers.status()),
         },
         scans: engine.scans(),
-        log: None,
-        problems: Vec::new(),
-        uptime_ms: 0,
-        stuck: 0,
+        log: client.log.lock().clone(),
+        problems,
+        uptime_ms: client.started.elapsed().as_millis() as u64,
+        stuck: engine.stuck(),
     }
 }
 

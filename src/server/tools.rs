@@ -12,30 +12,32 @@ use crate::rpc;
 use crate::view::dialect::{self, Dialect};
 
 use super::call::Call;
-use super::state::{State, World};
+use super::client::Client;
+use super::config::WorkspaceConfig;
+use super::engine::Engine;
 
 #[derive(Debug, Serialize)]
 pub struct Tools {
     tools: Vec<Tool>,
 }
 
-pub fn begin(state: &Arc<State>, call: Call) -> rpc::Call {
-    let tools = of_params(&call.params, &state.engine.world());
+pub fn begin(_: &Arc<Engine>, client: &Arc<Client>, call: Call) -> rpc::Call {
+    let tools = of_params(&call.params, &client.config());
     call.answer(None, async move { tools })
 }
 
-fn of_params(params: &Value, world: &World) -> Result<Tools, Refusal> {
+fn of_params(params: &Value, config: &WorkspaceConfig) -> Result<Tools, Refusal> {
     // No parameters at all is the same as none of them.
     let named = match params.is_null() {
         true => None,
         false => Fields::of(params, "")?.string("dialect")?,
     };
-    tools_of(named, world)
+    tools_of(named, config)
 }
 
 /// The tools in a dialect, or in the one of the settings.
-pub fn tools_of(named: Option<&str>, world: &World) -> Result<Tools, Refusal> {
-    let settings = &world.settings;
+pub fn tools_of(named: Option<&str>, config: &WorkspaceConfig) -> Result<Tools, Refusal> {
+    let settings = &config.settings;
     let dialect = dialect::by_name(named.unwrap_or(&settings.read.dialect))?;
     Ok(list(dialect, settings.edit.enabled))
 }

@@ -5,30 +5,34 @@ use std::sync::Arc;
 use crate::protocol::Refusal;
 use crate::read::{Ask, places_to_read};
 
+use super::client::Client;
+use super::config::ClientSnapshot;
 use super::edit_queue::Reading;
-use super::state::{Moment, State};
+use super::engine::Engine;
 
-impl State {
-    /// Waits for the edits that came before a read and concern what it reads. Who had to wait sees
-    /// the open documents as the edits left them.
-    pub async fn in_turn(
-        &self,
-        reading: &Reading,
-        ask: &Arc<Ask>,
-        moment: Moment,
-    ) -> Result<Moment, Refusal> {
-        if reading.is_free() {
-            return Ok(moment);
-        }
-        let (jobs_ask, jobs_moment) = (ask.clone(), moment.clone());
-        let places = self
-            .run(move |work| {
-                let Moment { world, overlays } = &jobs_moment;
-                places_to_read(&jobs_ask, &world.scope, overlays, work)
-            })
-            .await?;
-        reading.turn(&places).await?;
-        let overlays = self.engine.moment().overlays;
-        Ok(Moment { overlays, ..moment })
+/// Waits for the edits that came before a read and concern what it reads. Who had to wait sees the
+/// open documents as the edits left them.
+pub async fn in_turn(
+    engine: &Engine,
+    client: &Client,
+    reading: &Reading,
+    ask: &Arc<Ask>,
+    snapshot: ClientSnapshot,
+) -> Result<ClientSnapshot, Refusal> {
+    if reading.is_free() {
+        return Ok(snapshot);
     }
+    let (jobs_ask, jobs_snapshot) = (ask.clone(), snapshot.clone());
+    let places = engine
+        .run(move |work| {
+            let ClientSnapshot { config, overlays } = &jobs_snapshot;
+            places_to_read(&jobs_ask, &config.scope, overlays, work)
+        })
+        .await?;
+    reading.turn(&places).await?;
+    let overlays = client.snapshot().overlays;
+    Ok(ClientSnapshot {
+        overlays,
+        ..snapshot
+    })
 }

@@ -1,0 +1,177 @@
+//! One client: what it can do, what it has open, its roots and settings as of now, and what it was
+//! told and asked.
+//!
+//! An editor is one, over the LSP, and so is the command line, which has nothing open and hears
+//! nothing. There is one client for an engine.
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, OnceLock};
+use std::time::Instant;
+
+use parking_lot::Mutex;
+use tower_lsp::jsonrpc::Error;
+use tower_lsp::ls_types::notification::Notification;
+use tower_lsp::ls_types::request::Request;
+
+use crate::buffer::{DocumentKey, Overlays};
+use crate::protocol::Settings;
+use crate::rpc::{self, Lifeline};
+use crate::session::Actor;
+use crate::text::PositionEncoding;
+
+use super::OnSettings;
+use super::config::{ClientSnapshot, WorkspaceConfig};
+use super::editor::Expectation;
+use super::engine::Engine;
+use super::problems::Problems;
+
+/// What the client said it can do.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Facts {
+    /// Answers `workspace/configuration`.
+    pub configuration: bool,
+    /// What the characters of positions count.
+    pub positions: PositionEncoding,
+    /// Answers `workspace/applyEdit`, and heeds the versions in it.
+    pub apply_edit: bool,
+    /// Answers `agent/saveDocument`.
+    pub save: bool,
+}
+
+pub struct Client {
+    /// Nobody hears the command line's engine.
+    connection: Option<rpc::Client>,
+    pub lifeline: Lifeline,
+    pub started: Instant,
+    facts: OnceLock<Facts>,
+    config: Arc<Mutex<Arc<WorkspaceConfig>>>,
+    overlays: Mutex<Overlays>,
+    pub problems: Mutex<Problems>,
+    pub log: Mutex<Option<String>>,
+    /// `shutdown` was answered: the process may end well.
+    pub shut_down: AtomicBool,
+    on_settings: OnSettings,
+    /// Documents that are about to be looked at again for notices.
+    pub to_look_at: Mutex<HashSet<(DocumentKey, Actor)>>,
+    /// Texts that open documents are to show.
+    pub expected: Mutex<Vec<Expectation>>,
+    /// Open documents that the editor is being asked to change: what becomes of them is recorded by
+    /// who asked.
+    pub asked: Mutex<HashSet<DocumentKey>>,
+    /// Open documents that were clean until an edit of ours, which is not saved.
+    pub unsaved_by_us: Mutex<HashSet<DocumentKey>>,
+}
+
+impl Client {
+    /// A client that has said nothing yet. Without a connection nobody hears what it is told.
+    pub fn new(
+        connection: Option<rpc::Client>,
+        config: WorkspaceConfig,
+        lifeline: Lifeline,
+        on_settings: OnSettings,
+    ) -> Client {
+        Client {
+            connection,
+            lifeline,
+            started: Instant::now(),
+            facts: OnceLock::new(),
+            config: Arc::new(Mutex::new(Arc::new(config))),
+            overlays: Mutex::default(),
+            problems: Mutex::default(),
+            log: Mutex::default(),
+            shut_down: AtomicBool::new(false),
+            on_settings,
+            to_look_at: Mutex::default(),
+            expected: Mutex::default(),
+            asked: Mutex::default(),
+            unsaved_by_us: Mutex::default(),
+        }
+    }
+
+    /// What it said it can do; nothing before it said so.
+    pub fn facts(&self) -> Facts {
+        self.facts.get().copied().unwrap_or_default()
+    }
+
+    /// Whether it has said what it can do.
+    pub fn is_initialized(&self) -> bool {
+        self.facts.get().is_some()
+    }
+
+    /// Takes what it can do. It says so once.
+    pub fn set_facts(&self, facts: Facts) {
+        let _ = self.facts.set(facts);
+    }
+
+    /// Roots and settings as of now.
+    pub fn config(&self) -> Arc<WorkspaceConfig> {
+        self.config.lock().clone()
+    }
+
+    /// Everything that decides what a request means, as of now: taken when it begins.
+    pub fn snapshot(&self) -> ClientSnapshot {
+        let mut overlays = self.overlays.lock().clone();
+        overlays.taken_at = Some(Instant::now());
+        ClientSnapshot {
+            config: self.config(),
+            overlays,
+        }
+    }
+
+    /// Changes the open documents, for every request that comes later.
+    pub fn change_overlays<T>(&self, change: impl FnOnce(&mut Overlays) -> T) -> T {
+        change(&mut self.overlays.lock())
+    }
+
+    /// Takes folders and settings over, all at once, for every request that comes later.
+    pub fn configure(&self, engine: &Engine, folders: Vec<PathBuf>, settings: Settings) {
+        match (self.on_settings)(&settings) {
+            Ok(log) => *self.log.lock() = Some(log),
+            Err(problem) => self.problems.lock().add(problem),
+        }
+        self.set_config(
+            engine,
+            WorkspaceConfig::new(folders, settings, &engine.scans),
+        );
+    }
+
+    /// As [`Client::configure`], of folders alone.
+    pub fn set_folders(&self, engine: &Engine, folders: Vec<PathBuf>) {
+        let config = self.config().with_folders(folders, &engine.scans);
+        self.set_config(engine, config);
+    }
+
+    fn set_config(&self, engine: &Engine, config: WorkspaceConfig) {
+        let config = Arc::new(config);
+        *self.config.lock() = config.clone();
+        engine.heed(&config.settings);
+    }
+
+    /// Has the engine watch what is read from now on. Each path is judged by the settings of its
+    /// moment.
+    pub fn start_watching(&self, engine: &Engine) {
+        let config = self.config.clone();
+        let open = move |path: &Path| {
+            let config = config.lock().clone();
+            config.scope.open(path)
+        };
+        engine.reader.buffers.start_watching(Box::new(open));
+    }
+
+    /// Tells it something, in the order of what it is told and answered.
+    pub async fn notify<N: Notification>(&self, params: N::Params) {
+        if let Some(connection) = &self.connection {
+            connection.notify::<N>(params).await;
+        }
+    }
+
+    /// Asks it something; without a limit, which is the caller's to set.
+    pub async fn ask<R: Request>(&self, params: R::Params) -> Result<R::Result, Error> {
+        match &self.connection {
+            Some(connection) => connection.ask::<R>(params).await,
+            None => Err(Error::method_not_found()),
+        }
+    }
+}

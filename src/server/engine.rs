@@ -1,0 +1,126 @@
+//! What works for a client and knows nothing of it: texts and what is kept of them, the one writer
+//! of files, the order of edits, and the threads and pools of blocking work.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use parking_lot::Mutex;
+
+use crate::edit::disk::DiskWriter;
+use crate::edit::{Applied, NoOps};
+use crate::protocol::{EditRefusal, Refusal, Settings};
+use crate::read::Reader;
+use crate::task::{CancelToken, Pool, Stopped, Threads, Work};
+use crate::workspace::state_directory;
+
+use super::edit_queue::{EditQueue, Limits};
+use super::recovery::Recovery;
+
+/// Places for short jobs: more than cores, since they wait for the disk.
+const SHORT_PLACES: usize = 16;
+/// Places for jobs that take long.
+const LONG_PLACES: usize = 4;
+/// Places for commits, which no other job is to keep waiting.
+const COMMIT_PLACES: usize = 8;
+/// What a blocking job may take at most.
+const WORK_LIMIT: Duration = Duration::from_secs(30);
+
+#[derive(Debug)]
+pub struct Engine {
+    pub reader: Reader,
+    pub writer: DiskWriter,
+    /// The order of edits, and of reads among them.
+    pub edit_queue: Arc<EditQueue>,
+    pub no_ops: Mutex<NoOps>,
+    pub applied: Mutex<Applied>,
+    /// What edits wait for before they begin.
+    pub recovery: Recovery,
+    pub threads: Threads,
+    /// Walks of the tree since the start.
+    pub scans: Arc<AtomicU64>,
+    jobs: Pool,
+    commits: Pool,
+}
+
+impl Engine {
+    /// Does no I/O.
+    pub fn new(threads: Threads) -> Engine {
+        let budget = Settings::default().memory.budget_bytes;
+        Engine {
+            reader: Reader::new(budget),
+            writer: DiskWriter::new(state_directory()),
+            edit_queue: EditQueue::new(Limits::PROTOCOL),
+            no_ops: Mutex::default(),
+            applied: Mutex::default(),
+            recovery: Recovery::default(),
+            scans: Arc::default(),
+            jobs: Pool::with_long_places(SHORT_PLACES, LONG_PLACES, threads.clone()),
+            commits: Pool::new(COMMIT_PLACES, threads.clone()),
+            threads,
+        }
+    }
+
+    /// Takes over what settings say of memory and watches; what is watched is judged anew.
+    pub fn heed(&self, settings: &Settings) {
+        self.reader.set_budget(settings.memory.budget_bytes);
+        let buffers = &self.reader.buffers;
+        buffers.set_watch_limit(settings.watch.max_directories);
+        buffers.judge_watched_again();
+    }
+
+    /// Walks of the tree since the start.
+    pub fn scans(&self) -> u64 {
+        self.scans.load(Ordering::Relaxed)
+    }
+
+    /// Runs the blocking part of a commit, or of all of it. It ends by its deadline or has put the
+    /// first file in its place by then; where it hangs after that, nobody knows what comes of it.
+    pub async fn run_commit<T: Send + 'static>(
+        &self,
+        cancel: CancelToken,
+        job: impl FnOnce(&Work) -> Result<T, Refusal> + Send + 'static,
+    ) -> Result<T, Refusal> {
+        let work = Work::new(cancel.clone(), WORK_LIMIT);
+        match self.commits.run(work, job).await {
+            Ok(outcome) => outcome,
+            Err(Stopped::TimedOut) if cancel.is_closed() => {
+                Err(EditRefusal::unconfirmed(None).into())
+            }
+            Err(stopped) => Err(stopped.into()),
+        }
+    }
+
+    /// Runs a blocking job of our own, which no request waits for, beside commits.
+    pub async fn run_background<T: Send + 'static>(
+        &self,
+        job: impl FnOnce(&Work) -> T + Send + 'static,
+    ) -> Result<T, Stopped> {
+        let work = Work::new(CancelToken::new(), WORK_LIMIT);
+        self.commits.run(work, job).await
+    }
+
+    /// Blocking jobs that were left behind by their deadline.
+    pub fn stuck(&self) -> usize {
+        self.jobs.stuck() + self.commits.stuck()
+    }
+
+    /// Runs a blocking job. It is cancelled when the returned future is dropped.
+    pub async fn run<T: Send + 'static>(
+        &self,
+        job: impl FnOnce(&Work) -> Result<T, Refusal> + Send + 'static,
+    ) -> Result<T, Refusal> {
+        self.run_within(WORK_LIMIT, job).await
+    }
+
+    /// As [`Engine::run`], with a limit of its own for the wait and the job together.
+    pub async fn run_within<T: Send + 'static>(
+        &self,
+        limit: Duration,
+        job: impl FnOnce(&Work) -> Result<T, Refusal> + Send + 'static,
+    ) -> Result<T, Refusal> {
+        let cancel = CancelToken::new();
+        let _guard = cancel.cancel_on_drop();
+        self.jobs.run(Work::new(cancel, limit), job).await?
+    }
+}

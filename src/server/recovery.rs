@@ -1,0 +1,105 @@
+//! What died in the middle of a write is cleaned up after, in the background. No edit begins before
+//! that is done, and no read waits for it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use tokio::sync::watch;
+use tokio::time::timeout;
+
+use crate::task::Work;
+
+use super::client::Client;
+use super::engine::Engine;
+use super::lifecycle::report_problems;
+
+/// How long an edit waits. After that it goes on: both lock what they write and look at it again,
+/// so that neither undoes what the other did.
+const WAIT: Duration = Duration::from_secs(5);
+
+/// The recoveries since the start.
+#[derive(Debug)]
+pub struct Recovery {
+    /// How many are wanted and not done.
+    open: watch::Sender<usize>,
+    /// One at a time: a note that one works through is passed over by another.
+    turn: Arc<Mutex<()>>,
+}
+
+impl Default for Recovery {
+    fn default() -> Recovery {
+        Recovery {
+            open: watch::Sender::new(0),
+            turn: Arc::default(),
+        }
+    }
+}
+
+impl Recovery {
+    /// Whether nothing of that is left to do.
+    pub fn is_done(&self) -> bool {
+        *self.open.borrow() == 0
+    }
+
+    /// Waits until what dead processes left is cleaned up, or for a while.
+    pub async fn done(&self) {
+        let mut open = self.open.subscribe();
+        let done = open.wait_for(|open| *open == 0);
+        if timeout(WAIT, done).await.is_err() {
+            tracing::warn!("leftovers are still being cleaned up; edits go on");
+        }
+    }
+}
+
+/// A recovery that is not done. It is when this is dropped, however it ended.
+struct Open(Arc<Engine>);
+
+impl Open {
+    fn new(engine: &Arc<Engine>) -> Open {
+        engine.recovery.open.send_modify(|open| *open += 1);
+        Open(engine.clone())
+    }
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        self.0.recovery.open.send_modify(|open| *open -= 1);
+    }
+}
+
+/// Begins to remove what dead processes left in the client's roots as they are now.
+pub fn begin(engine: &Arc<Engine>, client: &Arc<Client>) {
+    let open = Open::new(engine);
+    let (engine, client) = (engine.clone(), client.clone());
+    let threads = engine.threads.clone();
+    threads.start(async move {
+        let (jobs_engine, turn) = (engine.clone(), engine.recovery.turn.clone());
+        let config = client.config();
+        let job = move |_: &Work| {
+            let _turn = turn.lock();
+            jobs_engine.writer.clean_leftovers(&config.scope)
+        };
+        let left = engine.run_background(job).await;
+        let left = left.unwrap_or_else(|stopped| {
+            vec![format!(
+                "What earlier processes left behind could not be cleaned up: {stopped}"
+            )]
+        });
+        for problem in left {
+            tracing::warn!(problem, "leftovers");
+            client.problems.lock().add(problem);
+        }
+        drop(open);
+    });
+}
+
+/// Tells the client what could not be cleaned up, once that is known.
+pub fn report_when_done(engine: &Arc<Engine>, client: &Arc<Client>) {
+    let (engine, client) = (engine.clone(), client.clone());
+    let threads = engine.threads.clone();
+    threads.start(async move {
+        engine.recovery.done().await;
+        report_problems(&client).await;
+    });
+}
