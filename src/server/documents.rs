@@ -8,6 +8,7 @@ use tower_lsp::ls_types as lsp;
 use crate::buffer::{Change, DocumentKey};
 use crate::protocol::Refusal;
 use crate::protocol::params::Fields;
+use crate::read::Place;
 use crate::rpc;
 use crate::session::{Actor, Site};
 use crate::text::{Position, Splice, encoding_for_editor};
@@ -17,6 +18,9 @@ use super::call::Call;
 use super::client::Client;
 use super::config::ClientSnapshot;
 use super::engine::Engine;
+
+/// The session of reads of our own; a client's has a name.
+const NOBODY: &str = "";
 
 /// `textDocument/didOpen`.
 pub fn open(engine: &Arc<Engine>, client: &Arc<Client>, params: lsp::DidOpenTextDocumentParams) {
@@ -131,8 +135,18 @@ fn set_state(engine: &Arc<Engine>, client: &Arc<Client>, params: &Value) -> Resu
 /// Looks, in the background, whether lines that were shown to a session have changed. Several
 /// changes in a row may be looked at as one.
 pub fn look_again(engine: &Arc<Engine>, client: &Arc<Client>, key: DocumentKey, actor: Actor) {
+    look(engine, client, (key, actor), None);
+}
+
+/// As [`look_again`]; what was found `written` on disk may be the work of an edit, which records
+/// whose it is before its turn ends.
+fn look(
+    engine: &Arc<Engine>,
+    client: &Arc<Client>,
+    errand: (DocumentKey, Actor),
+    written: Option<RealPath>,
+) {
     let nobody_reads = engine.reader.sessions.count() == 0;
-    let errand = (key, actor);
     if nobody_reads || !client.to_look_at.lock().insert(errand.clone()) {
         return;
     }
@@ -143,6 +157,11 @@ pub fn look_again(engine: &Arc<Engine>, client: &Arc<Client>, key: DocumentKey, 
         if client.asked.lock().contains(&errand.0) {
             // Who asked looks again when that is on record.
             return;
+        }
+        let reading = engine.edit_queue.begin_read(NOBODY);
+        if let Some(path) = written.filter(|_| !reading.is_free()) {
+            // Where that takes too long it is looked at all the same.
+            let _ = reading.turn(&[Place::OnDisk(path)]).await;
         }
         let snapshot = client.snapshot();
         let jobs_engine = engine.clone();
@@ -166,7 +185,7 @@ pub fn found_changed(engine: &Arc<Engine>, client: &Arc<Client>, path: &RealPath
     let ClientSnapshot { config, overlays } = client.snapshot();
     let open = overlays.of_file(path, &config.scope).is_some();
     if !is_gone || open {
-        return look_again(engine, client, key, Actor::Disk);
+        return look(engine, client, (key, Actor::Disk), Some(path.clone()));
     }
     let site = Site::File(path.clone());
     let notices = engine.reader.vanished(&site, &Actor::Disk);
