@@ -2,6 +2,8 @@
 //!
 //! A room may name only rooms that come before it; `tests/tidy.rs` holds the exact rule.
 
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+
 /// Pictures as bytes, decoded and made to fit. Never opens a file.
 pub mod picture;
 /// Wire types and the one mapping from refusals to codes. Never any behaviour.
@@ -15,6 +17,7 @@ pub mod rpc;
 pub mod text;
 
 /// Confined child processes for parsers of other people's files.
+#[allow(clippy::disallowed_methods, reason = "it confines processes")]
 pub mod worker;
 
 /// Languages as data, grammars, parsing with a deadline. Never decides what is shown.
@@ -40,6 +43,7 @@ pub mod view;
 pub mod sqlite;
 
 /// Roots, path resolution and access. Nothing else opens a path of the user's.
+#[allow(clippy::disallowed_methods, reason = "it judges paths")]
 pub mod workspace;
 
 /// Warm text, validated by a look at its file in every request. Never served on a watcher's word.
@@ -58,6 +62,7 @@ pub mod edit;
 pub mod server;
 
 /// One-shot commands over the same engine. Never prints.
+#[allow(clippy::disallowed_methods, reason = "it starts the process")]
 pub mod cli;
 
 /// What the fuzz targets run. In no build but theirs and that of the unit tests.

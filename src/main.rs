@@ -1,5 +1,7 @@
 //! Arguments, logging and the exit code; nothing but this file prints or exits.
 
+#![warn(clippy::disallowed_methods)]
+
 use std::fs::File;
 use std::io::Write;
 use std::os::fd::AsFd;
@@ -12,6 +14,7 @@ use pilcrow::server;
 use pilcrow::task::Threads;
 use tokio::runtime::Handle;
 
+#[allow(clippy::disallowed_methods, reason = "the log has its own folder")]
 mod logging;
 
 fn main() {

@@ -25,6 +25,7 @@ pub(super) const TOLD_WITHIN: Duration = Duration::from_millis(100);
 const BEGUN_WITHIN: Duration = Duration::from_secs(1);
 
 /// That time. In builds for tests `PILCROW_TOLD_WITHIN`, in milliseconds, is another one.
+#[expect(clippy::disallowed_methods, reason = "for tests alone")]
 fn told_within() -> Duration {
     if !cfg!(any(feature = "failpoints", debug_assertions)) {
         return TOLD_WITHIN;

@@ -6,6 +6,7 @@ mod blocks;
 mod bytes;
 mod cells;
 mod commit;
+#[allow(clippy::disallowed_methods, reason = "the one writer of files")]
 pub mod disk;
 mod faults;
 mod finished;

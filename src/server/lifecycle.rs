@@ -111,6 +111,10 @@ fn capabilities(utf8: bool) -> lsp::ServerCapabilities {
 }
 
 /// `workspaceFolders`, else `rootUri`, else the process's directory.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the root of a client that names none"
+)]
 fn initial_folders(client: &Client, params: &lsp::InitializeParams) -> Vec<PathBuf> {
     let mut folders = Vec::new();
     if let Some(given) = &params.workspace_folders {

@@ -20,6 +20,7 @@ mod editor;
 mod engine;
 mod flush;
 mod front;
+#[allow(clippy::disallowed_methods, reason = "for tests alone")]
 mod hold;
 mod lifecycle;
 mod lsp;

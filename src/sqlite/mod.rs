@@ -9,6 +9,10 @@
 //! (`read/source/sqlite`).
 
 mod ask;
+#[allow(
+    clippy::disallowed_methods,
+    reason = "it runs in a worker, which opens what it was given"
+)]
 mod child;
 mod condition;
 mod connection;

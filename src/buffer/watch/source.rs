@@ -44,6 +44,7 @@ pub trait Source: Send {
 const STUB: &str = "PILCROW_WATCH_STUB";
 
 /// The system's watcher, or the stub that the environment names. Release builds know no stubs.
+#[expect(clippy::disallowed_methods, reason = "for tests alone")]
 pub fn open(sink: Sink) -> Result<Box<dyn Source>, Unwatchable> {
     let stub = match cfg!(any(feature = "failpoints", debug_assertions)) {
         true => std::env::var(STUB).ok(),

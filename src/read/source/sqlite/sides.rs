@@ -100,6 +100,10 @@ fn name_beside(database: &Path, ending: &str) -> PathBuf {
     name.into()
 }
 
+#[expect(
+    clippy::disallowed_methods,
+    reason = "what is beside a database that was judged is only looked at"
+)]
 fn beside(handle: &Handle, scope: &Scope, ending: &str) -> Result<Option<Stamp>, Refusal> {
     let path = name_beside(handle.real().as_path(), ending);
     let spelled = || scope.display_of(&path);
