@@ -100,6 +100,26 @@ pub struct Meta {
     pub source: String,
 }
 
+/// Where what was read is: the part of the details that every kind of resource has.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Location {
+    /// The backing path, or the URI of what is in no file.
+    #[serde(skip)]
+    pub source: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resolved_path: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub uri: Option<String>,
+}
+
+impl Location {
+    /// Of what has no address by itself: a part of a file.
+    pub fn without_uri(self) -> Location {
+        Location { uri: None, ..self }
+    }
+}
+
 /// Source lines, 1-indexed and inclusive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct LineSpan {
@@ -188,17 +208,34 @@ pub struct ReadDetails {
     pub meta: Meta,
     pub cache: Cache,
     #[serde(flatten)]
+    pub location: Location,
+    #[serde(flatten)]
     pub more: MoreDetails,
+}
+
+impl ReadDetails {
+    pub fn new(
+        kind: ResourceKind,
+        location: Location,
+        cache: Cache,
+        more: MoreDetails,
+    ) -> ReadDetails {
+        ReadDetails {
+            kind,
+            meta: Meta {
+                source: location.source.clone(),
+            },
+            cache,
+            location,
+            more,
+        }
+    }
 }
 
 /// The details that depend on the kind of resource; absent ones are left out on the wire.
 #[derive(Debug, Clone, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct MoreDetails {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub resolved_path: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub uri: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub is_directory: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::protocol::params::Fields;
 use crate::protocol::read::{
-    Cache, ContentBlock, Meta, MoreDetails, ReadDetails, ReadResult, ResourceKind,
+    Cache, ContentBlock, Location, MoreDetails, ReadDetails, ReadResult, ResourceKind,
 };
 use crate::protocol::{Kind, Refusal, Settings, shortened};
 use crate::text::{encoding_for_label, percent_of_controls};
@@ -231,17 +231,18 @@ impl Ask {
             }),
             Said::Result(text) => Ok(ReadResult {
                 content: vec![ContentBlock::Text { text }],
-                details: ReadDetails {
-                    kind: ResourceKind::File,
-                    meta: Meta {
+                details: ReadDetails::new(
+                    ResourceKind::File,
+                    Location {
                         source: path.into_owned(),
+                        ..Location::default()
                     },
-                    cache: Cache::Miss,
-                    more: MoreDetails {
+                    Cache::Miss,
+                    MoreDetails {
                         native: Some(json!({ "error": refusal.to_tool_error() })),
                         ..MoreDetails::default()
                     },
-                },
+                ),
                 is_error: Some(true),
             }),
         }

@@ -13,12 +13,12 @@ mod syntax_checks;
 mod target;
 
 pub use ask::{Ask, BudgetParams, session_name};
-pub use places::{Place, place_to_edit, places_to_read};
+pub use places::{place_to_edit, places_to_read};
 pub use plan::{Prepared, Reader};
 pub use share::share;
 #[cfg(any(test, fuzzing))]
 pub use source::archive_laws;
-pub use source::editor::site_of_unsaved;
+pub use source::editor::id_of_unsaved;
 pub use source::kind::{KINDS, Kind, kinds};
 pub use source::notebook::{Converted, convert, is_notebook_name};
 pub use source::text::{Held, held};

@@ -9,9 +9,9 @@ use crate::buffer::{Change, DocumentKey};
 use crate::protocol::Refusal;
 use crate::protocol::params::Fields;
 use crate::rpc;
-use crate::session::{Actor, Site};
+use crate::session::Actor;
 use crate::text::{Position, Splice, encoding_for_editor};
-use crate::workspace::RealPath;
+use crate::workspace::{RealPath, ResourceId};
 
 use super::call::Call;
 use super::state::{Moment, State};
@@ -169,8 +169,8 @@ pub fn found_changed(state: &Arc<State>, path: &RealPath, is_gone: bool) {
     if !is_gone || open {
         return look_again(state, key, Actor::Disk);
     }
-    let site = Site::File(path.clone());
-    let notices = state.engine.reader.vanished(&site, &Actor::Disk);
+    let id = ResourceId::File(path.clone());
+    let notices = state.engine.reader.vanished(&id, &Actor::Disk);
     let telling = state.clone();
     state
         .threads
