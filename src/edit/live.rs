@@ -10,6 +10,7 @@ use crate::notebook::NotRead;
 use crate::protocol::Refusal;
 use crate::read::{
     Converted, Held, Located, Spot, SyntaxChecks, convert, held, id_of_unsaved, is_notebook_name,
+    refuse_change,
 };
 use crate::session::{Actor, AsOf, Current, Document, Form, Meaning, Notice, Sessions, Version};
 use crate::syntax::{self, Language};
@@ -140,6 +141,7 @@ impl Live {
         match &self.document.id {
             ResourceId::File(real) => real.as_path().display().to_string(),
             ResourceId::Document(uri) => uri.clone(),
+            ResourceId::Internal(url) => url.to_string(),
         }
     }
 
@@ -168,6 +170,10 @@ impl Live {
                 let id = id_of_unsaved(&overlay);
                 let disk = None;
                 (id, Home::Editor { overlay, disk }, Actor::Editor)
+            }
+            Spot::Internal(_) => {
+                refuse_change(spelled, means.overlays)?;
+                return Err(Refusal::Internal);
             }
         };
         let home = home.checked(spelled, means.editor)?;

@@ -3,7 +3,9 @@
 use crate::buffer::Overlays;
 use crate::hashline::Section;
 use crate::protocol::{Refusal, shortened};
-use crate::read::{Located, is_address, locate, place_to_edit, refuse_longer_than_a_path};
+use crate::read::{
+    Located, is_address, locate, place_to_edit, refuse_change, refuse_longer_than_a_path,
+};
 use crate::session::Sessions;
 use crate::task::Work;
 use crate::view::{Guess, Selector, Target};
@@ -123,6 +125,7 @@ fn find_by(
     overlays: &Overlays,
     work: &Work,
 ) -> Result<Located, Refusal> {
+    refuse_change(path, overlays)?;
     refuse_longer_than_a_path(path)?;
     let target = match is_address(path)? {
         true => Target::Spelled(path.to_owned()),
@@ -140,6 +143,7 @@ fn rebound(section: &Section, session: &str, sessions: &Sessions) -> Option<Stri
         let real = match &document.id {
             ResourceId::File(real) => real.as_path().file_name().and_then(|name| name.to_str()),
             ResourceId::Document(uri) => Some(base_name(uri)),
+            ResourceId::Internal(_) => None,
         };
         real == Some(base) || base_name(path) == base
     });

@@ -50,6 +50,8 @@ pub enum ResourceKind {
     Notebook,
     Image,
     Document,
+    /// In no file: the text of a scheme of the daemon's own, or the list of them.
+    Internal,
 }
 
 impl ResourceKind {
@@ -63,6 +65,7 @@ impl ResourceKind {
             ResourceKind::Notebook => "notebook",
             ResourceKind::Image => "image",
             ResourceKind::Document => "document",
+            ResourceKind::Internal => "internal",
         }
     }
 
@@ -76,6 +79,7 @@ impl ResourceKind {
             ResourceKind::Notebook => "a notebook",
             ResourceKind::Image => "an image",
             ResourceKind::Document => "a document",
+            ResourceKind::Internal => "a listing",
         }
     }
 }
@@ -274,6 +278,25 @@ pub struct MoreDetails {
     pub display_content: Option<DisplayContent>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub notices: Option<Vec<String>>,
+    /// Who gives what is in no file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub provider: Option<&'static str>,
+    /// What a listing of addresses lists, whatever lines of it are shown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resources: Option<Vec<NamedResource>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub native: Option<Value>,
+}
+
+/// Something that can be read by its address.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct NamedResource {
+    pub uri: String,
+    pub name: String,
+    pub description: String,
+    pub mime_type: &'static str,
+    /// Bytes.
+    pub size: u64,
+    pub provider: &'static str,
 }

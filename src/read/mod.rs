@@ -6,6 +6,7 @@ mod look;
 mod outlines;
 mod places;
 mod plan;
+mod scheme;
 mod share;
 mod source;
 mod source_file;
@@ -15,6 +16,7 @@ mod target;
 pub use ask::{Ask, BudgetParams, session_name};
 pub use places::{place_to_edit, places_to_read};
 pub use plan::{Prepared, Reader};
+pub use scheme::{refuse_change, schemes};
 pub use share::share;
 #[cfg(any(test, fuzzing))]
 pub use source::archive_laws;

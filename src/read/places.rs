@@ -9,6 +9,7 @@ use crate::view::{Guess, Selector, Target};
 use crate::workspace::{ResourceId, Scope, decode_file_uri};
 
 use super::ask::Ask;
+use super::scheme;
 use super::target::{
     Located, Spot, is_address, locate, refuse_longer_than_a_path, refuse_too_long,
 };
@@ -25,6 +26,7 @@ impl Located {
                 },
                 DocumentKey::Other(uri) => ResourceId::Document(uri.clone()),
             },
+            Spot::Internal(url) => ResourceId::Internal(url.clone()),
         }
     }
 }
@@ -42,6 +44,11 @@ pub fn places_to_read(
     }
     let target = &ask.request.target;
     let written = target.as_written();
+    if scheme::is_internal(written) {
+        let located = scheme::locate(target, overlays).ok().flatten();
+        let place = located.map(|located| located.place(scope));
+        return Ok(place.into_iter().collect());
+    }
     let mut places = Vec::new();
     if refuse_too_long(written).is_err() {
         return Ok(places);
@@ -100,6 +107,7 @@ pub fn place_to_edit(
     overlays: &Overlays,
     work: &Work,
 ) -> Result<ResourceId, Refusal> {
+    scheme::refuse_change(path, overlays)?;
     refuse_longer_than_a_path(path)?;
     if let Some(place) = out_of_files(path, overlays) {
         return Ok(place);

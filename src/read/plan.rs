@@ -26,6 +26,7 @@ use super::ask::Ask;
 use super::definitions::Definitions;
 use super::look::{Look, Wanted};
 use super::outlines::Outlines;
+use super::scheme;
 use super::source::{self, Means, Opened};
 use super::source_file::{Lack, SourceFile};
 use super::syntax_checks::SyntaxChecks;
@@ -148,6 +149,11 @@ impl Reader {
                 source::open(&found.handle, &spelled, inner, ask.encoding, means)?
             }
             Spot::InEditor(overlay, _) => source::editor::unsaved(overlay),
+            Spot::Internal(url) => {
+                let spelled = shortened(target.as_written());
+                let provider = scheme::provider(url)?;
+                source::internal::open(url, provider, &located.selector, &spelled)?
+            }
         };
         opened.selector = opened.selector.map(|selector| ask.selected(&selector));
         let selector = opened.selector.as_ref().unwrap_or(&located.selector);
@@ -412,7 +418,7 @@ fn source_file<'a>(opened: &'a Opened, located: &'a Located) -> Option<SourceFil
         // What is in no file has no name that would tell; the editor knows.
         said: match &located.spot {
             Spot::InEditor(overlay, _) => syntax::named(&overlay.language_id),
-            Spot::OnDisk(_) => None,
+            Spot::OnDisk(_) | Spot::Internal(_) => None,
         },
         text: opened.document.text.whole()?,
         content: snapshot.fingerprint.content,

@@ -37,7 +37,7 @@ pub use folder::Folder;
 pub use handle::{FileType, Handle, RealPath, Stamp};
 pub use names::NamesStatus;
 pub use resolve::{At, Found, Look, Scope, Via};
-pub use resource_id::ResourceId;
+pub use resource_id::{InternalUrl, ResourceId};
 pub use roots::{Root, Roots};
 pub use spelling::{MAX_PATH_BYTES, decode_file_uri, is_too_long, percent_decoded};
 pub use state::state_directory;

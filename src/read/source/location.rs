@@ -20,6 +20,10 @@ pub fn location(id: &ResourceId, opened_as: Option<&str>) -> Location {
                 }),
             }
         }
+        ResourceId::Internal(url) => Location {
+            source: url.to_string(),
+            ..Location::default()
+        },
         ResourceId::Document(uri) => {
             let uri = opened_as.unwrap_or(uri);
             Location {
