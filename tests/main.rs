@@ -43,6 +43,7 @@ mod huge;
 mod images;
 mod images_large;
 mod intake;
+mod internal;
 #[cfg(unix)]
 mod lifecycle;
 #[cfg(target_os = "linux")]

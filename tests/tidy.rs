@@ -153,10 +153,19 @@ fn section(page: &str, heading: &str) -> String {
     section.split("\n## ").next().unwrap_or(section).to_owned()
 }
 
+/// A page of the daemon's own guide.
+fn guide(page: &str) -> String {
+    let path = root().join("src/read/source/guide").join(page);
+    fs::read_to_string(path.with_extension("md")).expect("a page")
+}
+
 /// The names in backticks in the first column of a section's table.
 fn first_column(page: &str, heading: &str) -> Vec<String> {
-    section(page, heading)
-        .lines()
+    first_column_of(&section(page, heading))
+}
+
+fn first_column_of(text: &str) -> Vec<String> {
+    text.lines()
         .filter(|line| line.starts_with("| `"))
         .flat_map(|row| quoted(row.split('|').nth(1).unwrap_or(""), '`'))
         .collect()
@@ -302,6 +311,12 @@ fn the_pages_list_the_kinds_of_resources() {
         kinds,
         "README.md, Kinds"
     );
+    assert_listed(
+        "pilcrow://kinds",
+        &first_column_of(&guide("kinds")),
+        "read::kinds",
+        &kinds,
+    );
     let read = section("docs/protocol.md", "agent/read");
     let line = read
         .lines()
@@ -315,13 +330,27 @@ fn the_pages_list_the_kinds_of_resources() {
 }
 
 #[test]
-fn the_protocol_lists_the_kinds_of_errors() {
+fn the_pages_list_the_schemes() {
+    let schemes = strings(&registries()["schemes"]);
+    assert_eq!(
+        first_column("docs/protocol.md", "Schemes"),
+        schemes,
+        "docs/protocol.md, Schemes, and read::scheme::SCHEMES"
+    );
+}
+
+#[test]
+fn the_pages_list_the_kinds_of_errors() {
     let schema = schemars::schema_for!(Kind);
+    let kinds = strings(schema.get("enum").expect("variants without comments"));
+    let place = "docs/protocol.md, Errors";
+    let listed = first_column("docs/protocol.md", "Errors");
+    assert_listed(place, &listed, "protocol::refusal::Kind", &kinds);
     assert_listed(
-        "docs/protocol.md, Errors",
-        &first_column("docs/protocol.md", "Errors"),
+        "pilcrow://errors",
+        &first_column_of(&guide("errors")),
         "protocol::refusal::Kind",
-        &strings(schema.get("enum").expect("variants without comments")),
+        &kinds,
     );
 }
 
@@ -342,6 +371,15 @@ fn the_pages_list_the_settings_with_their_defaults() {
         &all(&settings_of("docs/protocol.md")),
         "protocol::settings",
         &defaults,
+    );
+    // The guide has the names, and the defaults in words.
+    let keys = defaults.iter().filter_map(|it| it.split(" = ").next());
+    let keys = keys.filter(|key| !key.starts_with("web.") && !key.starts_with("github."));
+    assert_listed(
+        "pilcrow://settings",
+        &first_column_of(&guide("settings")),
+        "protocol::settings",
+        &keys.map(str::to_owned).collect::<Vec<_>>(),
     );
     // The README leaves out what few people set.
     for setting in all(&settings_of("README.md")) {

@@ -1,5 +1,6 @@
 //! One document that the editor has open, as it holds it at one version; it is never changed, only followed by another.
 
+use std::fmt;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::Instant;
@@ -44,6 +45,16 @@ impl DocumentKey {
                 let scheme = uri.split_once(':').map(|(scheme, _)| scheme);
                 scheme.is_some_and(|scheme| scheme.eq_ignore_ascii_case("file"))
             }
+        }
+    }
+}
+
+/// The path, or the decoded URI.
+impl fmt::Display for DocumentKey {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        match self {
+            DocumentKey::File(path) => path.display().fmt(f),
+            DocumentKey::Other(uri) => f.write_str(uri),
         }
     }
 }

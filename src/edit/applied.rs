@@ -186,11 +186,12 @@ impl Applied {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::session::{Form, Site};
+    use crate::session::Form;
+    use crate::workspace::ResourceId;
 
     fn document(name: &str) -> Document {
         Document {
-            site: Site::Editor(name.to_owned()),
+            id: ResourceId::Document(name.to_owned()),
             form: Form::Text,
         }
     }

@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 use crate::buffer::{Overlay, Overlays};
 use crate::protocol::edit::Warning;
 use crate::protocol::{EditRefusal, Refusal, Settings};
-use crate::read::{Located, Place};
+use crate::read::Located;
 use crate::session::Notice;
 use crate::task::CancelToken;
 
@@ -22,6 +22,7 @@ use super::record::Recorded;
 use super::reply::{Done, Outcome, Rows, changed_since, rows};
 use super::target::PlacedFiles;
 use super::{Home, NoOps, Planned, Plans};
+use crate::workspace::ResourceId;
 
 /// What is known of a change besides its plan.
 #[derive(Debug, Clone)]
@@ -63,7 +64,7 @@ pub struct Job<'a> {
     pub no_ops: &'a Mutex<NoOps>,
     pub applied: &'a Mutex<Applied>,
     /// The places that are this change's to write to.
-    pub places: &'a [Place],
+    pub places: &'a [ResourceId],
     /// What was found there in this very moment, and not before a wait.
     pub found: Found,
 }
@@ -98,7 +99,7 @@ impl Found {
     }
 
     /// What was found at a place. It is given once: a second plan is made because of a change.
-    pub fn take(&self, place: &Place) -> Option<Located> {
+    pub fn take(&self, place: &ResourceId) -> Option<Located> {
         let mut found = self.files.lock();
         let at = found.iter().position(|(known, _)| known == place)?;
         Some(found.swap_remove(at).1)

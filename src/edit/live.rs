@@ -9,15 +9,14 @@ use crate::hashline::tag::Fingerprint;
 use crate::notebook::NotRead;
 use crate::protocol::Refusal;
 use crate::read::{
-    Converted, Held, Located, Spot, SyntaxChecks, convert, held, is_notebook_name, site_of_unsaved,
+    Converted, Held, Located, Spot, SyntaxChecks, convert, held, id_of_unsaved, is_notebook_name,
+    refuse_change,
 };
-use crate::session::{
-    Actor, AsOf, Current, Document, Form, Meaning, Notice, Sessions, Site, Version,
-};
+use crate::session::{Actor, AsOf, Current, Document, Form, Meaning, Notice, Sessions, Version};
 use crate::syntax::{self, Language};
 use crate::task::Work;
 use crate::text::Text;
-use crate::workspace::{FileType, Handle, RealPath, Scope};
+use crate::workspace::{FileType, Handle, RealPath, ResourceId, Scope};
 
 /// A document as it is now.
 #[derive(Debug)]
@@ -113,8 +112,10 @@ impl Live {
         if self.notebook.is_some() {
             return Naming::Nothing;
         }
-        let said = match (&self.document.site, &self.home) {
-            (Site::Editor(_), Home::Editor { overlay, .. }) => syntax::named(&overlay.language_id),
+        let said = match (&self.document.id, &self.home) {
+            (ResourceId::Document(_), Home::Editor { overlay, .. }) => {
+                syntax::named(&overlay.language_id)
+            }
             _ => None,
         };
         match said {
@@ -137,9 +138,10 @@ impl Live {
 
     /// Its absolute path, or its URI where it is in no file.
     pub fn resolved_path(&self) -> String {
-        match &self.document.site {
-            Site::File(real) => real.as_path().display().to_string(),
-            Site::Editor(uri) => uri.clone(),
+        match &self.document.id {
+            ResourceId::File(real) => real.as_path().display().to_string(),
+            ResourceId::Document(uri) => uri.clone(),
+            ResourceId::Internal(url) => url.to_string(),
         }
     }
 
@@ -162,12 +164,16 @@ impl Live {
                     Home::Editor { .. } => Actor::Editor,
                     Home::Disk { .. } | Home::Absent { .. } => Actor::Disk,
                 };
-                (Site::File(real), home, actor)
+                (ResourceId::File(real), home, actor)
             }
             Spot::InEditor(overlay, _) => {
-                let site = site_of_unsaved(&overlay);
+                let id = id_of_unsaved(&overlay);
                 let disk = None;
-                (site, Home::Editor { overlay, disk }, Actor::Editor)
+                (id, Home::Editor { overlay, disk }, Actor::Editor)
+            }
+            Spot::Internal(_) => {
+                refuse_change(spelled, means.overlays)?;
+                return Err(Refusal::Internal);
             }
         };
         let home = home.checked(spelled, means.editor)?;
@@ -180,7 +186,7 @@ impl Live {
             current = notebook.current(current.as_of);
         }
         let document = Document {
-            site: document,
+            id: document,
             form: match notebook {
                 Some(_) => Form::Notebook,
                 None => Form::Text,
@@ -210,8 +216,8 @@ pub enum Wanted {
 
 impl Wanted {
     /// Whether it is the text of a notebook's cells.
-    fn is_cells(self, site: &Site, sessions: &Sessions) -> bool {
-        let (Wanted::Tagged(tag), Site::File(real)) = (self, site) else {
+    fn is_cells(self, id: &ResourceId, sessions: &Sessions) -> bool {
+        let (Wanted::Tagged(tag), ResourceId::File(real)) = (self, id) else {
             return false;
         };
         if !is_notebook_name(real.as_path()) {
@@ -221,8 +227,8 @@ impl Wanted {
             return true;
         };
         let meaning = |form: Form| {
-            let site = site.clone();
-            sessions.meaning(&Document { site, form }, tag)
+            let id = id.clone();
+            sessions.meaning(&Document { id, form }, tag)
         };
         match (meaning(Form::Notebook), meaning(Form::Text)) {
             (Meaning::Held(_), _) => true,
@@ -257,7 +263,7 @@ pub fn in_form(current: Current, form: Form, work: &Work) -> Option<Current> {
 
 /// The real path, where the name is one of another place.
 fn linked_to(document: &Document, name: &str, scope: &Scope) -> Option<String> {
-    let Site::File(real) = &document.site else {
+    let ResourceId::File(real) = &document.id else {
         return None;
     };
     let is_link = scope.display(real) != name;

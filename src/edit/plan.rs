@@ -19,11 +19,10 @@ use crate::protocol::Refusal;
 use crate::protocol::edit::Warning;
 use crate::protocol::edit_refusal::Outdated;
 use crate::protocol::read::LineSpan;
-use crate::read::Place;
 use crate::session::{Meaning, Notice, Version, steps};
 use crate::text::Text;
 use crate::view::LineSet;
-use crate::workspace::Stamp;
+use crate::workspace::{ResourceId, Stamp};
 
 use super::applied::{Applied, Part, Request};
 use super::beside::Beside;
@@ -108,7 +107,7 @@ pub struct Planner<'a> {
     /// Whether only lines that were shown may be edited.
     pub require_seen: bool,
     /// The places that are this edit's to change.
-    pub places: &'a [Place],
+    pub places: &'a [ResourceId],
     /// What was found there in this very moment.
     pub found: &'a Found,
     /// What was carried out before.
@@ -129,7 +128,7 @@ impl<'a> Planner<'a> {
 
     /// Plans all files, or says everything that is wrong: `known` is what parsing found.
     pub fn plan(&self, named: Vec<Named>, known: &[Fault]) -> Result<Plans, Refusal> {
-        let mut groups: Vec<(Place, Vec<Named>)> = Vec::new();
+        let mut groups: Vec<(ResourceId, Vec<Named>)> = Vec::new();
         for named in named {
             match groups.iter_mut().find(|(place, _)| *place == named.place) {
                 Some((_, group)) => group.push(named),
@@ -187,7 +186,7 @@ impl<'a> Planner<'a> {
     fn open(
         &self,
         named: &Named,
-        place: &Place,
+        place: &ResourceId,
         tag: Option<Tag>,
     ) -> Result<(Live, Vec<Notice>), Refusal> {
         let Means {

@@ -3,11 +3,13 @@
 use crate::buffer::Overlays;
 use crate::hashline::Section;
 use crate::protocol::{Refusal, shortened};
-use crate::read::{Located, Place, is_address, locate, place_to_edit, refuse_longer_than_a_path};
-use crate::session::{Sessions, Site};
+use crate::read::{
+    Located, is_address, locate, place_to_edit, refuse_change, refuse_longer_than_a_path,
+};
+use crate::session::Sessions;
 use crate::task::Work;
 use crate::view::{Guess, Selector, Target};
-use crate::workspace::Scope;
+use crate::workspace::{ResourceId, Scope};
 
 use super::Fault;
 
@@ -15,7 +17,7 @@ use super::Fault;
 #[derive(Debug, Clone)]
 pub struct Named {
     pub section: Section,
-    pub place: Place,
+    pub place: ResourceId,
     /// The path that leads there, where the section's own does not.
     pub rebound: Option<String>,
     /// How the section's own path was understood where nothing has that very name, one sentence
@@ -31,7 +33,7 @@ impl Named {
 }
 
 /// Open files, each with its place.
-pub type PlacedFiles = Vec<(Place, Located)>;
+pub type PlacedFiles = Vec<(ResourceId, Located)>;
 
 /// Files that are kept open from finding them to planning; the others are looked for again.
 const KEPT_OPEN: usize = 16;
@@ -123,6 +125,7 @@ fn find_by(
     overlays: &Overlays,
     work: &Work,
 ) -> Result<Located, Refusal> {
+    refuse_change(path, overlays)?;
     refuse_longer_than_a_path(path)?;
     let target = match is_address(path)? {
         true => Target::Spelled(path.to_owned()),
@@ -137,9 +140,10 @@ fn rebound(section: &Section, session: &str, sessions: &Sessions) -> Option<Stri
     let base = base_name(&section.path);
     let shown = sessions.shown_under(session, section.tag?);
     let mut same = shown.iter().filter(|(document, path)| {
-        let real = match &document.site {
-            Site::File(real) => real.as_path().file_name().and_then(|name| name.to_str()),
-            Site::Editor(uri) => Some(base_name(uri)),
+        let real = match &document.id {
+            ResourceId::File(real) => real.as_path().file_name().and_then(|name| name.to_str()),
+            ResourceId::Document(uri) => Some(base_name(uri)),
+            ResourceId::Internal(_) => None,
         };
         real == Some(base) || base_name(path) == base
     });

@@ -13,7 +13,7 @@ use crate::protocol::params::Fields;
 use crate::protocol::read::LineSpan;
 use crate::protocol::{EditRefusal, Refusal};
 use crate::read::session_name;
-use crate::session::{Document, Form, Meaning, Notice, Site, Version};
+use crate::session::{Document, Form, Meaning, Notice, Version};
 use crate::text::{LineEnding, Text};
 use crate::view::LineSet;
 
@@ -25,6 +25,7 @@ use super::plan::{Planned, Planner, Plans};
 use super::request::flag;
 use super::target::find_exact;
 use super::{Home, Live, Wanted, find};
+use crate::workspace::ResourceId;
 
 /// One call of `agent/write`.
 #[derive(Debug, Clone)]
@@ -144,7 +145,7 @@ impl Planner<'_> {
         let live = Live {
             name: scope.display(&real),
             document: Document {
-                site: Site::File(real.clone()),
+                id: ResourceId::File(real.clone()),
                 form: Form::Text,
             },
             version: Version::nothing(),

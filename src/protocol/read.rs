@@ -50,6 +50,8 @@ pub enum ResourceKind {
     Notebook,
     Image,
     Document,
+    /// In no file: the text of a scheme of the daemon's own, or the list of them.
+    Internal,
 }
 
 impl ResourceKind {
@@ -63,6 +65,7 @@ impl ResourceKind {
             ResourceKind::Notebook => "notebook",
             ResourceKind::Image => "image",
             ResourceKind::Document => "document",
+            ResourceKind::Internal => "internal",
         }
     }
 
@@ -76,6 +79,7 @@ impl ResourceKind {
             ResourceKind::Notebook => "a notebook",
             ResourceKind::Image => "an image",
             ResourceKind::Document => "a document",
+            ResourceKind::Internal => "a listing",
         }
     }
 }
@@ -98,6 +102,26 @@ pub enum Origin {
 #[serde(rename_all = "camelCase")]
 pub struct Meta {
     pub source: String,
+}
+
+/// Where what was read is: the part of the details that every kind of resource has.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Location {
+    /// The backing path, or the URI of what is in no file.
+    #[serde(skip)]
+    pub source: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resolved_path: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub uri: Option<String>,
+}
+
+impl Location {
+    /// Of what has no address by itself: a part of a file.
+    pub fn without_uri(self) -> Location {
+        Location { uri: None, ..self }
+    }
 }
 
 /// Source lines, 1-indexed and inclusive.
@@ -188,17 +212,34 @@ pub struct ReadDetails {
     pub meta: Meta,
     pub cache: Cache,
     #[serde(flatten)]
+    pub location: Location,
+    #[serde(flatten)]
     pub more: MoreDetails,
+}
+
+impl ReadDetails {
+    pub fn new(
+        kind: ResourceKind,
+        location: Location,
+        cache: Cache,
+        more: MoreDetails,
+    ) -> ReadDetails {
+        ReadDetails {
+            kind,
+            meta: Meta {
+                source: location.source.clone(),
+            },
+            cache,
+            location,
+            more,
+        }
+    }
 }
 
 /// The details that depend on the kind of resource; absent ones are left out on the wire.
 #[derive(Debug, Clone, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct MoreDetails {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub resolved_path: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub uri: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub is_directory: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -237,6 +278,25 @@ pub struct MoreDetails {
     pub display_content: Option<DisplayContent>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub notices: Option<Vec<String>>,
+    /// Who gives what is in no file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub provider: Option<&'static str>,
+    /// What a listing of addresses lists, whatever lines of it are shown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resources: Option<Vec<NamedResource>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub native: Option<Value>,
+}
+
+/// Something that can be read by its address.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct NamedResource {
+    pub uri: String,
+    pub name: String,
+    pub description: String,
+    pub mime_type: &'static str,
+    /// Bytes.
+    pub size: u64,
+    pub provider: &'static str,
 }

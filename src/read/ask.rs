@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::protocol::params::Fields;
 use crate::protocol::read::{
-    Cache, ContentBlock, Meta, MoreDetails, ReadDetails, ReadResult, ResourceKind,
+    Cache, ContentBlock, Location, MoreDetails, ReadDetails, ReadResult, ResourceKind,
 };
 use crate::protocol::{Kind, Refusal, Settings, shortened};
 use crate::text::{encoding_for_label, percent_of_controls};
@@ -14,6 +14,7 @@ use crate::view::window::Limits;
 use crate::view::{Budget, Document, Selector, Style};
 use crate::workspace::{FileType, Scope};
 
+use super::scheme;
 use super::source::kind::Subject;
 use super::target::{Located, Spot};
 
@@ -175,7 +176,7 @@ impl Ask {
                 let encoding = label.and_then(encoding_for_label).unwrap_or(UTF_8);
                 encoding.decode(&bytes).0.into_owned().into_bytes()
             }
-            (None, Spot::InEditor(..)) => return Ok(()),
+            (None, Spot::InEditor(..) | Spot::Internal(_)) => return Ok(()),
         };
         match percent_of_controls(&head) > percent {
             true => Err(Refusal::not_text(
@@ -231,17 +232,18 @@ impl Ask {
             }),
             Said::Result(text) => Ok(ReadResult {
                 content: vec![ContentBlock::Text { text }],
-                details: ReadDetails {
-                    kind: ResourceKind::File,
-                    meta: Meta {
+                details: ReadDetails::new(
+                    ResourceKind::File,
+                    Location {
                         source: path.into_owned(),
+                        ..Location::default()
                     },
-                    cache: Cache::Miss,
-                    more: MoreDetails {
+                    Cache::Miss,
+                    MoreDetails {
                         native: Some(json!({ "error": refusal.to_tool_error() })),
                         ..MoreDetails::default()
                     },
-                },
+                ),
                 is_error: Some(true),
             }),
         }
@@ -250,6 +252,9 @@ impl Ask {
 
 /// The absolute path that a path is, where it is found, or in the first root.
 fn absolute(path: &str, scope: &Scope) -> String {
+    if scheme::is_internal(path) {
+        return path.to_owned();
+    }
     let folders = || scope.roots().iter().map(|root| root.spelled().join(path));
     let there = match scope.roots().len() {
         0..=1 => None,

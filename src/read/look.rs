@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::outline::Outline;
 use crate::protocol::Refusal;
-use crate::protocol::read::LineSpan;
+use crate::protocol::read::{LineSpan, ResourceKind};
 use crate::task::{LONG_FROM_BYTES, Work};
 use crate::view::conflicts::{self, Conflict, Finder, Sheet};
 use crate::view::folded::{self, Elided};
@@ -49,6 +49,10 @@ impl Wanted {
         work: &Work,
     ) -> Result<Wanted, Refusal> {
         let mut selector = selector.clone();
+        if document.kind == ResourceKind::Internal {
+            // Context is for who edits.
+            selector.bounded = false;
+        }
         if document.style == Style::Lines {
             let conflicts = match selector.conflicts {
                 false => None,

@@ -6,6 +6,7 @@ mod look;
 mod outlines;
 mod places;
 mod plan;
+mod scheme;
 mod share;
 mod source;
 mod source_file;
@@ -13,12 +14,13 @@ mod syntax_checks;
 mod target;
 
 pub use ask::{Ask, BudgetParams, session_name};
-pub use places::{Place, place_to_edit, places_to_read};
+pub use places::{place_to_edit, places_to_read};
 pub use plan::{Prepared, Reader};
+pub use scheme::{refuse_change, schemes};
 pub use share::share;
 #[cfg(any(test, fuzzing))]
 pub use source::archive_laws;
-pub use source::editor::site_of_unsaved;
+pub use source::editor::id_of_unsaved;
 pub use source::kind::{KINDS, Kind, kinds};
 pub use source::notebook::{Converted, convert, is_notebook_name};
 pub use source::text::{Held, held};

@@ -10,11 +10,11 @@ use quick_cache::sync::Cache as Bounded;
 use crate::buffer::Buffer;
 use crate::outline::{Outline, Rules};
 use crate::protocol::settings::Summarize;
-use crate::session::{Document, Form, Site};
+use crate::session::{Document, Form};
 use crate::structure::{Code, NoStructure, Parsers};
 use crate::syntax::Language;
 use crate::task::{CancelToken, LONG_FROM_BYTES, Work};
-use crate::workspace::RealPath;
+use crate::workspace::{RealPath, ResourceId};
 
 use super::source_file::{Lack, SourceFile};
 use super::syntax_checks::key;
@@ -153,7 +153,7 @@ impl Outlines {
     /// again, or dropped. Blocking; for a background thread.
     pub fn file_changed(&self, path: &RealPath, buffer: Option<&Arc<Buffer>>) {
         let document = Document {
-            site: Site::File(path.clone()),
+            id: ResourceId::File(path.clone()),
             form: Form::Text,
         };
         let Some((document, old)) = self.made.remove(&document) else {

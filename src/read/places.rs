@@ -6,34 +6,27 @@ use crate::buffer::{DocumentKey, Overlays};
 use crate::protocol::{Refusal, shortened};
 use crate::task::Work;
 use crate::view::{Guess, Selector, Target};
-use crate::workspace::{RealPath, Scope, decode_file_uri};
+use crate::workspace::{ResourceId, Scope, decode_file_uri};
 
 use super::ask::Ask;
+use super::scheme;
 use super::target::{
     Located, Spot, is_address, locate, refuse_longer_than_a_path, refuse_too_long,
 };
 
-/// What is read or written as one thing, whatever it is called.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum Place {
-    /// A file that is there, or where it would be.
-    OnDisk(RealPath),
-    /// An open document that is no file.
-    InEditor(DocumentKey),
-}
-
 impl Located {
     /// Where it is; of a file that only the editor has, where it would be.
-    pub fn place(&self, scope: &Scope) -> Place {
+    pub fn place(&self, scope: &Scope) -> ResourceId {
         match &self.spot {
-            Spot::OnDisk(found) => Place::OnDisk(found.handle.real().clone()),
+            Spot::OnDisk(found) => ResourceId::File(found.handle.real().clone()),
             Spot::InEditor(overlay, _) => match &overlay.key {
                 DocumentKey::File(path) => match scope.look_at(path) {
-                    Ok(at) => Place::OnDisk(at.real().clone()),
-                    Err(_) => Place::InEditor(overlay.key.clone()),
+                    Ok(at) => ResourceId::File(at.real().clone()),
+                    Err(_) => ResourceId::Document(overlay.key.to_string()),
                 },
-                key @ DocumentKey::Other(_) => Place::InEditor(key.clone()),
+                DocumentKey::Other(uri) => ResourceId::Document(uri.clone()),
             },
+            Spot::Internal(url) => ResourceId::Internal(url.clone()),
         }
     }
 }
@@ -45,17 +38,22 @@ pub fn places_to_read(
     scope: &Scope,
     overlays: &Overlays,
     work: &Work,
-) -> Result<Vec<Place>, Refusal> {
+) -> Result<Vec<ResourceId>, Refusal> {
     if ask.request.refusal.is_some() {
         return Ok(Vec::new());
     }
     let target = &ask.request.target;
     let written = target.as_written();
+    if scheme::is_internal(written) {
+        let located = scheme::locate(target, overlays).ok().flatten();
+        let place = located.map(|located| located.place(scope));
+        return Ok(place.into_iter().collect());
+    }
     let mut places = Vec::new();
     if refuse_too_long(written).is_err() {
         return Ok(places);
     }
-    let mut add = |place: Place| {
+    let mut add = |place: ResourceId| {
         if !places.contains(&place) {
             places.push(place);
         }
@@ -67,7 +65,7 @@ pub fn places_to_read(
     if let (Target::Literal(..), Some(address)) = (target, &decoded) {
         // Where nothing literally has that name, it is the address of a file.
         if let Ok(at) = scope.look_at(address) {
-            add(Place::OnDisk(at.real().clone()));
+            add(ResourceId::File(at.real().clone()));
         }
     }
     let path = match target {
@@ -84,7 +82,7 @@ pub fn places_to_read(
         for end in ends {
             let name = &path[..end];
             if let Ok(real) = scope.destination(name) {
-                add(Place::OnDisk(real));
+                add(ResourceId::File(real));
             }
             // What is there is what is read; later edits of shorter readings do not matter.
             if matches!(scope.find_exact(name), Ok(Some(_))) {
@@ -108,7 +106,8 @@ pub fn place_to_edit(
     scope: &Scope,
     overlays: &Overlays,
     work: &Work,
-) -> Result<Place, Refusal> {
+) -> Result<ResourceId, Refusal> {
+    scheme::refuse_change(path, overlays)?;
     refuse_longer_than_a_path(path)?;
     if let Some(place) = out_of_files(path, overlays) {
         return Ok(place);
@@ -129,11 +128,11 @@ pub fn place_to_edit(
         path: shortened(path).into_owned(),
         suggestions: Vec::new(),
     })?;
-    Ok(Place::OnDisk(scope.destination(name)?))
+    Ok(ResourceId::File(scope.destination(name)?))
 }
 
 /// The open document that is no file and has this URI.
-fn out_of_files(path: &str, overlays: &Overlays) -> Option<Place> {
+fn out_of_files(path: &str, overlays: &Overlays) -> Option<ResourceId> {
     let overlay = overlays.called(path)?;
-    Some(Place::InEditor(overlay.key.clone()))
+    Some(ResourceId::Document(overlay.key.to_string()))
 }

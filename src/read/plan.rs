@@ -6,11 +6,11 @@ use crate::buffer::{DocumentKey, Overlays, Store, Warm};
 use crate::convert::Converters;
 use crate::outline::Definition;
 use crate::protocol::read::{
-    DisplayContent, Hashline, Limits as ListingLimits, Meta, MoreDetails, ReadDetails, ReadResult,
+    DisplayContent, Hashline, Limits as ListingLimits, MoreDetails, ReadDetails, ReadResult,
     ResourceKind, SuffixResolution, Summary as SummaryDetails, Truncation,
 };
 use crate::protocol::{Refusal, shortened};
-use crate::session::{self, Actor, Form, Notice, Sessions, Site, Version};
+use crate::session::{self, Actor, Form, Notice, Sessions, Version};
 use crate::sqlite::Queriers;
 use crate::structure::{NoStructure, Parsers};
 use crate::syntax;
@@ -20,13 +20,13 @@ use crate::view::excerpt::Lines;
 use crate::view::window::{Limits, Spent, Window};
 use crate::view::{Attachment, Budget, Document, LineSet, Listing, Selector, Style};
 use crate::worker;
-use crate::workspace::{At, FileType, Found, Scope, Via};
+use crate::workspace::{At, FileType, Found, ResourceId, Scope, Via};
 
 use super::ask::Ask;
 use super::definitions::Definitions;
 use super::look::{Look, Wanted};
 use super::outlines::Outlines;
-use super::places::Place;
+use super::scheme;
 use super::source::{self, Means, Opened};
 use super::source_file::{Lack, SourceFile};
 use super::syntax_checks::SyntaxChecks;
@@ -56,7 +56,7 @@ impl Prepared {
     /// The same, absolute: with the real path of what was found on disk.
     fn path(&self) -> String {
         let display = self.located.display();
-        let Some(resolved) = &self.opened.document.details.resolved_path else {
+        let Some(resolved) = &self.opened.document.location.resolved_path else {
             return self.name().to_owned();
         };
         match self.name().strip_prefix(display) {
@@ -116,7 +116,7 @@ impl Reader {
         scope: &Scope,
         overlays: &Overlays,
         work: &Work,
-        found: &dyn Fn(Place),
+        found: &dyn Fn(ResourceId),
     ) -> Result<Prepared, Refusal> {
         if let Some(refusal) = &ask.request.refusal {
             return Err(refusal.clone());
@@ -149,6 +149,11 @@ impl Reader {
                 source::open(&found.handle, &spelled, inner, ask.encoding, means)?
             }
             Spot::InEditor(overlay, _) => source::editor::unsaved(overlay),
+            Spot::Internal(url) => {
+                let spelled = shortened(target.as_written());
+                let provider = scheme::provider(url)?;
+                source::internal::open(url, provider, &located.selector, &spelled)?
+            }
         };
         opened.selector = opened.selector.map(|selector| ask.selected(&selector));
         let selector = opened.selector.as_ref().unwrap_or(&located.selector);
@@ -264,14 +269,12 @@ impl Reader {
         });
         let result = ReadResult {
             content: written.content,
-            details: ReadDetails {
-                kind: document.kind,
-                meta: Meta {
-                    source: document.source.clone(),
-                },
-                cache: document.cache,
+            details: ReadDetails::new(
+                document.kind,
+                document.location.clone(),
+                document.cache,
                 more,
-            },
+            ),
             is_error: None,
         };
         Ok((result, notices.unwrap_or_default()))
@@ -305,15 +308,15 @@ impl Reader {
     }
 
     /// A document is gone, in each of its forms: tells everyone who was shown lines of it.
-    pub fn vanished(&self, site: &Site, actor: &Actor) -> Vec<Notice> {
-        forms_of(site.clone())
+    pub fn vanished(&self, id: &ResourceId, actor: &Actor) -> Vec<Notice> {
+        forms_of(id.clone())
             .flat_map(|gone| self.sessions.vanished(&gone, actor))
             .collect()
     }
 
     /// Whether anything of what is there was ever shown, in any form.
-    fn is_known(&self, site: Site) -> bool {
-        forms_of(site).any(|document| self.sessions.is_known(&document))
+    fn is_known(&self, id: ResourceId) -> bool {
+        forms_of(id).any(|document| self.sessions.is_known(&document))
     }
 
     /// Looks at a document again because it may have changed, for the sake of the sessions that
@@ -329,7 +332,7 @@ impl Reader {
         if let DocumentKey::Other(uri) = key
             && overlays.of_no_file(key).is_none()
         {
-            return Ok(self.vanished(&Site::Editor(uri.clone()), actor));
+            return Ok(self.vanished(&ResourceId::Document(uri.clone()), actor));
         }
         let Some(opened) = self.open_known(key, scope, overlays, work)? else {
             return Ok(Vec::new());
@@ -377,7 +380,7 @@ impl Reader {
         };
         // Of most documents nothing was ever shown: those are not loaded.
         let is_text = handle.file_type() == FileType::Regular;
-        if !is_text || !self.is_known(Site::File(handle.real().clone())) {
+        if !is_text || !self.is_known(ResourceId::File(handle.real().clone())) {
             return Ok(None);
         }
         let means = Means {
@@ -415,7 +418,7 @@ fn source_file<'a>(opened: &'a Opened, located: &'a Located) -> Option<SourceFil
         // What is in no file has no name that would tell; the editor knows.
         said: match &located.spot {
             Spot::InEditor(overlay, _) => syntax::named(&overlay.language_id),
-            Spot::OnDisk(_) => None,
+            Spot::OnDisk(_) | Spot::Internal(_) => None,
         },
         text: opened.document.text.whole()?,
         content: snapshot.fingerprint.content,
@@ -437,10 +440,10 @@ fn had<T>(
     }
 }
 
-fn forms_of(site: Site) -> impl Iterator<Item = session::Document> {
+fn forms_of(id: ResourceId) -> impl Iterator<Item = session::Document> {
     let forms = [Form::Text, Form::Notebook].into_iter();
     forms.map(move |form| session::Document {
-        site: site.clone(),
+        id: id.clone(),
         form,
     })
 }

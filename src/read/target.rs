@@ -10,10 +10,11 @@ use crate::task::Work;
 use crate::view::selector::SelectorError;
 use crate::view::{Guess, Selector, Target};
 use crate::workspace::{
-    At, FileType, Found, Look, MAX_PATH_BYTES, RealPath, Scope, Via, decode_file_uri, is_too_long,
+    At, FileType, Found, InternalUrl, Look, MAX_PATH_BYTES, RealPath, Scope, Via, decode_file_uri,
+    is_too_long,
 };
 
-use super::source;
+use super::{scheme, source};
 
 /// What a path string turned out to name.
 #[derive(Debug)]
@@ -32,9 +33,21 @@ pub enum Spot {
     OnDisk(Found),
     /// In no place but the editor; with its path as headers name it.
     InEditor(Arc<Overlay>, String),
+    /// In the memory of the daemon.
+    Internal(InternalUrl),
 }
 
 impl Located {
+    /// What was found under the very name that it was looked for by.
+    pub fn found(spot: Spot, selector: Selector) -> Located {
+        Located {
+            spot,
+            selector,
+            inner: None,
+            understood: Vec::new(),
+        }
+    }
+
     /// Whether it is a file, whatever the editor has of it.
     pub fn is_on_disk(&self) -> bool {
         matches!(self.spot, Spot::OnDisk(_))
@@ -44,7 +57,7 @@ impl Located {
     pub fn is_exact(&self) -> bool {
         match &self.spot {
             Spot::OnDisk(found) => matches!(found.via, Via::Exact),
-            Spot::InEditor(..) => true,
+            Spot::InEditor(..) | Spot::Internal(_) => true,
         }
     }
 
@@ -53,6 +66,7 @@ impl Located {
         match &self.spot {
             Spot::OnDisk(found) => &found.display,
             Spot::InEditor(_, display) => display,
+            Spot::Internal(url) => url.as_str(),
         }
     }
 }
@@ -66,6 +80,9 @@ pub fn locate(
     overlays: &Overlays,
     work: &Work,
 ) -> Result<Located, Refusal> {
+    if let Some(located) = scheme::locate(target, overlays)? {
+        return Ok(located);
+    }
     refuse_too_long(target.as_written())?;
     let search = Search {
         guess,
@@ -224,7 +241,7 @@ impl Search<'_> {
                 return Ok(located(spot, selector.clone()));
             }
         }
-        refuse_other_schemes(path)?;
+        scheme::refuse_unknown(path)?;
         self.refuse_mistyped_selector(path)?;
         // What exists nowhere is read as leading into as much, and with as much selector, as can be.
         if let Some(&parted) = source::kind::splits(path).first() {
@@ -296,10 +313,8 @@ fn located(spot: Spot, selector: Selector) -> Located {
         _ => Vec::new(),
     };
     Located {
-        spot,
-        selector,
-        inner: None,
         understood,
+        ..Located::found(spot, selector)
     }
 }
 
@@ -309,27 +324,4 @@ fn within(spot: Spot, inner: &str) -> Located {
         inner: Some(inner.to_owned()),
         ..located(spot, Selector::default())
     }
-}
-
-/// Web and other addresses are not files; saying so beats `notFound`.
-fn refuse_other_schemes(spelled: &str) -> Result<(), Refusal> {
-    // Not searched for `://`: what follows a path can be long.
-    let end = spelled.find(|c: char| !c.is_ascii_alphanumeric() && !"+-.".contains(c));
-    let (scheme, rest) = spelled.split_at(end.unwrap_or(spelled.len()));
-    let scheme = match rest.starts_with("://") {
-        true => scheme,
-        false if spelled.starts_with("www.") && !spelled.contains("://") => "https",
-        false => return Ok(()),
-    };
-    let is_scheme = scheme.len() > 1 && scheme.starts_with(|c: char| c.is_ascii_alphabetic());
-    if !is_scheme || scheme.eq_ignore_ascii_case("file") {
-        return Ok(());
-    }
-    let spelled = shortened(spelled).into_owned();
-    Err(Refusal::Unsupported {
-        message: format!(
-            "'{spelled}' is not a file: this daemon reads file paths and file:// URIs, not {scheme}:// addresses."
-        ),
-        path: Some(spelled),
-    })
 }

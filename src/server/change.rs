@@ -10,8 +10,8 @@ use std::time::Duration;
 use crate::edit::{Change, Found};
 use crate::protocol::Refusal;
 use crate::protocol::edit::EditResult;
-use crate::read::Place;
 use crate::task::Work;
+use crate::workspace::ResourceId;
 
 use super::carry_out::{CarryOut, Plan};
 use super::client::Client;
@@ -27,7 +27,7 @@ pub type Locate = Box<dyn FnOnce(&Work) -> Result<Located, Refusal> + Send>;
 
 /// What is known of an edit before its turn.
 pub struct Located {
-    pub places: Vec<Place>,
+    pub places: Vec<ResourceId>,
     pub plan: Plan,
     /// For a turn that comes at once: it holds files open.
     pub found: Found,

@@ -8,11 +8,10 @@ use tower_lsp::ls_types as lsp;
 use crate::buffer::{Change, DocumentKey};
 use crate::protocol::Refusal;
 use crate::protocol::params::Fields;
-use crate::read::Place;
 use crate::rpc;
-use crate::session::{Actor, Site};
+use crate::session::Actor;
 use crate::text::{Position, Splice, encoding_for_editor};
-use crate::workspace::RealPath;
+use crate::workspace::{RealPath, ResourceId};
 
 use super::call::Call;
 use super::client::Client;
@@ -161,7 +160,7 @@ fn look(
         let reading = engine.edit_queue.begin_read(NOBODY);
         if let Some(path) = written.filter(|_| !reading.is_free()) {
             // Where that takes too long it is looked at all the same.
-            let _ = reading.turn(&[Place::OnDisk(path)]).await;
+            let _ = reading.turn(&[ResourceId::File(path)]).await;
         }
         let snapshot = client.snapshot();
         let jobs_engine = engine.clone();
@@ -187,8 +186,8 @@ pub fn found_changed(engine: &Arc<Engine>, client: &Arc<Client>, path: &RealPath
     if !is_gone || open {
         return look(engine, client, (key, Actor::Disk), Some(path.clone()));
     }
-    let site = Site::File(path.clone());
-    let notices = engine.reader.vanished(&site, &Actor::Disk);
+    let id = ResourceId::File(path.clone());
+    let notices = engine.reader.vanished(&id, &Actor::Disk);
     let client = client.clone();
     let threads = &engine.threads;
     threads.start(async move { client.send(notices).await });

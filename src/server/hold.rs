@@ -10,9 +10,10 @@ use serde_json::{Value, json};
 
 use crate::protocol::Refusal;
 use crate::protocol::params::Fields;
-use crate::read::{Place, place_to_edit, session_name};
+use crate::read::{place_to_edit, session_name};
 use crate::rpc;
 use crate::task::CancelToken;
+use crate::workspace::ResourceId;
 
 use super::call::Call;
 use super::client::Client;
@@ -87,7 +88,7 @@ fn write(commit: &Commit, edit: &TestEdit, snapshot: &ClientSnapshot) -> Result<
             // The one place where holding a thread up is the point.
             std::thread::sleep(edit.hold);
         }
-        let Place::OnDisk(real) = place else {
+        let ResourceId::File(real) = place else {
             continue;
         };
         append(real.as_path(), &edit.append, snapshot)?;

@@ -102,7 +102,7 @@ fn capabilities(utf8: bool) -> lsp::ServerCapabilities {
             "protocol": PROTOCOL_VERSION,
             "methods": METHODS,
             "dialects": dialects,
-            "schemes": ["file"],
+            "schemes": crate::read::schemes(),
             "languages": languages,
             "kinds": kinds,
         }})),

@@ -8,4 +8,4 @@ mod versions;
 pub use notice::{Actor, Notice};
 pub use shown::{MAX_SESSIONS, Meaning, Sessions};
 pub use steps::steps;
-pub use versions::{AsOf, Current, Document, Form, Site, SnapshotStatus, Snapshots, Version};
+pub use versions::{AsOf, Current, Document, Form, SnapshotStatus, Snapshots, Version};

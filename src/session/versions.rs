@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use crate::buffer::{ChangeLog, Overlay, Overlays, Place};
 use crate::hashline::{Fingerprint, LineMap, Tag};
 use crate::text::Text;
-use crate::workspace::RealPath;
+use crate::workspace::ResourceId;
 
 /// A file may be read in more than one form; each form is a document of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -17,18 +17,10 @@ pub enum Form {
     Notebook,
 }
 
-/// Where a document is.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum Site {
-    File(RealPath),
-    /// Only in the editor, under this decoded URI.
-    Editor(String),
-}
-
 /// What versions are of: a symlink and its target are one document.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Document {
-    pub site: Site,
+    pub id: ResourceId,
     pub form: Form,
 }
 
@@ -506,10 +498,11 @@ fn weight(version: &Version) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::workspace::RealPath;
 
     fn document() -> Document {
         Document {
-            site: Site::File(RealPath::for_tests("/w/a.txt")),
+            id: ResourceId::File(RealPath::for_tests("/w/a.txt")),
             form: Form::Text,
         }
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::protocol::read::{Cache, MoreDetails, ResourceKind};
+use crate::protocol::read::{Cache, Location, MoreDetails, ResourceKind};
 
 use super::Content;
 
@@ -23,8 +23,7 @@ pub enum Style {
 pub struct Document {
     pub kind: ResourceKind,
     pub style: Style,
-    /// Backing path.
-    pub source: String,
+    pub location: Location,
     pub text: Content,
     pub cache: Cache,
     /// The details known before a window is opened.

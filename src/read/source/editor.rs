@@ -2,72 +2,72 @@
 
 use std::sync::Arc;
 
-use crate::buffer::{Buffer, DocumentKey, Overlay};
-use crate::protocol::read::{Cache, MoreDetails, Origin, ResourceKind};
-use crate::session::{self, Actor, AsOf, Form, Site};
+use crate::buffer::{Buffer, Overlay};
+use crate::protocol::read::{Cache, Origin, ResourceKind};
+use crate::session::{self, Actor, AsOf, Form};
 use crate::text::label;
 use crate::view::{Document, Extras, Style};
-use crate::workspace::RealPath;
+use crate::workspace::{RealPath, ResourceId};
 
-use super::{Opened, Snapshot};
+use super::text::{self, Facts};
+use super::{Opened, Snapshot, location};
 
 /// The open document of a file with unsaved changes. `disk` is what the file itself holds, where
 /// that is known and is text: its encoding is what the document will be saved in.
 pub fn of_file(overlay: &Arc<Overlay>, real: &RealPath, disk: Option<&Buffer>) -> Opened {
-    let mut opened = open(overlay, Site::File(real.clone()));
-    let details = &mut opened.document.details;
-    let path = real.as_path().display().to_string();
-    opened.document.source = path.clone();
-    details.resolved_path = Some(path);
     let encoding = overlay.encoding.or(disk.map(|disk| disk.encoding));
-    details.encoding = encoding.map(label);
-    details.encoding_confidence = match overlay.encoding {
+    let confidence = match overlay.encoding {
         Some(_) => Some("certain"),
         None => disk.map(|disk| disk.confidence.as_str()),
     };
-    details.bom = disk.map(|disk| disk.bom);
-    opened
+    let facts = Facts {
+        encoding: encoding.map(label),
+        confidence,
+        bom: disk.map(|disk| disk.bom),
+        ..facts(overlay)
+    };
+    open(overlay, ResourceId::File(real.clone()), facts)
 }
 
 /// A document that is in no file yet.
 pub fn unsaved(overlay: &Arc<Overlay>) -> Opened {
-    open(overlay, site_of_unsaved(overlay))
+    open(overlay, id_of_unsaved(overlay), facts(overlay))
 }
 
 /// Where such a document is.
-pub fn site_of_unsaved(overlay: &Overlay) -> Site {
-    Site::Editor(match &overlay.key {
-        DocumentKey::File(path) => path.display().to_string(),
-        DocumentKey::Other(uri) => uri.clone(),
-    })
+pub fn id_of_unsaved(overlay: &Overlay) -> ResourceId {
+    ResourceId::Document(overlay.key.to_string())
 }
 
-fn open(overlay: &Arc<Overlay>, site: Site) -> Opened {
+/// What the document itself tells: not how it will be saved.
+fn facts(overlay: &Overlay) -> Facts {
     let text = overlay.text();
+    Facts {
+        encoding: None,
+        confidence: None,
+        line_ending: Some(text.line_ending().as_str()),
+        bom: None,
+        total_lines: Some(text.len_lines() as u64),
+        total_bytes: text.len_bytes() as u64,
+    }
+}
+
+fn open(overlay: &Arc<Overlay>, id: ResourceId, facts: Facts) -> Opened {
     let document = Document {
         kind: ResourceKind::File,
         style: Style::Lines,
-        source: overlay.uri.clone(),
-        text: text.clone().into(),
+        location: location(&id, Some(&overlay.uri)),
+        text: overlay.text().clone().into(),
         cache: Cache::Hit,
         notices: Vec::new(),
-        details: MoreDetails {
-            uri: Some(overlay.uri.clone()),
-            origin: Some(Origin::Editor),
-            document_version: Some(overlay.version),
-            dirty: Some(true),
-            line_ending: Some(text.line_ending().as_str()),
-            total_lines: Some(text.len_lines() as u64),
-            total_bytes: Some(text.len_bytes() as u64),
-            ..MoreDetails::default()
-        },
+        details: text::details(Origin::Editor, Some(overlay), facts),
         extras: Extras::default(),
     };
     Opened {
         document,
         snapshot: Some(Snapshot {
             document: session::Document {
-                site,
+                id,
                 form: Form::Text,
             },
             fingerprint: overlay.fingerprint(),

@@ -6,12 +6,13 @@ use encoding_rs::Encoding;
 
 use crate::buffer::{Asked, Overlay, Words};
 use crate::protocol::Refusal;
-use crate::protocol::read::{MoreDetails, Origin, ResourceKind};
+use crate::protocol::read::{Origin, ResourceKind};
 use crate::text::label;
 use crate::view::{Content, Document, Extras, Style};
 use crate::workspace::Handle;
 
-use super::{Means, Opened, file_uri};
+use super::text::{self, Facts};
+use super::{Means, Opened, location};
 
 /// The lines that this request can show, read without loading the file.
 pub fn open(
@@ -28,16 +29,11 @@ pub fn open(
         words,
     };
     let taken = means.buffers.excerpt(handle, spelled, asked, means.work)?;
-    let path = handle.real().as_path().display().to_string();
     let head = taken.head;
-    let uri = match overlay {
-        Some(overlay) => overlay.uri.clone(),
-        None => file_uri(handle.real().as_path()),
-    };
     Ok(Opened::read_only(Document {
         kind: ResourceKind::File,
         style: Style::Lines,
-        source: path.clone(),
+        location: location(&handle.into(), overlay.map(|it| it.uri.as_str())),
         cache: taken.cache,
         // Of these lines only: nobody looks at the others.
         notices: taken
@@ -45,20 +41,18 @@ pub fn open(
             .then(|| lossy_notice(head.encoding))
             .into_iter()
             .collect(),
-        details: MoreDetails {
-            uri: Some(uri),
-            resolved_path: Some(path),
-            origin: Some(Origin::Disk),
-            document_version: overlay.map(|overlay| overlay.version),
-            dirty: overlay.map(|_| false),
-            encoding: Some(label(head.encoding)),
-            encoding_confidence: Some(head.confidence.as_str()),
-            line_ending: head.line_ending,
-            bom: Some(head.bom_bytes > 0),
-            total_lines: taken.excerpt.total_lines,
-            total_bytes: Some(taken.excerpt.total_bytes),
-            ..MoreDetails::default()
-        },
+        details: text::details(
+            Origin::Disk,
+            overlay,
+            Facts {
+                encoding: Some(label(head.encoding)),
+                confidence: Some(head.confidence.as_str()),
+                line_ending: head.line_ending,
+                bom: Some(head.bom_bytes > 0),
+                total_lines: taken.excerpt.total_lines,
+                total_bytes: taken.excerpt.total_bytes,
+            },
+        ),
         text: Content::Excerpt(taken.excerpt),
         extras: Extras::default(),
     }))

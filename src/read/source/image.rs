@@ -18,7 +18,7 @@ use crate::view::{Attachment, Document, Extras, Style, in_header};
 use crate::worker::{Input, Stop};
 
 use super::kind::{Asked, HEAD, Kind, Subject};
-use super::{Means, Opened, file_uri, memory, refuse_own};
+use super::{Means, Opened, memory, refuse_own};
 
 pub static IMAGE: Image = Image;
 
@@ -77,10 +77,6 @@ fn limits(settings: &Images, as_it_is: Option<usize>) -> Fit {
 impl Kind for Image {
     fn kind(&self) -> ResourceKind {
         ResourceKind::Image
-    }
-
-    fn files(&self) -> &'static str {
-        "PNG, JPEG, GIF, WebP, BMP, TIFF, ICO, by their bytes; SVG is text"
     }
 
     fn claims(&self, name: &str, selector: &Selector) -> bool {
@@ -415,18 +411,9 @@ fn within(
 }
 
 fn document(asked: &Asked, made: &Made, cache: Cache) -> Document {
-    let (handle, _) = asked.subject.warm_key();
-    let path = handle.real().as_path().display().to_string();
-    let (name, details) = match asked.subject {
-        Subject::File(handle) => (
-            asked.means.display.to_owned(),
-            MoreDetails {
-                uri: Some(file_uri(handle.real().as_path())),
-                resolved_path: Some(path.clone()),
-                ..MoreDetails::default()
-            },
-        ),
-        Subject::Member { name, .. } => (name.to_owned(), MoreDetails::default()),
+    let name = match asked.subject {
+        Subject::File(_) => asked.means.display,
+        Subject::Member { name, .. } => name,
     };
     let attachments = made.shown.iter().map(|shown| Attachment {
         line: None,
@@ -437,12 +424,12 @@ fn document(asked: &Asked, made: &Made, cache: Cache) -> Document {
     Document {
         kind: ResourceKind::Image,
         style: Style::Note,
-        source: path,
-        text: Text::new(&note(&name, asked.subject.size(), made)).into(),
+        location: asked.subject.location(),
+        text: Text::new(&note(name, asked.subject.size(), made)).into(),
         cache,
         details: MoreDetails {
             total_bytes: Some(asked.subject.size()),
-            ..details
+            ..MoreDetails::default()
         },
         notices: made.notices.clone(),
         extras: Extras {

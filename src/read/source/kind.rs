@@ -8,25 +8,22 @@ use encoding_rs::Encoding;
 
 use crate::buffer::FileState;
 use crate::protocol::Refusal;
-use crate::protocol::read::ResourceKind;
+use crate::protocol::read::{Location, ResourceKind};
 use crate::task::Work;
 use crate::view::Selector;
-use crate::workspace::{Handle, MAX_PATH_BYTES};
+use crate::workspace::{Handle, MAX_PATH_BYTES, ResourceId};
 
 use super::archive::Archive;
 use super::document::Documents;
 use super::image::IMAGE;
 use super::notebook::NOTEBOOK;
 use super::sqlite::Sqlite;
-use super::{Means, Opened};
+use super::{Means, Opened, location};
 
 /// One kind of resource.
 pub trait Kind: Sync + fmt::Debug {
     /// Its name on the wire (`details.kind`).
     fn kind(&self) -> ResourceKind;
-
-    /// Which files it is for, as the README lists them.
-    fn files(&self) -> &'static str;
 
     /// Whether a file of this name, asked for by this selector, is looked at as one of this kind.
     fn claims(&self, name: &str, selector: &Selector) -> bool;
@@ -49,10 +46,11 @@ pub trait Kind: Sync + fmt::Debug {
 /// Every kind, in the order in which they are asked. Plain text is what none of them claims.
 pub static KINDS: &[&dyn Kind] = &[&Archive, &Documents, &Sqlite, &NOTEBOOK, &IMAGE];
 
-/// The names of all kinds on the wire: text, directories, and the registry's.
+/// The names of all kinds on the wire: text, directories, the registry's, and what is in no file.
 pub fn kinds() -> Vec<ResourceKind> {
     let plain = [ResourceKind::File, ResourceKind::Directory];
     let more = KINDS.iter().map(|kind| kind.kind());
+    let more = more.chain([ResourceKind::Internal]);
     plain.into_iter().chain(more).collect()
 }
 
@@ -118,6 +116,16 @@ impl<'a> Subject<'a> {
         match self {
             Subject::File(handle) => (handle, ""),
             Subject::Member { outer, name, .. } => (outer, name),
+        }
+    }
+
+    /// Where it is. A part of a file has the file's path, and no URI.
+    pub fn location(&self) -> Location {
+        match self {
+            Subject::File(handle) => location(&ResourceId::from(*handle), None),
+            Subject::Member { outer, .. } => {
+                location(&ResourceId::from(*outer), None).without_uri()
+            }
         }
     }
 

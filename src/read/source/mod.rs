@@ -4,9 +4,12 @@ mod archive;
 mod directory;
 mod document;
 pub mod editor;
+pub mod guide;
 mod huge;
 mod image;
+pub mod internal;
 pub mod kind;
+mod location;
 mod memory;
 pub mod notebook;
 mod sqlite;
@@ -14,8 +17,6 @@ pub mod text;
 
 #[cfg(any(test, fuzzing))]
 pub use archive::laws as archive_laws;
-
-use std::path::Path;
 
 use encoding_rs::Encoding;
 
@@ -33,6 +34,7 @@ use crate::view::{Document, Listing, Selector};
 use crate::workspace::{FileType, Handle, Scope};
 
 use kind::{Asked, Subject};
+use location::location;
 
 /// A document, and the snapshot it is of where it can be edited.
 #[derive(Debug)]
@@ -188,20 +190,4 @@ pub fn refuse_own(selector: &Selector, spelled: &str, what: &str) -> Result<(), 
             message: format!("{}, and this is {what}. Leave it out.", own.purpose()),
         }),
     }
-}
-
-/// An absolute path as a `file://` URI.
-pub fn file_uri(path: &Path) -> String {
-    use std::fmt::Write;
-    let mut uri = String::from("file://");
-    for byte in path.as_os_str().as_encoded_bytes() {
-        match byte {
-            b'/' | b'-' | b'.' | b'_' | b'~' => uri.push(char::from(*byte)),
-            byte if byte.is_ascii_alphanumeric() => uri.push(char::from(*byte)),
-            byte => {
-                let _ = write!(uri, "%{byte:02X}");
-            }
-        }
-    }
-    uri
 }

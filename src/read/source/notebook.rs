@@ -96,10 +96,6 @@ impl Kind for Jupyter {
         ResourceKind::Notebook
     }
 
-    fn files(&self) -> &'static str {
-        "Jupyter notebooks (.ipynb) of nbformat 3 and 4, as editable text"
-    }
-
     fn claims(&self, name: &str, selector: &Selector) -> bool {
         // The JSON is text as any other, and its conflicts are its lines'.
         is_notebook_name(Path::new(name)) && !selector.raw && !selector.conflicts
@@ -174,14 +170,14 @@ fn plain(asked: &Asked) -> Result<Opened, Refusal> {
             };
             text::open(handle, asked.spelled, asked.encoding, means)
         }
-        Subject::Member { outer, bytes, .. } => {
+        Subject::Member { bytes, .. } => {
             let decoded = crate::text::decode(bytes, asked.encoding).map_err(
                 |crate::text::NotText::Binary { what }| Refusal::not_text(asked.spelled, what),
             )?;
             Ok(Opened::read_only(Document {
                 kind: ResourceKind::Notebook,
                 style: Style::Lines,
-                source: outer.real().as_path().display().to_string(),
+                location: asked.subject.location(),
                 text: decoded.text.into(),
                 cache: Cache::Miss,
                 details: MoreDetails {
@@ -288,7 +284,7 @@ fn as_notebook(plain: Opened, kept: &Kept, cache: Cache) -> Opened {
         },
         notices,
         style: Style::Lines,
-        source: document.source,
+        location: document.location,
     })
     .with_snapshot(snapshot.map(|snapshot| Snapshot {
         document: session::Document {
@@ -377,7 +373,7 @@ fn outputs(asked: &Asked, plain: Opened, json: &str) -> Result<Opened, Failed> {
     Ok(Opened::read_only(Document {
         kind: ResourceKind::Notebook,
         style: Style::Lines,
-        source: document.source,
+        location: document.location,
         details: details(document.details, &text),
         text: text.into(),
         cache: Cache::Miss,

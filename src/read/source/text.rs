@@ -7,13 +7,13 @@ use encoding_rs::Encoding;
 use crate::buffer::{Buffer, Loaded, Looked, MAX_BUFFER_BYTES, Overlay, Overlays, Store, Words};
 use crate::protocol::Refusal;
 use crate::protocol::read::{Cache, MoreDetails, Origin, ResourceKind};
-use crate::session::{self, Actor, AsOf, Form, Site};
+use crate::session::{self, Actor, AsOf, Form};
 use crate::task::Work;
 use crate::text::label;
 use crate::view::{Document, Extras, Style};
 use crate::workspace::{Handle, Scope};
 
-use super::{Means, Opened, Snapshot, editor, file_uri, huge};
+use super::{Means, Opened, Snapshot, editor, huge, location};
 
 /// What a regular file holds for who reads or edits it.
 #[derive(Debug)]
@@ -133,7 +133,7 @@ fn of_disk(
         document: document(handle, overlay, &buffer, cache),
         snapshot: Some(Snapshot {
             document: session::Document {
-                site: Site::File(handle.real().clone()),
+                id: handle.into(),
                 form: Form::Text,
             },
             fingerprint: buffer.fingerprint(),
@@ -165,33 +165,54 @@ fn document(
     buffer: &Buffer,
     cache: Cache,
 ) -> Document {
-    let path = handle.real().as_path().display().to_string();
-    let uri = match overlay {
-        Some(overlay) => overlay.uri.clone(),
-        None => file_uri(handle.real().as_path()),
-    };
     Document {
         kind: ResourceKind::File,
         style: Style::Lines,
-        source: path.clone(),
+        location: location(&handle.into(), overlay.map(|it| it.uri.as_str())),
         text: buffer.text.clone().into(),
         cache,
         notices: lossy_notice(buffer).into_iter().collect(),
-        details: MoreDetails {
-            uri: Some(uri),
-            resolved_path: Some(path),
-            origin: Some(Origin::Disk),
-            document_version: overlay.map(|overlay| overlay.version),
-            dirty: overlay.map(|_| false),
-            encoding: Some(label(buffer.encoding)),
-            encoding_confidence: Some(buffer.confidence.as_str()),
-            line_ending: Some(buffer.text.line_ending().as_str()),
-            bom: Some(buffer.bom),
-            total_lines: Some(buffer.text.len_lines() as u64),
-            total_bytes: Some(buffer.total_bytes),
-            ..MoreDetails::default()
-        },
+        details: details(
+            Origin::Disk,
+            overlay,
+            Facts {
+                encoding: Some(label(buffer.encoding)),
+                confidence: Some(buffer.confidence.as_str()),
+                line_ending: Some(buffer.text.line_ending().as_str()),
+                bom: Some(buffer.bom),
+                total_lines: Some(buffer.text.len_lines() as u64),
+                total_bytes: buffer.total_bytes,
+            },
+        ),
         extras: Extras::default(),
+    }
+}
+
+/// What is known of a text before any of it is shown; absent is what nobody knows.
+#[derive(Debug)]
+pub struct Facts {
+    pub encoding: Option<String>,
+    pub confidence: Option<&'static str>,
+    pub line_ending: Option<&'static str>,
+    pub bom: Option<bool>,
+    pub total_lines: Option<u64>,
+    pub total_bytes: u64,
+}
+
+/// The details of a text: of the editor's, which is dirty, or of the disk's, of which an open
+/// document is a clean copy.
+pub fn details(origin: Origin, overlay: Option<&Arc<Overlay>>, facts: Facts) -> MoreDetails {
+    MoreDetails {
+        origin: Some(origin),
+        document_version: overlay.map(|overlay| overlay.version),
+        dirty: overlay.map(|_| origin == Origin::Editor),
+        encoding: facts.encoding,
+        encoding_confidence: facts.confidence,
+        line_ending: facts.line_ending,
+        bom: facts.bom,
+        total_lines: facts.total_lines,
+        total_bytes: Some(facts.total_bytes),
+        ..MoreDetails::default()
     }
 }
 

@@ -10,14 +10,14 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
-use crate::read::Place;
+use crate::workspace::ResourceId;
 
 /// The lines of all places that are written to or about to be.
 ///
 /// Who takes tickets joins all of its lines in one step, so whoever is behind another in one line
 /// is so in every line they share: nobody waits in a circle.
 #[derive(Debug, Default)]
-pub struct FileLocks(Mutex<HashMap<Place, Line>>);
+pub struct FileLocks(Mutex<HashMap<ResourceId, Line>>);
 
 #[derive(Debug)]
 struct Line {
@@ -38,7 +38,7 @@ struct Ticket {
 pub struct Tickets {
     locks: Arc<FileLocks>,
     ticket: Arc<Ticket>,
-    places: Vec<Place>,
+    places: Vec<ResourceId>,
 }
 
 /// Nothing has moved for as long as somebody was ready to wait.
@@ -47,7 +47,7 @@ pub struct Stalled;
 
 impl FileLocks {
     /// Joins the lines of all `places` at once; a place named twice is joined once.
-    pub fn join(self: &Arc<FileLocks>, places: Vec<Place>) -> Tickets {
+    pub fn join(self: &Arc<FileLocks>, places: Vec<ResourceId>) -> Tickets {
         let mut seen = HashSet::new();
         let mut places = places;
         places.retain(|place| seen.insert(place.clone()));
@@ -83,7 +83,7 @@ impl FileLocks {
 
 impl Tickets {
     /// The places, each once, in the order in which they were named.
-    pub fn places(&self) -> &[Place] {
+    pub fn places(&self) -> &[ResourceId] {
         &self.places
     }
 
@@ -158,8 +158,8 @@ mod tests {
 
     const HANG: Duration = Duration::from_secs(30);
 
-    fn place(n: u8) -> Place {
-        Place::OnDisk(RealPath::for_tests(&format!("/w/{n}")))
+    fn place(n: u8) -> ResourceId {
+        ResourceId::File(RealPath::for_tests(&format!("/w/{n}")))
     }
 
     fn runtime() -> tokio::runtime::Runtime {

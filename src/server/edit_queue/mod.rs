@@ -23,8 +23,8 @@ use tokio::sync::{oneshot, watch};
 use tokio::time::timeout;
 
 use crate::protocol::Refusal;
-use crate::read::Place;
 use crate::task::Threads;
+use crate::workspace::ResourceId;
 
 use file_locks::{FileLocks, Tickets};
 use pending::{Pending, Reads};
@@ -166,7 +166,7 @@ pub struct Submission {
 impl Submission {
     /// Waits until it is first at all of `places` and what its session read of them before is on
     /// record. Refuses with `busy`.
-    pub async fn granted(self, places: Vec<Place>) -> Result<Grant, Refusal> {
+    pub async fn granted(self, places: Vec<ResourceId>) -> Result<Grant, Refusal> {
         let Submission {
             entry,
             before,
@@ -254,7 +254,7 @@ pub struct Commit {
 
 impl Commit {
     /// The places it may change, each once.
-    pub fn places(&self) -> &[Place] {
+    pub fn places(&self) -> &[ResourceId] {
         self.grant.tickets.places()
     }
 }
@@ -299,12 +299,12 @@ impl Reading {
     }
 
     /// Tells the edits after it what it reads.
-    pub fn reads(&self, place: Place) {
+    pub fn reads(&self, place: ResourceId) {
         self.pending.publish(vec![place]);
     }
 
     /// Waits for the edits before it that concern any of `places`; `busy` when that takes too long.
-    pub async fn turn(&self, places: &[Place]) -> Result<(), Refusal> {
+    pub async fn turn(&self, places: &[ResourceId]) -> Result<(), Refusal> {
         let edits = self.before.iter();
         let edits = join_all(edits.map(|edit| edit.out_of_the_way(places)));
         let waited = timeout(self.queue.limits.for_edits, edits).await;

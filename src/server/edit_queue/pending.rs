@@ -8,13 +8,13 @@ use std::sync::{Arc, OnceLock};
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
-use crate::read::Place;
+use crate::workspace::ResourceId;
 
 /// A read or an edit that has begun.
 #[derive(Debug, Default)]
 pub struct Pending {
     session: String,
-    places: OnceLock<Vec<Place>>,
+    places: OnceLock<Vec<ResourceId>>,
     done: AtomicBool,
     changed: Notify,
 }
@@ -28,7 +28,7 @@ impl Pending {
     }
 
     /// Tells which places it concerns. Only the first word counts.
-    pub fn publish(&self, places: Vec<Place>) {
+    pub fn publish(&self, places: Vec<ResourceId>) {
         if self.places.set(places).is_ok() {
             self.changed.notify_waiters();
         }
@@ -61,13 +61,13 @@ impl Pending {
     }
 
     /// Whether nobody who is about `places` need wait for it, as far as is known.
-    fn is_out_of_the_way(&self, places: &[Place]) -> bool {
-        let elsewhere = |own: &Vec<Place>| own.iter().all(|place| !places.contains(place));
+    fn is_out_of_the_way(&self, places: &[ResourceId]) -> bool {
+        let elsewhere = |own: &Vec<ResourceId>| own.iter().all(|place| !places.contains(place));
         self.is_done() || self.places.get().is_some_and(elsewhere)
     }
 
     /// Waits until it is done or known to concern none of `places`. The caller sets the limit.
-    pub async fn out_of_the_way(&self, places: &[Place]) {
+    pub async fn out_of_the_way(&self, places: &[ResourceId]) {
         loop {
             // Made before the look, so that no change in between is missed.
             let changed = self.changed.notified();

@@ -2,7 +2,7 @@
 
 use std::future::ready;
 
-use crate::workspace::RealPath;
+use crate::workspace::{RealPath, ResourceId};
 
 use super::*;
 
@@ -26,11 +26,11 @@ fn threads() -> Threads {
     Threads::new(tokio::runtime::Handle::current())
 }
 
-fn place(name: &str) -> Place {
-    Place::OnDisk(RealPath::for_tests(name))
+fn place(name: &str) -> ResourceId {
+    ResourceId::File(RealPath::for_tests(name))
 }
 
-fn places(names: &[&str]) -> Vec<Place> {
+fn places(names: &[&str]) -> Vec<ResourceId> {
     names.iter().map(|name| place(name)).collect()
 }
 

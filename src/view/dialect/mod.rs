@@ -147,7 +147,7 @@ impl View<'_> {
         let whole = self.document.extras.whole_file.as_ref()?;
         Some(ContentBlock::Resource {
             resource: Blob {
-                uri: self.document.details.uri.clone().unwrap_or_default(),
+                uri: self.document.location.uri.clone().unwrap_or_default(),
                 mime_type: whole.mime_type.to_owned(),
                 blob: BASE64.encode(&whole.data),
             },

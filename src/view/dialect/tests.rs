@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use crate::protocol::params::Fields;
-use crate::protocol::read::{Cache, MoreDetails, ResourceKind};
+use crate::protocol::read::{Cache, Location, MoreDetails, ResourceKind};
 use crate::protocol::{Refusal, Settings};
 use crate::text::Text;
 use crate::view::window;
@@ -19,11 +19,14 @@ fn document(bytes: u64, extras: Extras) -> Document {
     Document {
         kind: ResourceKind::Document,
         style: Style::Note,
-        source: PATH.to_owned(),
+        location: Location {
+            source: PATH.to_owned(),
+            resolved_path: None,
+            uri: Some(format!("file://{PATH}")),
+        },
         text: Text::new("[a note]").into(),
         cache: Cache::Miss,
         details: MoreDetails {
-            uri: Some(format!("file://{PATH}")),
             total_bytes: Some(bytes),
             ..MoreDetails::default()
         },

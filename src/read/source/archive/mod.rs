@@ -25,7 +25,7 @@ use crate::view::{self, Document, Extras, Selector, Style, in_header, large};
 use crate::workspace::Handle;
 
 use super::kind::{self, Asked, Kind, Subject};
-use super::{Means, Opened, file_uri, refuse_own};
+use super::{Means, Opened, location, refuse_own};
 
 use inflate::{Codec, Disk};
 use known::{Form, Known};
@@ -91,10 +91,6 @@ fn is_named_so(name: &str) -> bool {
 impl Kind for Archive {
     fn kind(&self) -> ResourceKind {
         ResourceKind::Archive
-    }
-
-    fn files(&self) -> &'static str {
-        "`.zip` and its family, `.tar` plain or compressed, a single `.gz`, `.bz2`, `.xz`, `.zst`"
     }
 
     fn claims(&self, name: &str, _: &Selector) -> bool {
@@ -200,15 +196,6 @@ struct Shelf<'a> {
 }
 
 impl Shelf<'_> {
-    fn details(&self) -> MoreDetails {
-        let path = self.handle.real().as_path();
-        MoreDetails {
-            uri: Some(file_uri(path)),
-            resolved_path: Some(path.display().to_string()),
-            ..MoreDetails::default()
-        }
-    }
-
     fn cache(&self, part_is_warm: bool) -> Cache {
         match self.warm && part_is_warm {
             true => Cache::Hit,
@@ -229,10 +216,10 @@ impl Shelf<'_> {
         Document {
             kind: ResourceKind::Archive,
             style,
-            source: self.handle.real().as_path().display().to_string(),
+            location: location(&self.handle.into(), None),
             text: text.into(),
             cache: self.cache(true),
-            details: self.details(),
+            details: MoreDetails::default(),
             notices: Vec::new(),
             extras: Extras::default(),
         }
@@ -389,9 +376,6 @@ impl Shelf<'_> {
         opened.snapshot = None;
         opened.selector.get_or_insert_with(|| selector.clone());
         opened.name.get_or_insert_with(|| self.name(asked_path));
-        let details = &mut opened.document.details;
-        details.resolved_path = self.details().resolved_path;
-        opened.document.source = self.handle.real().as_path().display().to_string();
         self.say(&mut opened, entry, &held.faults, warm);
         Ok(Some(opened))
     }
@@ -459,18 +443,15 @@ fn nested(outer: &Handle, name: &str, bytes: &Arc<[u8]>) -> Option<Opened> {
         in_header(name),
         file_size(bytes.len() as u64)
     );
-    let path = outer.real().as_path();
     Some(Opened {
         selector: Some(Selector::default()),
         ..Opened::read_only(Document {
             kind: ResourceKind::Archive,
             style: Style::Note,
-            source: path.display().to_string(),
+            location: location(&outer.into(), None),
             text: Text::new(&words).into(),
             cache: Cache::Hit,
             details: MoreDetails {
-                uri: Some(file_uri(path)),
-                resolved_path: Some(path.display().to_string()),
                 total_bytes: Some(bytes.len() as u64),
                 ..MoreDetails::default()
             },

@@ -11,7 +11,7 @@ use crate::view::listing::{self, Listing, Rest};
 use crate::view::{self, Document, Extras, Style};
 use crate::workspace::Handle;
 
-use super::{Means, Opened, file_uri};
+use super::{Means, Opened, location};
 
 /// A directory as rows: with the directories in it, or its names alone.
 pub fn open(handle: &Handle, spelled: &str, means: Means) -> Result<Opened, Refusal> {
@@ -36,16 +36,13 @@ pub fn open(handle: &Handle, spelled: &str, means: Means) -> Result<Opened, Refu
         }
     };
     let text = Text::new(&text);
-    let path = handle.real().as_path().display().to_string();
     Ok(Opened::read_only(Document {
         kind: ResourceKind::Directory,
         style: Style::Listing,
-        source: path.clone(),
+        location: location(&handle.into(), None),
         cache: Cache::Miss,
         notices: Vec::new(),
         details: MoreDetails {
-            uri: Some(file_uri(handle.real().as_path())),
-            resolved_path: Some(path),
             is_directory: Some(true),
             total_lines: Some(text.len_lines() as u64),
             limits: limit.map(|result_limit| Limits {

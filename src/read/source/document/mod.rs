@@ -15,7 +15,7 @@ use crate::view::{Content, Document, Extras, Own, Selector, Style, WholeFile};
 use crate::workspace::Handle;
 
 use super::kind::{Asked, KINDS, Kind, Subject};
-use super::{Means, Opened, file_uri, refuse_own, text};
+use super::{Means, Opened, refuse_own, text};
 
 use made::{Converted, Made, part_name};
 
@@ -29,10 +29,6 @@ const HEAD: usize = 4096;
 impl Kind for Documents {
     fn kind(&self) -> ResourceKind {
         ResourceKind::Document
-    }
-
-    fn files(&self) -> &'static str {
-        "`.pdf` `.doc` `.docx` `.ppt` `.pptx` `.xls` `.xlsx` `.xlsb` `.rtf` `.epub` `.odt` `.ods` `.odp`, and `.csv:table`"
     }
 
     fn claims(&self, name: &str, selector: &Selector) -> bool {
@@ -193,20 +189,9 @@ impl Wanted<'_> {
     }
 
     fn details(&self) -> MoreDetails {
-        match self.asked.subject {
-            Subject::File(handle) => {
-                let path = handle.real().as_path();
-                MoreDetails {
-                    uri: Some(file_uri(path)),
-                    resolved_path: Some(path.display().to_string()),
-                    total_bytes: Some(self.asked.subject.size()),
-                    ..MoreDetails::default()
-                }
-            }
-            Subject::Member { .. } => MoreDetails {
-                total_bytes: Some(self.asked.subject.size()),
-                ..MoreDetails::default()
-            },
+        MoreDetails {
+            total_bytes: Some(self.asked.subject.size()),
+            ..MoreDetails::default()
         }
     }
 
@@ -220,11 +205,10 @@ impl Wanted<'_> {
     }
 
     fn note(&self, note: String, cache: Cache) -> Opened {
-        let (outer, _) = self.asked.subject.warm_key();
         self.opened(Document {
             kind: ResourceKind::Document,
             style: Style::Note,
-            source: outer.real().as_path().display().to_string(),
+            location: self.asked.subject.location(),
             notices: vec![note.trim_matches(['[', ']']).to_owned()],
             text: Text::new(&note).into(),
             cache,
@@ -271,12 +255,11 @@ impl Wanted<'_> {
             },
             _ => made.sentences(1, u32::MAX),
         };
-        let (outer, _) = self.asked.subject.warm_key();
         let total_lines = made.is_all.then(|| made.text.len_lines() as u64);
         let document = Document {
             kind: ResourceKind::Document,
             style: Style::Lines,
-            source: outer.real().as_path().display().to_string(),
+            location: self.asked.subject.location(),
             text: match made.is_all {
                 true => Content::Whole(made.text.clone()),
                 false => Content::Begun(made.text.clone()),

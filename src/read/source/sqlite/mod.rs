@@ -16,7 +16,7 @@ use crate::worker::{Death, Readable, Stop};
 use crate::workspace::{Handle, RealPath, Stamp};
 
 use super::kind::{Asked, Kind, Subject};
-use super::{Opened, file_uri, memory, refuse_own};
+use super::{Opened, location, memory, refuse_own};
 
 use sides::Sides;
 
@@ -42,10 +42,6 @@ const HEAD: usize = 100;
 impl Kind for Sqlite {
     fn kind(&self) -> ResourceKind {
         ResourceKind::Sqlite
-    }
-
-    fn files(&self) -> &'static str {
-        ".sqlite .sqlite3 .db .db3 with a SQLite header"
     }
 
     fn claims(&self, name: &str, _: &Selector) -> bool {
@@ -125,17 +121,14 @@ fn part_of(asked: &Asked) -> String {
 }
 
 fn opened(handle: &Handle, asked: &Asked, kept: &Kept, cache: Cache) -> Opened {
-    let path = handle.real().as_path().display().to_string();
     let Kept { text, answer, .. } = kept;
     let document = Document {
         kind: ResourceKind::Sqlite,
         style: Style::Listing,
-        source: path.clone(),
+        location: location(&handle.into(), None),
         cache,
         notices: answer.notices.clone(),
         details: MoreDetails {
-            uri: Some(file_uri(handle.real().as_path())),
-            resolved_path: Some(path),
             total_lines: Some(text.len_lines() as u64),
             limits: answer.shown.map(|shown| Limits {
                 result_limit: shown,

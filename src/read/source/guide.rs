@@ -1,0 +1,76 @@
+//! `pilcrow://NAME`: the daemon's own guide, out of the binary; its pages are the Markdown files in `guide/`.
+
+use std::borrow::Cow;
+
+use crate::protocol::read::NamedResource;
+use crate::workspace::InternalUrl;
+
+use super::internal::{Given, Provider};
+
+/// The provider of the scheme.
+pub static GUIDE: Guide = Guide;
+
+/// See the module.
+#[derive(Debug)]
+pub struct Guide;
+
+/// One page.
+struct Page {
+    name: &'static str,
+    about: &'static str,
+    text: &'static str,
+}
+
+macro_rules! pages {
+    ($($name:literal: $about:literal,)*) => {
+        const NAMES: &[&str] = &[$($name),*];
+        const PAGES: &[Page] = &[$(Page {
+            name: $name,
+            about: $about,
+            text: include_str!(concat!("guide/", $name, ".md")),
+        }),*];
+    };
+}
+
+pages! {
+    "read": "Reading files and directories: what comes back, and how much",
+    "selectors": "What may follow a path: lines, forms, parts",
+    "edit": "Changing files: the patch, blocks, what may be edited, whole files",
+    "kinds": "Archives, documents, databases, notebooks, images",
+    "internal": "Addresses that are no files, this guide among them",
+    "settings": "What the user can set, with the defaults",
+    "errors": "What each kind of error means and what to do",
+}
+
+impl Provider for Guide {
+    fn name(&self) -> &'static str {
+        "daemon"
+    }
+
+    fn what(&self) -> &'static str {
+        "the daemon's own guide"
+    }
+
+    fn get(&self, name: &str) -> Option<Given> {
+        if name.is_empty() {
+            return Some(Given::List(PAGES.iter().map(listed).collect()));
+        }
+        let page = PAGES.iter().find(|page| page.name == name)?;
+        Some(Given::Text(Cow::Borrowed(page.text)))
+    }
+
+    fn names(&self) -> &'static [&'static str] {
+        NAMES
+    }
+}
+
+fn listed(page: &Page) -> NamedResource {
+    NamedResource {
+        uri: InternalUrl::new("pilcrow", page.name).to_string(),
+        name: page.name.to_owned(),
+        description: page.about.to_owned(),
+        mime_type: "text/markdown",
+        size: page.text.len() as u64,
+        provider: GUIDE.name(),
+    }
+}
