@@ -13,7 +13,7 @@ mod syntax_checks;
 mod target;
 
 pub use ask::{Ask, BudgetParams, session_name};
-pub use places::{Place, place_to_edit, places_to_read};
+pub use places::{Place, Whereabouts, go_on_mount, place_to_edit, places_to_read};
 pub use plan::{Prepared, Reader};
 pub use share::share;
 #[cfg(any(test, fuzzing))]

@@ -152,11 +152,12 @@ impl State {
     ) -> Result<T, Refusal> {
         let overlays = found.overlays(self.engine.moment().overlays);
         let reader = &self.engine.reader;
+        let scope = &world.scope.of_job(work);
         let facts = self.client_facts.get().copied().unwrap_or_default();
         part(&Job {
             change,
             means: Means {
-                scope: &world.scope,
+                scope,
                 overlays: &overlays,
                 buffers: &reader.buffers,
                 sessions: &reader.sessions,

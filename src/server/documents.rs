@@ -151,7 +151,8 @@ pub fn look_again(state: &Arc<State>, key: DocumentKey, actor: Actor) {
             .run(move |work| {
                 let reader = &jobs_state.engine.reader;
                 let Moment { world, overlays } = &moment;
-                reader.look_again(&errand.0, &errand.1, &world.scope, overlays, work)
+                let scope = &world.scope.of_job(work);
+                reader.look_again(&errand.0, &errand.1, scope, overlays, work)
             })
             .await;
         match looked {

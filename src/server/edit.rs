@@ -44,12 +44,13 @@ impl State {
         let world = moment.world.clone();
         let locate = move |work: &_| {
             let Moment { world, overlays } = &moment;
+            let scope = &world.scope.of_job(work);
             let sessions = &state.engine.reader.sessions;
             let (sections, mut faults) = patch.sections();
             let (named, found) = name_places(
                 sections,
                 (&session, sessions),
-                &world.scope,
+                scope,
                 overlays,
                 work,
                 &mut faults,

@@ -146,7 +146,7 @@ impl State {
         };
         let buffers = self.engine.reader.buffers.clone();
         let looked = self.run(move |work| {
-            let handle = moment.world.scope.open(&path)?;
+            let handle = moment.world.scope.of_job(work).open(&path)?;
             let words = Words {
                 declared: None,
                 editor: overlay.encoding,

@@ -64,7 +64,8 @@ pub fn begin(state: &Arc<State>, call: Call) -> rpc::Call {
         let (paths, finding) = (edit.paths.clone(), moment.clone());
         let find = move |work: &_| {
             let Moment { world, overlays } = &finding;
-            let place = |path: &String| place_to_edit(path, true, &world.scope, overlays, work);
+            let scope = &world.scope.of_job(work);
+            let place = |path: &String| place_to_edit(path, true, scope, overlays, work);
             paths.iter().map(place).collect::<Result<Vec<_>, _>>()
         };
         let grant = submission.granted(state.found(find).await?).await?;

@@ -57,10 +57,10 @@ impl State {
         let state = self.clone();
         self.threads.start(async move {
             let (engine_state, turn) = (state.clone(), state.cleanings.turn.clone());
-            let job = move |_: &Work| {
+            let job = move |work: &Work| {
                 let _turn = turn.lock();
                 let engine = &engine_state.engine;
-                engine.writer.clean_leftovers(&engine.world().scope)
+                engine.writer.clean_leftovers(&engine.world().scope.of_job(work))
             };
             let work = Work::new(CancelToken::new(), WORK_LIMIT);
             let left = state.run_background(work, job).await;

@@ -28,7 +28,10 @@ pub fn begin(state: &Arc<State>, call: Call) -> rpc::Call {
         let (answer, notices) = match answered {
             Ok(answered) => answered,
             // The wait for its turn, or for a place to run: nothing that was looked for.
-            Err(refusal) => (ask.refused(refusal, &world.scope)?, Vec::new()),
+            Err(refusal) => (
+                ask.refused(refusal, &world.scope.of_nobody())?,
+                Vec::new(),
+            ),
         };
         state.send(notices).await;
         Ok(answer)
@@ -47,11 +50,12 @@ async fn read(
     let answered = state.run(move |work| {
         let reader = &jobs_state.engine.reader;
         let Moment { world, overlays } = &moment;
-        let found = |place| reading.reads(place);
-        let prepared = reader.prepare(&ask, &world.scope, overlays, work, &found);
+        let scope = &world.scope.of_job(work);
+        let found = |place| reading.is_known(place);
+        let prepared = reader.prepare(&ask, scope, overlays, work, &found);
         let answered = prepared.and_then(|prepared| reader.finish(&ask, &prepared, None));
         match answered {
-            Err(refusal) => Ok((ask.refused(refusal, &world.scope)?, Vec::new())),
+            Err(refusal) => Ok((ask.refused(refusal, scope)?, Vec::new())),
             answered => answered,
         }
     });

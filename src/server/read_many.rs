@@ -116,10 +116,9 @@ struct Found {
 /// Finds and loads one target, without yet applying a limit.
 async fn prepare(state: &Arc<State>, moment: &Moment, begun: Begun) -> One {
     let (reading, ask) = begun.map_err(Failed::Refused)?;
-    let scope = &moment.world.scope;
     match found(state, moment, reading, ask.clone()).await {
         Ok(found) => found,
-        Err(refusal) => Err(Failed::of(&ask, refusal, scope)),
+        Err(refusal) => Err(Failed::of(&ask, refusal, &moment.world.scope.of_nobody())),
     }
 }
 
@@ -136,11 +135,12 @@ async fn found(
         .run(move |work| {
             let reader = &jobs_state.engine.reader;
             let Moment { world, overlays } = &moment;
-            let found = |place| jobs_reading.reads(place);
-            match reader.prepare(&jobs_ask, &world.scope, overlays, work, &found) {
+            let scope = &world.scope.of_job(work);
+            let found = |place| jobs_reading.is_known(place);
+            match reader.prepare(&jobs_ask, scope, overlays, work, &found) {
                 Ok(prepared) => Ok(Ok(Arc::new(prepared))),
                 // What is suggested is looked at here, where that may take its time.
-                Err(refusal) => Ok(Err(Failed::of(&jobs_ask, refusal, &world.scope))),
+                Err(refusal) => Ok(Err(Failed::of(&jobs_ask, refusal, scope))),
             }
         })
         .await?;
@@ -164,6 +164,7 @@ async fn write(
     state
         .run(move |work| {
             let reader = &jobs_state.engine.reader;
+            let scope = &world.scope.of_job(work);
             let sharing: Vec<&Found> = prepared
                 .iter()
                 .flatten()
@@ -191,7 +192,7 @@ async fn write(
                                 notices.extend(news);
                                 json!({ "ok": result })
                             }
-                            Err(refusal) => Failed::of(ask, refusal, &world.scope).to_value(),
+                            Err(refusal) => Failed::of(ask, refusal, scope).to_value(),
                         }
                     }
                 });

@@ -205,6 +205,9 @@ impl Problems {
 
 impl State {
     pub fn new(client: Client, options: Options) -> State {
+        let threads = options.threads;
+        let jobs = Pool::with_long_places(SHORT_PLACES, LONG_PLACES, threads.clone());
+        let commits = Pool::new(COMMIT_PLACES, threads.clone()).sharing_mounts_with(&jobs);
         let engine = Engine::new(Vec::new(), Settings::default());
         engine.start_watching();
         State {
@@ -225,9 +228,9 @@ impl State {
             expected: Mutex::default(),
             asked: Mutex::default(),
             unsaved_by_us: Mutex::default(),
-            jobs: Pool::with_long_places(SHORT_PLACES, LONG_PLACES, options.threads.clone()),
-            commits: Pool::new(COMMIT_PLACES, options.threads.clone()),
-            threads: options.threads,
+            jobs,
+            commits,
+            threads,
         }
     }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::protocol::Refusal;
-use crate::read::{Ask, places_to_read};
+use crate::read::{Ask, go_on_mount, places_to_read};
 
 use super::edit_queue::Reading;
 use super::state::{Moment, State};
@@ -13,7 +13,7 @@ impl State {
     /// the open documents as the edits left them.
     pub async fn in_turn(
         &self,
-        reading: &Reading,
+        reading: &Arc<Reading>,
         ask: &Arc<Ask>,
         moment: Moment,
     ) -> Result<Moment, Refusal> {
@@ -21,10 +21,13 @@ impl State {
             return Ok(moment);
         }
         let (jobs_ask, jobs_moment) = (ask.clone(), moment.clone());
+        let jobs_reading = reading.clone();
         let places = self
             .run(move |work| {
                 let Moment { world, overlays } = &jobs_moment;
-                places_to_read(&jobs_ask, &world.scope, overlays, work)
+                let scope = &world.scope.of_job(work);
+                go_on_mount(&jobs_ask, scope, &|it| jobs_reading.is_known(it))?;
+                places_to_read(&jobs_ask, scope, overlays, work)
             })
             .await?;
         reading.turn(&places).await?;

@@ -23,7 +23,7 @@ use tokio::sync::{oneshot, watch};
 use tokio::time::timeout;
 
 use crate::protocol::Refusal;
-use crate::read::Place;
+use crate::read::{Place, Whereabouts};
 use crate::task::Threads;
 
 use file_locks::{FileLocks, Tickets};
@@ -299,8 +299,17 @@ impl Reading {
     }
 
     /// Tells the edits after it what it reads.
+    #[cfg(test)]
     pub fn reads(&self, place: Place) {
-        self.pending.publish(vec![place]);
+        self.is_known(Whereabouts::At(place));
+    }
+
+    /// Tells the edits after it as much as is known of what it reads.
+    pub fn is_known(&self, whereabouts: Whereabouts) {
+        match whereabouts {
+            Whereabouts::At(place) => self.pending.publish(vec![place]),
+            Whereabouts::OnMount(point) => self.pending.publish_mount(point),
+        }
     }
 
     /// Waits for the edits before it that concern any of `places`; `busy` when that takes too long.
