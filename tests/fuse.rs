@@ -12,7 +12,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, SystemTime};
 
@@ -62,7 +62,37 @@ pub struct Fuse {
     manners: Manners,
     state: Arc<Mutex<State>>,
     stop: Arc<AtomicBool>,
+    /// Held while a request is taken and answered, and while the server is halted.
+    turn: Arc<Turn>,
     server: Option<JoinHandle<()>>,
+}
+
+/// Whether the server is halted.
+#[derive(Debug, Default)]
+struct Turn {
+    is_halted: Mutex<bool>,
+    goes_on: Condvar,
+}
+
+impl Turn {
+    fn set(&self, is_halted: bool) {
+        let mut halted = self
+            .is_halted
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        *halted = is_halted;
+        self.goes_on.notify_all();
+    }
+
+    /// Waits until it is not halted.
+    fn take(&self) -> MutexGuard<'_, bool> {
+        let halted = self
+            .is_halted
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let gone_on = self.goes_on.wait_while(halted, |halted| *halted);
+        gone_on.unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 fn locked(state: &Mutex<State>) -> MutexGuard<'_, State> {
@@ -98,13 +128,16 @@ impl Fuse {
         assert_eq!(outcome, 0, "FUSE is mounted, which takes root: {error}");
         let state = Arc::<Mutex<State>>::default();
         let stop = Arc::new(AtomicBool::new(false));
-        let (files, stopped) = (state.clone(), stop.clone());
-        let server = std::thread::spawn(move || serve(&device, &files, manners, &stopped));
+        let turn = Arc::<Turn>::default();
+        let (files, stopped, served) = (state.clone(), stop.clone(), turn.clone());
+        let server =
+            std::thread::spawn(move || serve(&device, &files, manners, (&stopped, &served)));
         Fuse {
             mounted_at: at.to_path_buf(),
             manners,
             state,
             stop,
+            turn,
             server: Some(server),
         }
     }
@@ -112,6 +145,17 @@ impl Fuse {
     /// Changes or makes a file at the server's end; the kernel is not told.
     pub fn put(&self, name: &str, data: impl Into<Vec<u8>>) {
         self.put_as(name, data, Behaviour::Still);
+    }
+
+    /// Halts the server: from when this returns nothing is answered, as by a process that got
+    /// SIGSTOP.
+    pub fn halt(&self) {
+        self.turn.set(true);
+    }
+
+    /// Lets the server go on.
+    pub fn go_on(&self) {
+        self.turn.set(false);
     }
 
     pub fn put_as(&self, name: &str, data: impl Into<Vec<u8>>, behaviour: Behaviour) {
@@ -145,6 +189,7 @@ impl Drop for Fuse {
         // SAFETY: the string lives until it returns. Detached, it does not wait for who uses it.
         unsafe { libc::umount2(path.as_ptr(), libc::MNT_DETACH) };
         self.stop.store(true, Ordering::Relaxed);
+        self.turn.set(false);
         // The device is closed with the thread: whoever still waits for an answer gets an error.
         let ended = self.server.take().map(JoinHandle::join);
         if !std::thread::panicking() {
@@ -174,7 +219,12 @@ mod op {
 const HEADER: usize = 40;
 const DIRECT_IO: u32 = 1;
 
-fn serve(device: &File, state: &Mutex<State>, manners: Manners, stop: &AtomicBool) {
+fn serve(
+    device: &File,
+    state: &Mutex<State>,
+    manners: Manners,
+    (stop, turn): (&AtomicBool, &Turn),
+) {
     let mut request = vec![0; 256 * 1024];
     let wait = Timespec {
         tv_sec: 0,
@@ -183,6 +233,7 @@ fn serve(device: &File, state: &Mutex<State>, manners: Manners, stop: &AtomicBoo
     let (mut from, mut to) = (device, device);
     while !stop.load(Ordering::Relaxed) {
         let _ = poll(&mut [PollFd::new(device, PollFlags::IN)], Some(&wait));
+        let _turn = turn.take();
         let length = match from.read(&mut request) {
             Ok(length) => length,
             Err(error) if error.kind() == ErrorKind::WouldBlock => continue,

@@ -52,6 +52,8 @@ mod many_documents;
 mod memory;
 #[cfg(target_os = "linux")]
 mod missing_names;
+#[cfg(target_os = "linux")]
+mod mounts;
 mod notebook_edits;
 mod notebook_laws;
 mod notebooks;

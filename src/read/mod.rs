@@ -14,7 +14,7 @@ mod syntax_checks;
 mod target;
 
 pub use ask::{Ask, BudgetParams, session_name};
-pub use places::{place_to_edit, places_to_read};
+pub use places::{Whereabouts, go_on_mount, place_to_edit, places_to_read};
 pub use plan::{Prepared, Reader};
 pub use scheme::{refuse_change, schemes};
 pub use share::share;

@@ -1,6 +1,6 @@
 //! Where a path string leads, for the order of reads and edits; nothing is loaded here and nothing is refused but edits.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::buffer::{DocumentKey, Overlays};
 use crate::protocol::{Refusal, shortened};
@@ -13,6 +13,26 @@ use super::scheme;
 use super::target::{
     Located, Spot, is_address, locate, refuse_longer_than_a_path, refuse_too_long,
 };
+
+/// As much as is known of where something is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Whereabouts {
+    /// Somewhere below the mount point of a file system that may not answer soon.
+    OnMount(PathBuf),
+    At(ResourceId),
+}
+
+/// Makes the job of a read one of the mount that its path leads to, if it leads to one that may
+/// hang. `found` hears of that before: the wait may be long. Refuses with `busy` while it hangs.
+pub fn go_on_mount(ask: &Ask, scope: &Scope, found: &dyn Fn(Whereabouts)) -> Result<(), Refusal> {
+    match scope.mount_on_way(ask.path()) {
+        None => Ok(()),
+        Some(mount) => {
+            found(Whereabouts::OnMount(mount.point.clone()));
+            scope.go_on_mount(&mount)
+        }
+    }
+}
 
 impl Located {
     /// Where it is; of a file that only the editor has, where it would be.

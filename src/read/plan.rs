@@ -26,6 +26,7 @@ use super::ask::Ask;
 use super::definitions::Definitions;
 use super::look::{Look, Wanted};
 use super::outlines::Outlines;
+use super::places::{Whereabouts, go_on_mount};
 use super::scheme;
 use super::source::{self, Means, Opened};
 use super::source_file::{Lack, SourceFile};
@@ -109,21 +110,22 @@ impl Reader {
     }
 
     /// Finds and loads what is asked for. Blocking. `found` hears where it is as soon as that
-    /// is known.
+    /// is known, and as much of it as is known before a wait for a mount.
     pub fn prepare(
         &self,
         ask: &Ask,
         scope: &Scope,
         overlays: &Overlays,
         work: &Work,
-        found: &dyn Fn(ResourceId),
+        found: &dyn Fn(Whereabouts),
     ) -> Result<Prepared, Refusal> {
         if let Some(refusal) = &ask.request.refusal {
             return Err(refusal.clone());
         }
         let target = &ask.request.target;
+        go_on_mount(ask, scope, found)?;
         let mut located = locate(target, Some(ask.request.guess), scope, overlays, work)?;
-        found(located.place(scope));
+        found(Whereabouts::At(located.place(scope)));
         ask.refuse_barred(&located)?;
         let is_bare = located.selector == Selector::default() && located.inner.is_none();
         located.selector = ask.selected(&located.selector);

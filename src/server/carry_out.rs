@@ -151,10 +151,11 @@ impl CarryOut {
     ) -> Result<T, Refusal> {
         let overlays = found.overlays(self.client.snapshot().overlays);
         let (engine, reader) = (&self.engine, &self.engine.reader);
+        let scope = &self.config.scope.of_job(work);
         part(&Job {
             change: &self.change,
             means: Means {
-                scope: &self.config.scope,
+                scope,
                 overlays: &overlays,
                 buffers: &reader.buffers,
                 sessions: &reader.sessions,

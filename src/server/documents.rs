@@ -168,7 +168,8 @@ fn look(
             .run(move |work| {
                 let reader = &jobs_engine.reader;
                 let ClientSnapshot { config, overlays } = &snapshot;
-                reader.look_again(&errand.0, &errand.1, &config.scope, overlays, work)
+                let scope = &config.scope.of_job(work);
+                reader.look_again(&errand.0, &errand.1, scope, overlays, work)
             })
             .await;
         match looked {

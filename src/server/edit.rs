@@ -59,12 +59,13 @@ fn submit_patch(
     let config = snapshot.config.clone();
     let locate = move |work: &_| {
         let ClientSnapshot { config, overlays } = &snapshot;
+        let scope = &config.scope.of_job(work);
         let sessions = &jobs_engine.reader.sessions;
         let (sections, mut faults) = patch.sections();
         let (named, found) = name_places(
             sections,
             (&session, sessions),
-            &config.scope,
+            scope,
             overlays,
             work,
             &mut faults,

@@ -47,6 +47,8 @@ impl Engine {
     /// Does no I/O.
     pub fn new(threads: Threads) -> Engine {
         let budget = Settings::default().memory.budget_bytes;
+        let jobs = Pool::with_long_places(SHORT_PLACES, LONG_PLACES, threads.clone());
+        let commits = Pool::new(COMMIT_PLACES, threads.clone()).sharing_mounts_with(&jobs);
         Engine {
             reader: Reader::new(budget),
             writer: DiskWriter::new(state_directory()),
@@ -55,8 +57,8 @@ impl Engine {
             applied: Mutex::default(),
             recovery: Recovery::default(),
             scans: Arc::default(),
-            jobs: Pool::with_long_places(SHORT_PLACES, LONG_PLACES, threads.clone()),
-            commits: Pool::new(COMMIT_PLACES, threads.clone()),
+            jobs,
+            commits,
             threads,
         }
     }

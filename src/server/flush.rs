@@ -144,7 +144,7 @@ async fn is_on_disk(engine: &Arc<Engine>, client: &Client, key: &DocumentKey) ->
     };
     let buffers = engine.reader.buffers.clone();
     let looked = engine.run(move |work| {
-        let handle = snapshot.config.scope.open(&path)?;
+        let handle = snapshot.config.scope.of_job(work).open(&path)?;
         let words = Words {
             declared: None,
             editor: overlay.encoding,

@@ -67,7 +67,8 @@ pub fn begin(engine: &Arc<Engine>, client: &Arc<Client>, call: Call) -> rpc::Cal
         let (paths, finding) = (edit.paths.clone(), snapshot.clone());
         let find = move |work: &_| {
             let ClientSnapshot { config, overlays } = &finding;
-            let place = |path: &String| place_to_edit(path, true, &config.scope, overlays, work);
+            let scope = &config.scope.of_job(work);
+            let place = |path: &String| place_to_edit(path, true, scope, overlays, work);
             paths.iter().map(place).collect::<Result<Vec<_>, _>>()
         };
         let grant = submission.granted(engine.found(find).await?).await?;

@@ -46,7 +46,7 @@ pub fn answer(
         let (answer, notices) = match answered {
             Ok(answered) => answered,
             // The wait for its turn, or for a place to run: nothing that was looked for.
-            Err(refusal) => (ask.refused(refusal, &config.scope)?, Vec::new()),
+            Err(refusal) => (ask.refused(refusal, &config.scope.of_nobody())?, Vec::new()),
         };
         client.send(notices).await;
         Ok(answer)
@@ -67,11 +67,12 @@ async fn read(
     let answered = engine.run(move |work| {
         let reader = &jobs_engine.reader;
         let ClientSnapshot { config, overlays } = &snapshot;
-        let found = |place| reading.reads(place);
-        let prepared = reader.prepare(&ask, &config.scope, overlays, work, &found);
+        let scope = &config.scope.of_job(work);
+        let found = |whereabouts| reading.is_known(whereabouts);
+        let prepared = reader.prepare(&ask, scope, overlays, work, &found);
         let answered = prepared.and_then(|prepared| reader.finish(&ask, &prepared, None));
         match answered {
-            Err(refusal) => Ok((ask.refused(refusal, &config.scope)?, Vec::new())),
+            Err(refusal) => Ok((ask.refused(refusal, scope)?, Vec::new())),
             answered => answered,
         }
     });

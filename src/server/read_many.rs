@@ -126,10 +126,13 @@ async fn prepare(
     begun: Begun,
 ) -> One {
     let (reading, ask) = begun.map_err(Failed::Refused)?;
-    let scope = &snapshot.config.scope;
     match found(engine, client, snapshot, reading, ask.clone()).await {
         Ok(found) => found,
-        Err(refusal) => Err(Failed::of(&ask, refusal, scope)),
+        Err(refusal) => Err(Failed::of(
+            &ask,
+            refusal,
+            &snapshot.config.scope.of_nobody(),
+        )),
     }
 }
 
@@ -147,11 +150,12 @@ async fn found(
         .run(move |work| {
             let reader = &jobs_engine.reader;
             let ClientSnapshot { config, overlays } = &snapshot;
-            let found = |place| jobs_reading.reads(place);
-            match reader.prepare(&jobs_ask, &config.scope, overlays, work, &found) {
+            let scope = &config.scope.of_job(work);
+            let found = |whereabouts| jobs_reading.is_known(whereabouts);
+            match reader.prepare(&jobs_ask, scope, overlays, work, &found) {
                 Ok(prepared) => Ok(Ok(Arc::new(prepared))),
                 // What is suggested is looked at here, where that may take its time.
-                Err(refusal) => Ok(Err(Failed::of(&jobs_ask, refusal, &config.scope))),
+                Err(refusal) => Ok(Err(Failed::of(&jobs_ask, refusal, scope))),
             }
         })
         .await?;
@@ -175,6 +179,7 @@ async fn write(
     engine
         .run(move |work| {
             let reader = &jobs_engine.reader;
+            let scope = &config.scope.of_job(work);
             let sharing: Vec<&Found> = prepared
                 .iter()
                 .flatten()
@@ -202,7 +207,7 @@ async fn write(
                                 notices.extend(news);
                                 json!({ "ok": result })
                             }
-                            Err(refusal) => Failed::of(ask, refusal, &config.scope).to_value(),
+                            Err(refusal) => Failed::of(ask, refusal, scope).to_value(),
                         }
                     }
                 });

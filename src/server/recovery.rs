@@ -76,9 +76,11 @@ pub fn begin(engine: &Arc<Engine>, client: &Arc<Client>) {
     threads.start(async move {
         let (jobs_engine, turn) = (engine.clone(), engine.recovery.turn.clone());
         let config = client.config();
-        let job = move |_: &Work| {
+        let job = move |work: &Work| {
             let _turn = turn.lock();
-            jobs_engine.writer.clean_leftovers(&config.scope)
+            jobs_engine
+                .writer
+                .clean_leftovers(&config.scope.of_job(work))
         };
         let left = engine.run_background(job).await;
         let left = left.unwrap_or_else(|stopped| {

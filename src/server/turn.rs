@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::protocol::Refusal;
-use crate::read::{Ask, places_to_read};
+use crate::read::{Ask, go_on_mount, places_to_read};
 
 use super::client::Client;
 use super::config::ClientSnapshot;
@@ -15,7 +15,7 @@ use super::engine::Engine;
 pub async fn in_turn(
     engine: &Engine,
     client: &Client,
-    reading: &Reading,
+    reading: &Arc<Reading>,
     ask: &Arc<Ask>,
     snapshot: ClientSnapshot,
 ) -> Result<ClientSnapshot, Refusal> {
@@ -23,10 +23,13 @@ pub async fn in_turn(
         return Ok(snapshot);
     }
     let (jobs_ask, jobs_snapshot) = (ask.clone(), snapshot.clone());
+    let jobs_reading = reading.clone();
     let places = engine
         .run(move |work| {
             let ClientSnapshot { config, overlays } = &jobs_snapshot;
-            places_to_read(&jobs_ask, &config.scope, overlays, work)
+            let scope = &config.scope.of_job(work);
+            go_on_mount(&jobs_ask, scope, &|it| jobs_reading.is_known(it))?;
+            places_to_read(&jobs_ask, scope, overlays, work)
         })
         .await?;
     reading.turn(&places).await?;

@@ -46,8 +46,9 @@ fn submit_write(
     let request = Arc::new(request);
     let locate = move |work: &_| {
         let ClientSnapshot { config, overlays } = &snapshot;
+        let scope = &config.scope.of_job(work);
         // The file may have to be made: look-alikes of its name are other files.
-        let place = place_to_edit(&request.path, true, &config.scope, overlays, work)?;
+        let place = place_to_edit(&request.path, true, scope, overlays, work)?;
         let request = request.clone();
         let plan: Plan = Arc::new(move |job: &Job| Planner::of(job).plan_write(&request));
         Ok(Located {

@@ -1,6 +1,7 @@
-//! Cancel tokens, deadlines, and the threads and pools of blocking work. No wait here is without a
+//! Cancel tokens, deadlines, and the threads, pools and mounts of blocking work. No wait here is without a
 //! limit.
 
+mod mounts;
 mod pools;
 mod threads;
 
@@ -12,6 +13,7 @@ use parking_lot::Mutex;
 use rustix::time::{ClockId, clock_gettime};
 use tokio::sync::Notify;
 
+pub use mounts::NoPlace;
 pub use pools::Pool;
 pub use threads::Threads;
 
@@ -195,6 +197,25 @@ impl Work {
         }
     }
 
+    /// To be said by a job before it touches a file system that may hang, with no lock held: it goes
+    /// on as one of that device's jobs, for which it may have to wait, and has no place that anybody
+    /// else could need. Does nothing where it is one, or runs in no pool.
+    ///
+    /// # Errors
+    ///
+    /// While the device hangs, and when the wait is cancelled or too late.
+    pub fn on_mount(&self, device: u64) -> Result<(), NoPlace> {
+        match &self.place {
+            Some(place) => place.on_mount(device, self),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether a job may touch that device: it is one of its jobs, or runs in no pool.
+    pub fn is_on_mount(&self, device: u64) -> bool {
+        self.place.as_ref().is_none_or(|place| place.is_on(device))
+    }
+
     pub fn deadline(&self) -> Instant {
         self.deadline
     }
@@ -230,6 +251,9 @@ impl Work {
 
     /// Errors once the work is cancelled or out of time.
     pub fn check(&self) -> Result<(), Stopped> {
+        if let Some(place) = &self.place {
+            place.give_sign();
+        }
         if self.cancel.is_cancelled() {
             Err(Stopped::Cancelled)
         } else if self.is_over() {

@@ -7,11 +7,14 @@
 //! Who waits so keeps a thread, of which there are 512 at most ([`Threads`]). So that short jobs and
 //! commits always find one, no more than [`MOST_WAITING`] wait without a place; any further one
 //! keeps its short place until it has a long one.
+//!
+//! A job that is about to touch a file system which may hang says that too ([`Work::on_mount`]),
+//! and from then on has a place among the jobs of that one instead ([`MountJobs`]).
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
@@ -19,6 +22,7 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
+use super::mounts::{MountJobs, NoPlace, OnMount, Sign};
 use super::{Stopped, Threads, Work};
 
 /// How long a job past its deadline is waited for that can no longer be called off.
@@ -36,6 +40,7 @@ const MOST_WAITING: usize = 400;
 #[derive(Debug)]
 pub struct Pool {
     places: Arc<Places>,
+    mounts: Arc<MountJobs>,
     threads: Threads,
 }
 
@@ -69,7 +74,16 @@ impl Pool {
                 waiting: Semaphore::new(MOST_WAITING),
                 stuck: AtomicUsize::new(0),
             }),
+            mounts: Arc::default(),
             threads,
+        }
+    }
+
+    /// The same pool, whose jobs have their places on mounts among those of another one.
+    pub fn sharing_mounts_with(self, other: &Pool) -> Pool {
+        Pool {
+            mounts: other.mounts.clone(),
+            ..self
         }
     }
 
@@ -96,7 +110,7 @@ impl Pool {
                 .map_err(|_| Stopped::Cancelled)?,
         };
         work.check()?;
-        let place = Arc::new(Place::new(self.places.clone(), permit));
+        let place = Arc::new(Place::new(self, permit));
         let returned = Returned(place.clone());
         let (sender, mut receiver) = oneshot::channel();
         let asked = work.clone();
@@ -137,6 +151,9 @@ impl Pool {
 #[derive(Debug)]
 pub(super) struct Place {
     of: Arc<Places>,
+    mounts: Arc<MountJobs>,
+    /// Set once the job is one of a mount.
+    sign: OnceLock<Arc<Sign>>,
     held: Mutex<Held>,
 }
 
@@ -146,6 +163,8 @@ struct Held {
     /// Of a short or of a long place; none while the job waits between the two, and when it
     /// was left behind or has returned.
     permit: Option<OwnedSemaphorePermit>,
+    /// Kept until the job returns, also when it was left behind.
+    on_mounts: Vec<OnMount>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -154,19 +173,67 @@ enum Stage {
     /// It waits for a long place.
     Moving,
     Long,
+    /// It is a job of a mount, or may not be one and will end.
+    OnMount,
     LeftBehind,
     Returned,
 }
 
 impl Place {
-    fn new(of: Arc<Places>, permit: OwnedSemaphorePermit) -> Place {
+    fn new(pool: &Pool, permit: OwnedSemaphorePermit) -> Place {
         let held = Held {
             stage: Stage::Short,
             permit: Some(permit),
+            on_mounts: Vec::new(),
         };
         Place {
-            of,
+            of: pool.places.clone(),
+            mounts: pool.mounts.clone(),
+            sign: OnceLock::new(),
             held: Mutex::new(held),
+        }
+    }
+
+    /// See [`Work::on_mount`].
+    pub(super) fn on_mount(&self, device: u64, work: &Work) -> Result<(), NoPlace> {
+        if self.is_on(device) {
+            return Ok(());
+        }
+        let waiting = self.of.waiting.try_acquire();
+        {
+            let mut held = self.held.lock();
+            match held.stage {
+                Stage::LeftBehind | Stage::Returned => return Err(Stopped::TimedOut.into()),
+                Stage::Short | Stage::Moving | Stage::Long | Stage::OnMount => {}
+            }
+            held.stage = Stage::OnMount;
+            if waiting.is_ok() {
+                held.permit = None;
+            }
+        }
+        let sign = self.sign.get_or_init(Sign::new);
+        let entered = self.mounts.enter(device, sign, work);
+        let mut held = self.held.lock();
+        held.permit = None;
+        if held.stage != Stage::OnMount {
+            return Err(Stopped::TimedOut.into());
+        }
+        held.on_mounts.push(entered?);
+        Ok(())
+    }
+
+    /// Whether the job is one of that device.
+    pub(super) fn is_on(&self, device: u64) -> bool {
+        self.sign.get().is_some() && {
+            let held = self.held.lock();
+            held.on_mounts.iter().any(|on| on.device == device)
+        }
+    }
+
+    /// The job is at work, and not in a call that hangs.
+    pub(super) fn give_sign(&self) {
+        if let Some(sign) = self.sign.get() {
+            sign.give();
         }
     }
 
@@ -234,6 +301,7 @@ impl Drop for Returned {
     fn drop(&mut self) {
         let mut held = self.0.held.lock();
         held.permit = None;
+        held.on_mounts.clear();
         if held.stage == Stage::LeftBehind {
             self.0.of.stuck.fetch_sub(1, Ordering::Relaxed);
         }
@@ -387,5 +455,99 @@ mod tests {
         let pool = Pool::new(1, threads());
         assert_eq!(pool.run(work(), Work::takes_long).await, Ok(Ok(false)));
         assert_eq!(work().takes_long(), Ok(false));
+    }
+
+    /// Jobs on a device that run until `told` hears something.
+    async fn jobs_on(
+        pool: &Arc<Pool>,
+        device: u64,
+        count: usize,
+    ) -> Vec<(Running, mpsc::Sender<()>)> {
+        let mut jobs = Vec::new();
+        for _ in 0..count {
+            let (go_on, told) = mpsc::channel::<()>();
+            let (begun, has_begun) = oneshot::channel();
+            let pool = pool.clone();
+            let running = tokio::spawn(async move {
+                let job = move |work: &Work| {
+                    assert_eq!(work.on_mount(device), Ok(()));
+                    assert!(work.is_on_mount(device));
+                    // It is in no place that somebody else could need.
+                    assert_eq!(work.takes_long(), Ok(false));
+                    let _ = begun.send(());
+                    let _ = told.recv();
+                    Ok(())
+                };
+                pool.run(work(), job).await
+            });
+            assert_eq!(has_begun.await, Ok(()));
+            jobs.push((running, go_on));
+        }
+        jobs
+    }
+
+    async fn end(jobs: Vec<(Running, mpsc::Sender<()>)>) {
+        for (running, go_on) in jobs {
+            drop(go_on);
+            assert_eq!(running.await.ok(), Some(Ok(Ok(()))));
+        }
+    }
+
+    #[tokio::test]
+    async fn jobs_of_a_mount_that_hangs_take_no_place_and_others_of_it_are_turned_away() {
+        let pool = Arc::new(Pool::with_long_places(1, 1, threads()));
+        let commits = Pool::new(1, threads()).sharing_mounts_with(&pool);
+        let hanging = jobs_on(&pool, 1, 16).await;
+        let alive = jobs_on(&pool, 2, 3).await;
+        assert_eq!(pool.run(work(), |_| 1).await, Ok(1));
+        assert_eq!(pool.run(work(), Work::takes_long).await, Ok(Ok(true)));
+        // As many as there may be; it waits, and hears that they hang.
+        let one_more = |work: &Work| work.on_mount(1);
+        assert_eq!(pool.run(work(), one_more).await, Ok(Err(NoPlace::Hangs)));
+        assert_eq!(commits.run(work(), one_more).await, Ok(Err(NoPlace::Hangs)));
+        assert_eq!(
+            pool.run(work(), |work: &Work| work.on_mount(2)).await,
+            Ok(Ok(()))
+        );
+        let mut hanging = hanging;
+        // Of three nobody can tell whether they hang.
+        let rest = hanging.split_off(13);
+        end(hanging).await;
+        assert_eq!(commits.run(work(), one_more).await, Ok(Ok(())));
+        end(rest).await;
+        end(alive).await;
+        assert_eq!(pool.stuck(), 0);
+        assert!(pool.mounts.is_empty());
+    }
+
+    #[tokio::test]
+    async fn a_job_of_a_mount_that_is_left_behind_still_counts_among_its_jobs() {
+        let pool = Arc::new(Pool::new(1, threads()));
+        let (go_on, told) = mpsc::channel::<()>();
+        let told = Arc::new(Mutex::new(told));
+        for _ in 0..4 {
+            let told = told.clone();
+            let hang = move |work: &Work| {
+                work.on_mount(1)?;
+                let _ = told.lock().recv();
+                Ok::<(), NoPlace>(())
+            };
+            let brief = Work::new(CancelToken::new(), Duration::from_millis(300));
+            assert_eq!(pool.run(brief, hang).await, Err(Stopped::TimedOut));
+        }
+        assert_eq!(pool.stuck(), 4);
+        let one_more = |work: &Work| work.on_mount(1);
+        loop {
+            match pool.run(work(), one_more).await {
+                // The last one has not been silent for a second.
+                Ok(Ok(())) => tokio::task::yield_now().await,
+                other => break assert_eq!(other, Ok(Err(NoPlace::Hangs))),
+            }
+        }
+        drop(go_on);
+        while pool.stuck() > 0 {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(pool.run(work(), one_more).await, Ok(Ok(())));
     }
 }

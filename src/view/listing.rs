@@ -63,6 +63,8 @@ pub enum Inside {
     Ignored,
     /// The system's own words.
     Unreadable(String),
+    /// Another file system, which may hang: its kind.
+    Mount(String),
     /// It is there; the listing was long enough without it.
     NotOpened,
 }
@@ -168,6 +170,9 @@ fn row(entry: &Entry, indent: &str, now_ns: i128) -> Row {
         Kind::Directory(Inside::Contents(_)) | Kind::LinkToDirectory => {}
         Kind::Directory(Inside::Ignored) => row.age = "ignored".to_owned(),
         Kind::Directory(Inside::Unreadable(why)) => row.remark = format!("(not readable: {why})"),
+        Kind::Directory(Inside::Mount(kind)) => {
+            row.remark = format!("(not opened: {kind}; list it by its own path)");
+        }
         Kind::Directory(Inside::NotOpened) => row.remark = "(not opened)".to_owned(),
     }
     row

@@ -15,6 +15,7 @@ use crate::protocol::{Refusal, Rule, Settings};
 use super::handle::{Handle, RealPath, Unjudged};
 use super::ignore_files::{DirRules, IgnoreFiles, Rules};
 use super::listed::is_as_listed;
+use super::mounts::Crossing;
 use super::patterns::{Patterns, Verdict};
 use super::roots::{Root, Roots};
 use super::spelling::{climbs, normalise};
@@ -28,14 +29,17 @@ const MAX_CLIMBS: usize = 32;
 /// Links followed in one path before the rest is taken as it is (the kernel's own limit).
 const MAX_LINKS: usize = 40;
 
-/// Who may be read: the roots, what is allowed besides them, and the rules within.
-#[derive(Debug)]
+/// Who may be read: the roots, what is allowed besides them, and the rules within. A clone shares
+/// them.
+#[derive(Debug, Clone)]
 pub(super) struct Access {
-    pub(super) roots: Roots,
-    additional: Roots,
+    pub(super) roots: Arc<Roots>,
+    additional: Arc<Roots>,
     pub(super) outside: Outside,
-    deny: Patterns,
-    ignore_files: IgnoreFiles,
+    deny: Arc<Patterns>,
+    ignore_files: Arc<IgnoreFiles>,
+    /// Which mounts may be touched.
+    pub(super) crossing: Crossing,
 }
 
 /// A judged look at a path.
@@ -119,19 +123,22 @@ impl Access {
             }
         });
         Access {
-            roots,
-            additional: Roots::new(additional.collect()),
+            roots: Arc::new(roots),
+            additional: Arc::new(Roots::new(additional.collect())),
             outside: access.outside_workspace,
-            deny: Patterns::compile(access.deny.iter().map(String::as_str)),
-            ignore_files: IgnoreFiles::new(&access.ignore_files),
+            deny: Arc::new(Patterns::compile(access.deny.iter().map(String::as_str))),
+            ignore_files: Arc::new(IgnoreFiles::new(&access.ignore_files)),
+            crossing: Crossing::default(),
         }
     }
 
     /// Opens `path`, absolute, if it and what it leads to are allowed; `asked` is for the refusal.
     ///
-    /// What is refused is refused the same whether it exists.
+    /// What is refused is refused the same whether it exists; but with `busy` where that cannot be
+    /// known, because it is on a mount that hangs.
     pub(super) fn open(&self, path: &Path, asked: &str) -> Result<Opened, Refusal> {
         let path = &*self.without_climbs(path, asked)?;
+        self.crossing.enter(path)?;
         let opened = Unjudged::open(path);
         // A folder whose real path has changed unnoticed must not make a file an outside one.
         for again in [false, true] {
@@ -161,6 +168,7 @@ impl Access {
     /// Where a path that cannot be opened, and was judged, would be: links that are inside are
     /// followed though they lead nowhere, and the rest is put below what exists of it.
     pub(super) fn would_be(&self, path: &Path, asked: &str) -> Result<RealPath, Refusal> {
+        self.crossing.enter(path)?;
         let bases = self.bases(path, false);
         let walked = self.walk(&bases, path, asked)?.path;
         if let Some((opened, _)) = deepest_opened(&walked) {
@@ -207,13 +215,14 @@ impl Access {
             inside |= contains;
             match (contains || again, known) {
                 (false, known) => known.unwrap_or_else(|| Arc::from(root.spelled())),
-                (true, _) => root.real(again),
+                (true, _) => root.real(again, &self.crossing),
             }
         };
         let all = || self.roots.iter().chain(self.additional.iter());
-        let mut folders: Vec<_> = all().map(|root| (root, look(root))).collect();
+        let mut folders: Vec<(&Root, Arc<Path>)> = all().map(|root| (root, look(root))).collect();
         if !inside {
-            folders = all().map(|root| (root, root.real(again))).collect();
+            let real = |root: &Root| root.real(again, &self.crossing);
+            folders = all().map(|root| (root, real(root))).collect();
         }
         Bases {
             folders,
@@ -307,6 +316,7 @@ impl Access {
         if !climbs(path) {
             return Ok(path.to_path_buf());
         }
+        self.crossing.enter(path)?;
         let parts: Vec<Component<'_>> = path.components().collect();
         let last = parts.iter().rposition(|part| *part == Component::ParentDir);
         let (head, tail) = parts.split_at(last.map_or(0, |last| last + 1));

@@ -13,6 +13,7 @@ use crate::task::{Stopped, Work};
 
 use super::access::{Access, Names};
 use super::handle::Handle;
+use super::mounts::Mount;
 use super::noise::Noise;
 
 /// Entries between two looks at the cancel token.
@@ -43,6 +44,8 @@ pub enum EntryKind {
     File(Option<u64>),
     /// `ignored`: by git's rules, or `.git`, or `node_modules`.
     Directory { ignored: bool },
+    /// Where a file system is mounted that may hang and that nobody asked for; its kind.
+    Mount(String),
     /// What the link says; `None` where it leads out of what may be read.
     Link(Option<OsString>),
     /// What it is, without an article.
@@ -103,6 +106,7 @@ impl<'a> Directory<'a> {
         let access = self.access;
         let real = self.real.clone();
         let names = access.names_in(&real);
+        let mounts = access.crossing.mounts_in(&real);
         let mut count = 0;
         while let Some(entry) = self.dir.read() {
             let entry = entry?;
@@ -121,9 +125,11 @@ impl<'a> Directory<'a> {
             has_rules |= name == b".gitignore" || name == b".ignore";
             is_repository |= name == b".git";
             let name = OsString::from_vec(name.to_vec());
-            found
-                .entries
-                .extend(self.entry(name, entry.file_type(), &names)?);
+            let is_here = |mount: &&Mount| mount.point.file_name() == Some(&*name);
+            found.entries.extend(match mounts.iter().find(is_here) {
+                Some(mount) => names.permit(&name, true).then(|| Entry::of_mount(mount)),
+                None => self.entry(name, entry.file_type(), &names)?,
+            });
         }
         if has_rules || is_repository {
             self.noise.enter(access, &real, is_repository);
@@ -201,6 +207,9 @@ impl<'a> Directory<'a> {
         // should another link have been put in its place meanwhile.
         let by_text = target.as_ref().map(|target| self.real.join(target));
         for path in [Some(self.real.join(name)), by_text].into_iter().flatten() {
+            if !self.access.crossing.stays(&path) {
+                return Some(None);
+            }
             match self.access.open(&path, "") {
                 Ok(_) => {}
                 Err(Refusal::Denied { .. }) => return None,
@@ -212,6 +221,15 @@ impl<'a> Directory<'a> {
 }
 
 impl Entry {
+    /// To ask any more of it would touch it.
+    fn of_mount(mount: &Mount) -> Entry {
+        Entry {
+            name: mount.point.file_name().unwrap_or_default().to_owned(),
+            kind: EntryKind::Mount(mount.kind.clone()),
+            modified_ns: None,
+        }
+    }
+
     /// The name's bytes, for an order that is the same everywhere.
     pub fn name_bytes(&self) -> &[u8] {
         self.name.as_bytes()

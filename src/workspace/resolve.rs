@@ -72,13 +72,13 @@ impl At {
 }
 
 /// What a client may reach, and how its path strings are understood. Immutable but for caches;
-/// replaced as a whole when roots or settings change.
-#[derive(Debug)]
+/// replaced as a whole when roots or settings change. A clone shares everything.
+#[derive(Debug, Clone)]
 pub struct Scope {
-    access: Access,
+    pub(super) access: Access,
     settings: Arc<Settings>,
-    names: Names,
-    listings: Listings,
+    names: Arc<Names>,
+    listings: Arc<Listings>,
     scans: Arc<AtomicU64>,
 }
 
@@ -121,8 +121,8 @@ impl Scope {
         let roots = Roots::new(roots);
         let may_watch = settings.watch.max_directories > 0;
         Scope {
-            names: Names::new(roots.len(), may_watch),
-            listings: Listings::new(may_watch),
+            names: Arc::new(Names::new(roots.len(), may_watch)),
+            listings: Arc::new(Listings::new(may_watch)),
             access: Access::new(roots, &settings),
             settings,
             scans,
@@ -362,7 +362,7 @@ impl Scope {
     pub fn display(&self, real: &RealPath) -> String {
         let real = real.as_path();
         for root in self.access.roots.iter() {
-            if let Ok(below) = real.strip_prefix(root.real(false)) {
+            if let Ok(below) = real.strip_prefix(root.real(false, &self.access.crossing)) {
                 return self.written(root, below);
             }
         }
@@ -415,7 +415,14 @@ impl Scope {
     /// name is understood as the root's.
     fn is_taken(&self, name: &str) -> bool {
         let first = name.split('/').next().unwrap_or_default();
-        let has_entry = |root: &Root| root.spelled().join(first).symlink_metadata().is_ok();
+        let has_entry = |root: &Root| {
+            let entry = root.spelled().join(first);
+            match self.access.crossing.led_to(&entry) {
+                // Of a root that is on it itself nothing is known.
+                Some(_) => self.access.crossing.stays(root.spelled()),
+                None => entry.symlink_metadata().is_ok(),
+            }
+        };
         first.is_empty() || self.roots().iter().any(has_entry)
     }
 
@@ -463,7 +470,7 @@ impl Scope {
     }
 
     /// What `asked` may mean, in order, but for a root's name at its beginning.
-    fn readings(&self, asked: &str) -> Vec<Candidate> {
+    pub(super) fn readings(&self, asked: &str) -> Vec<Candidate> {
         let reading = |base: &Path, head: &str, rest: &str| Candidate {
             base: base.to_path_buf(),
             head: head.to_owned(),

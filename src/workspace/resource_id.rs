@@ -1,6 +1,7 @@
 //! Where a thing is that can be read: one name for it, whatever it is called by and whatever it turns out to hold.
 
 use std::fmt;
+use std::path::Path;
 
 use super::{Handle, RealPath};
 
@@ -13,6 +14,16 @@ pub enum ResourceId {
     Document(String),
     /// What the daemon itself has a text of.
     Internal(InternalUrl),
+}
+
+impl ResourceId {
+    /// Whether it is a file in that folder, or in one of its folders.
+    pub fn is_below(&self, folder: &Path) -> bool {
+        match self {
+            ResourceId::File(real) => real.as_path().starts_with(folder),
+            ResourceId::Document(_) | ResourceId::Internal(_) => false,
+        }
+    }
 }
 
 impl From<&Handle> for ResourceId {

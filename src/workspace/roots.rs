@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 
 use super::handle::Unjudged;
+use super::mounts::Crossing;
 use super::spelling::normalise;
 
 /// For how long a folder's real path is believed without a stat. A stale one can only refuse too
@@ -58,14 +59,18 @@ impl Root {
     }
 
     /// The real path; the spelled one while the folder cannot be reached. At most one stat when
-    /// nothing changed.
-    pub(super) fn real(&self, again: bool) -> Arc<Path> {
+    /// nothing changed. On a mount that may not be touched it is the last one, or the spelled one.
+    pub(super) fn real(&self, again: bool, crossing: &Crossing) -> Arc<Path> {
         let known = self.resolved.lock().clone();
         if let Some(known) = &known
             && !again
             && known.checked.elapsed() < BELIEVED
         {
             return known.real.clone();
+        }
+        if !crossing.stays(&self.spelled) {
+            let known = known.map(|known| known.real);
+            return known.unwrap_or_else(|| Arc::from(self.spelled.as_path()));
         }
         // No lock is held here: a folder on a hung mount must not take the others along.
         let now = resolve(&self.spelled, known.filter(|_| !again));
@@ -187,11 +192,11 @@ mod tests {
         std::os::unix::fs::symlink(place.join("one"), place.join("ws")).expect("linked");
         let root = Root::new(place.join("ws"));
         assert_eq!(root.last_real(), None);
-        assert_eq!(&*root.real(false), place.join("one"));
+        assert_eq!(&*root.real(false, &Crossing::default()), place.join("one"));
         std::fs::remove_file(place.join("ws")).expect("removed");
         std::os::unix::fs::symlink(place.join("two"), place.join("ws")).expect("linked");
-        assert_eq!(&*root.real(true), place.join("two"));
+        assert_eq!(&*root.real(true, &Crossing::default()), place.join("two"));
         std::fs::remove_file(place.join("ws")).expect("removed");
-        assert_eq!(&*root.real(true), place.join("ws"));
+        assert_eq!(&*root.real(true, &Crossing::default()), place.join("ws"));
     }
 }

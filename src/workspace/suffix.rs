@@ -66,8 +66,10 @@ pub(super) fn search(
     };
     let mut complete = true;
     for (index, root) in access.roots.iter().enumerate() {
-        let real = root.real(false);
-        if is_remote(&real) {
+        let crossing = &access.crossing;
+        let real = root.real(false, crossing);
+        // Who asks has looked into it already, unless it is not to be touched.
+        if !crossing.stays(&real) || is_remote(&real) {
             continue;
         }
         let mut names = names.of_root(index, work)?;
@@ -127,6 +129,7 @@ impl Search<'_> {
     fn walk(&self, spelled: &Path, real: &Arc<Path>, collector: &Arc<Collector>) {
         let in_repository = real.ancestors().any(|above| above.join(".git").exists());
         let entered = collector.clone();
+        let crossing = self.access.crossing.clone();
         let walk = WalkBuilder::new(real)
             .hidden(false)
             // Rules above the root count where git would read them. Elsewhere those in the root do.
@@ -142,6 +145,10 @@ impl Search<'_> {
                     return false;
                 }
                 if entry.file_type().is_some_and(|kind| kind.is_dir()) {
+                    // To ask which file system it is would touch it.
+                    if crossing.mount_at(entry.path()).is_some() {
+                        return false;
+                    }
                     entered.enter(entry.path());
                 }
                 true
@@ -175,7 +182,11 @@ impl Search<'_> {
 
     /// Takes an entry that ends as asked, by its path below the root, if it may be named.
     fn visit(&self, below: &Path, spelled: &Path, real: &Path) {
-        let Ok(Opened::Here(handle)) = self.access.open(&real.join(below), "") else {
+        let path = real.join(below);
+        if !self.access.crossing.stays(&path) {
+            return;
+        }
+        let Ok(Opened::Here(handle)) = self.access.open(&path, "") else {
             return;
         };
         if self.only_directories && handle.file_type() != super::FileType::Directory {

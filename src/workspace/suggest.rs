@@ -119,9 +119,10 @@ pub(super) fn near(
     {
         work.check()?;
         if let Some(doubt) = doubt {
-            let settled = match doubt.whole.path().symlink_metadata() {
-                Ok(_) => doubt.is_near.then_some(doubt.whole),
-                Err(_) => doubt.without,
+            let whole = doubt.whole.path();
+            let settled = match access.crossing.stays(&whole) && whole.symlink_metadata().is_ok() {
+                true => doubt.is_near.then_some(doubt.whole),
+                false => doubt.without,
             };
             ranking.extend(settled.map(|near| Reverse((near, None))));
             continue;

@@ -66,7 +66,7 @@ pub(super) fn descend(
     for (index, part) in parts.iter().enumerate() {
         let next = at.join(part);
         let mut name = Cow::Borrowed(*part);
-        if !part.is_empty() && *part != "." && next.symlink_metadata().is_err() {
+        if !part.is_empty() && *part != "." && !is_there(access, &next) {
             let listing = names_in(access, listings, &at, work)?;
             let mut alike = look_alikes(access, &at, part, &listing);
             let rest = parts[index + 1..].join("/");
@@ -84,7 +84,9 @@ pub(super) fn descend(
                 }
                 (Some(last), false) => {
                     alike.push(last);
-                    return Ok(Descent::Several(written(&at, &spelled, &alike, &rest)));
+                    return Ok(Descent::Several(written(
+                        access, &at, &spelled, &alike, &rest,
+                    )));
                 }
             }
         }
@@ -95,6 +97,11 @@ pub(super) fn descend(
         }
     }
     Ok(Descent::Arrived(at))
+}
+
+/// Whether there is something of that name, were it a mount point.
+fn is_there(access: &Access, path: &Path) -> bool {
+    access.crossing.led_to(path).is_some() || path.symlink_metadata().is_ok()
 }
 
 /// The allowed entries of a directory that fold to the same as `name`, sorted.
@@ -126,16 +133,18 @@ pub(super) fn names_in(
     }
 }
 
-/// Whether a path exists and may be named to the caller.
+/// Whether a path exists and may be named to the caller. What is on a mount that nobody asked for
+/// is not looked at.
 pub(super) fn is_open_to(access: &Access, path: &Path) -> bool {
-    matches!(access.open(path, ""), Ok(Opened::Here(_)))
+    access.crossing.stays(path) && matches!(access.open(path, ""), Ok(Opened::Here(_)))
 }
 
 /// The paths that `names` stand for, with what was asked below them where they have it.
-fn written(at: &Path, spelled: &str, names: &[String], rest: &str) -> Vec<String> {
+fn written(access: &Access, at: &Path, spelled: &str, names: &[String], rest: &str) -> Vec<String> {
+    let is_there = |path: &Path| access.crossing.stays(path) && path.symlink_metadata().is_ok();
     let paths = names.iter().map(|name| {
         let short = format!("{spelled}{name}");
-        match !rest.is_empty() && at.join(name).join(rest).symlink_metadata().is_ok() {
+        match !rest.is_empty() && is_there(&at.join(name).join(rest)) {
             true => format!("{short}/{rest}"),
             false => short,
         }

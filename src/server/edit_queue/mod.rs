@@ -23,6 +23,7 @@ use tokio::sync::{oneshot, watch};
 use tokio::time::timeout;
 
 use crate::protocol::Refusal;
+use crate::read::Whereabouts;
 use crate::task::Threads;
 use crate::workspace::ResourceId;
 
@@ -299,8 +300,17 @@ impl Reading {
     }
 
     /// Tells the edits after it what it reads.
+    #[cfg(test)]
     pub fn reads(&self, place: ResourceId) {
-        self.pending.publish(vec![place]);
+        self.is_known(Whereabouts::At(place));
+    }
+
+    /// Tells the edits after it as much as is known of what it reads.
+    pub fn is_known(&self, whereabouts: Whereabouts) {
+        match whereabouts {
+            Whereabouts::At(place) => self.pending.publish(vec![place]),
+            Whereabouts::OnMount(point) => self.pending.publish_mount(point),
+        }
     }
 
     /// Waits for the edits before it that concern any of `places`; `busy` when that takes too long.

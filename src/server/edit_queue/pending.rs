@@ -2,6 +2,7 @@
 //! whether they are done. Neither is taken back.
 
 use std::collections::HashMap;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -15,6 +16,8 @@ use crate::workspace::ResourceId;
 pub struct Pending {
     session: String,
     places: OnceLock<Vec<ResourceId>>,
+    /// Before they are known: where the file system is mounted that they are on.
+    mount: OnceLock<PathBuf>,
     done: AtomicBool,
     changed: Notify,
 }
@@ -30,6 +33,13 @@ impl Pending {
     /// Tells which places it concerns. Only the first word counts.
     pub fn publish(&self, places: Vec<ResourceId>) {
         if self.places.set(places).is_ok() {
+            self.changed.notify_waiters();
+        }
+    }
+
+    /// Tells, of one that may not know its places for long, that they are on a mount.
+    pub fn publish_mount(&self, point: PathBuf) {
+        if self.mount.set(point).is_ok() {
             self.changed.notify_waiters();
         }
     }
@@ -63,7 +73,9 @@ impl Pending {
     /// Whether nobody who is about `places` need wait for it, as far as is known.
     fn is_out_of_the_way(&self, places: &[ResourceId]) -> bool {
         let elsewhere = |own: &Vec<ResourceId>| own.iter().all(|place| !places.contains(place));
-        self.is_done() || self.places.get().is_some_and(elsewhere)
+        let not_there = |point: &PathBuf| !places.iter().any(|place| place.is_below(point));
+        let known = self.places.get().map(elsewhere);
+        self.is_done() || known.unwrap_or_else(|| self.mount.get().is_some_and(not_there))
     }
 
     /// Waits until it is done or known to concern none of `places`. The caller sets the limit.

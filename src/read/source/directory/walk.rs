@@ -45,6 +45,8 @@ pub fn contents(
     for entry in entries {
         let inside = match entry.kind {
             EntryKind::Directory { ignored: true } => Some(Inside::Ignored),
+            EntryKind::Mount(_) if !deep => None,
+            EntryKind::Mount(ref kind) => Some(Inside::Mount(kind.clone())),
             EntryKind::Directory { ignored: false } if !deep => None,
             EntryKind::Link(Some(_)) if !deep => {
                 work.check()?;
@@ -129,6 +131,7 @@ fn inside(
     let shown = entries.into_iter().take(SHOWN_IN_CHILD).map(|entry| {
         let inside = match entry.kind {
             EntryKind::Directory { ignored: true } => Some(Inside::Ignored),
+            EntryKind::Mount(ref kind) => Some(Inside::Mount(kind.clone())),
             EntryKind::Directory { ignored: false } => Some(Inside::Contents(Contents::default())),
             _ => None,
         };
@@ -159,7 +162,7 @@ pub fn limit_met(contents: &Contents) -> Option<u64> {
         }) => None,
         Inside::Contents(_) => Some(SHOWN_IN_CHILD as u64),
         Inside::NotOpened => Some(CHILDREN.directories as u64),
-        Inside::Ignored | Inside::Unreadable(_) => None,
+        Inside::Ignored | Inside::Unreadable(_) | Inside::Mount(_) => None,
     })
 }
 
@@ -169,7 +172,9 @@ fn written(entry: workspace::Entry, inside: Option<Inside>) -> Entry {
         name: entry.name.to_string_lossy().into_owned(),
         modified_ns: entry.modified_ns,
         kind: match entry.kind {
-            EntryKind::Directory { .. } => Kind::Directory(inside.unwrap_or(Inside::NotOpened)),
+            EntryKind::Directory { .. } | EntryKind::Mount(_) => {
+                Kind::Directory(inside.unwrap_or(Inside::NotOpened))
+            }
             EntryKind::File(size) => Kind::File(size),
             EntryKind::Link(_) if inside.is_some() => Kind::LinkToDirectory,
             EntryKind::Link(to) => Kind::Link(to.map(|to| to.to_string_lossy().into_owned())),
