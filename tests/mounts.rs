@@ -45,7 +45,9 @@ fn path_of(file: usize) -> String {
 
 /// 64 of its files in one request and 40 more by themselves.
 fn ask_for_all(daemon: &Daemon) -> (Id, Vec<Id>) {
-    let targets: Vec<Value> = (0..64).map(|file| json!({ "path": path_of(file) })).collect();
+    let targets: Vec<Value> = (0..64)
+        .map(|file| json!({ "path": path_of(file) }))
+        .collect();
     let many = daemon.request("agent/readMany", json!({ "targets": targets }));
     let mut single: Vec<Id> = (0..39)
         .map(|file| daemon.request("agent/read", json!({ "path": path_of(file) })))
@@ -143,6 +145,9 @@ fn a_mount_that_hangs_stops_nobody_else() {
         told = daemon.wait(&last).err();
     }
     assert!(!is_text_or_busy(&Err(told.expect("busy")), &tree));
+    let write = json!({ "path": "mnt/new", "text": "new\n" });
+    let refused = daemon.call("agent/write", write).expect_err("it hangs");
+    assert_eq!(refused.kind(), "busy");
     everything_else(&daemon, &tree);
     let waits = |id: &Id| !daemon.arrival_order().contains(id);
     assert!(waits(&many), "it is answered before its mount is");

@@ -43,11 +43,7 @@ pub enum Whereabouts {
 
 /// Makes the job of a read one of the mount that its path leads to, if it leads to one that may
 /// hang. `found` hears of that before: the wait may be long. Refuses with `busy` while it hangs.
-pub fn go_on_mount(
-    ask: &Ask,
-    scope: &Scope,
-    found: &dyn Fn(Whereabouts),
-) -> Result<(), Refusal> {
+pub fn go_on_mount(ask: &Ask, scope: &Scope, found: &dyn Fn(Whereabouts)) -> Result<(), Refusal> {
     match scope.mount_on_way(ask.path()) {
         None => Ok(()),
         Some(mount) => {

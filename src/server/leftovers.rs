@@ -60,7 +60,9 @@ impl State {
             let job = move |work: &Work| {
                 let _turn = turn.lock();
                 let engine = &engine_state.engine;
-                engine.writer.clean_leftovers(&engine.world().scope.of_job(work))
+                engine
+                    .writer
+                    .clean_leftovers(&engine.world().scope.of_job(work))
             };
             let work = Work::new(CancelToken::new(), WORK_LIMIT);
             let left = state.run_background(work, job).await;

@@ -28,10 +28,7 @@ pub fn begin(state: &Arc<State>, call: Call) -> rpc::Call {
         let (answer, notices) = match answered {
             Ok(answered) => answered,
             // The wait for its turn, or for a place to run: nothing that was looked for.
-            Err(refusal) => (
-                ask.refused(refusal, &world.scope.of_nobody())?,
-                Vec::new(),
-            ),
+            Err(refusal) => (ask.refused(refusal, &world.scope.of_nobody())?, Vec::new()),
         };
         state.send(notices).await;
         Ok(answer)

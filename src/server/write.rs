@@ -44,7 +44,13 @@ impl State {
         let locate = move |work: &_| {
             let Moment { world, overlays } = &moment;
             // The file may have to be made: look-alikes of its name are other files.
-            let place = place_to_edit(&request.path, true, &world.scope.of_job(work), overlays, work)?;
+            let place = place_to_edit(
+                &request.path,
+                true,
+                &world.scope.of_job(work),
+                overlays,
+                work,
+            )?;
             let request = request.clone();
             let plan: Plan = Arc::new(move |job: &Job| Planner::of(job).plan_write(&request));
             Ok(Located {

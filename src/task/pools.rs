@@ -458,7 +458,11 @@ mod tests {
     }
 
     /// Jobs on a device that run until `told` hears something.
-    async fn jobs_on(pool: &Arc<Pool>, device: u64, count: usize) -> Vec<(Running, mpsc::Sender<()>)> {
+    async fn jobs_on(
+        pool: &Arc<Pool>,
+        device: u64,
+        count: usize,
+    ) -> Vec<(Running, mpsc::Sender<()>)> {
         let mut jobs = Vec::new();
         for _ in 0..count {
             let (go_on, told) = mpsc::channel::<()>();
@@ -501,7 +505,10 @@ mod tests {
         let one_more = |work: &Work| work.on_mount(1);
         assert_eq!(pool.run(work(), one_more).await, Ok(Err(NoPlace::Hangs)));
         assert_eq!(commits.run(work(), one_more).await, Ok(Err(NoPlace::Hangs)));
-        assert_eq!(pool.run(work(), |work: &Work| work.on_mount(2)).await, Ok(Ok(())));
+        assert_eq!(
+            pool.run(work(), |work: &Work| work.on_mount(2)).await,
+            Ok(Ok(()))
+        );
         let mut hanging = hanging;
         // Of three nobody can tell whether they hang.
         let rest = hanging.split_off(13);

@@ -1,5 +1,6 @@
 //! The scope of one job: what it looks at makes it a job of the mounts that it is led to.
 
+use crate::protocol::Refusal;
 use crate::task::Work;
 
 use super::mounts::{Crossing, Mount};
@@ -37,7 +38,9 @@ impl Scope {
             return None;
         }
         let decoded = decode_file_uri(path).ok().flatten();
-        let path = decoded.as_deref().map_or(Some(path), |path| path.to_str())?;
+        let path = decoded
+            .as_deref()
+            .map_or(Some(path), |path| path.to_str())?;
         let parted = path.rmatch_indices([':', '#', '?']).map(|(at, _)| at);
         let ends = std::iter::once(path.len()).chain(parted.take(MAX_ENDS));
         for name in ends.map(|end| &path[..end]) {
@@ -57,7 +60,7 @@ impl Scope {
     }
 
     /// Makes the job one of that mount. Refuses with `busy` while the mount hangs.
-    pub fn go_on_mount(&self, mount: &Mount) -> Result<(), crate::protocol::Refusal> {
+    pub fn go_on_mount(&self, mount: &Mount) -> Result<(), Refusal> {
         self.access.crossing.go_on(mount)
     }
 }

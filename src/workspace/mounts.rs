@@ -139,6 +139,11 @@ impl Crossing {
         first_on_way(&table, path, &|it| self.is_on(it)).cloned()
     }
 
+    /// Whether something has that name, a mount point too; its folder may be touched.
+    pub(super) fn is_there(&self, path: &Path) -> bool {
+        !self.stays(path) || path.symlink_metadata().is_ok()
+    }
+
     /// Whether there is any mount that may not be touched just so.
     pub(super) fn has_mounts(&self) -> bool {
         !matches!(self.who, Who::Anybody) && !self.mounts.now().is_empty()
@@ -179,7 +184,8 @@ fn first_on_way<'a>(
     path: &Path,
     may_touch: &dyn Fn(&Mount) -> bool,
 ) -> Option<&'a Mount> {
-    if table.is_empty() {
+    // Who is one of all of them already, as most are of the only one, need not look.
+    if table.values().all(may_touch) {
         return None;
     }
     let mut ahead: VecDeque<OsString> = names_of(path).collect();
@@ -206,7 +212,10 @@ fn first_on_way<'a>(
                     at = PathBuf::from("/");
                 }
                 let names: Vec<OsString> = names_of(&target).collect();
-                names.into_iter().rev().for_each(|name| ahead.push_front(name));
+                names
+                    .into_iter()
+                    .rev()
+                    .for_each(|name| ahead.push_front(name));
             }
             Ok(_) => return None,
             // No link, or nothing: below that there is nothing either.
@@ -249,12 +258,55 @@ mod platform {
 
     /// File systems of this machine alone: what they are asked the kernel answers, or a disk.
     const LOCAL: &[&str] = &[
-        "aufs", "bcachefs", "binfmt_misc", "bpf", "btrfs", "cgroup", "cgroup2", "configfs",
-        "debugfs", "devpts", "devtmpfs", "ecryptfs", "efivarfs", "erofs", "exfat", "ext2", "ext3",
-        "ext4", "f2fs", "fusectl", "hfs", "hfsplus", "hugetlbfs", "iso9660", "jfs", "minix",
-        "mqueue", "msdos", "nilfs2", "nsfs", "ntfs", "ntfs3", "overlay", "proc", "pstore",
-        "ramfs", "reiserfs", "rootfs", "securityfs", "selinuxfs", "squashfs", "sysfs", "tmpfs",
-        "tracefs", "ubifs", "udf", "vfat", "xfs", "zfs",
+        "aufs",
+        "bcachefs",
+        "binfmt_misc",
+        "bpf",
+        "btrfs",
+        "cgroup",
+        "cgroup2",
+        "configfs",
+        "debugfs",
+        "devpts",
+        "devtmpfs",
+        "ecryptfs",
+        "efivarfs",
+        "erofs",
+        "exfat",
+        "ext2",
+        "ext3",
+        "ext4",
+        "f2fs",
+        "fusectl",
+        "hfs",
+        "hfsplus",
+        "hugetlbfs",
+        "iso9660",
+        "jfs",
+        "minix",
+        "mqueue",
+        "msdos",
+        "nilfs2",
+        "nsfs",
+        "ntfs",
+        "ntfs3",
+        "overlay",
+        "proc",
+        "pstore",
+        "ramfs",
+        "reiserfs",
+        "rootfs",
+        "securityfs",
+        "selinuxfs",
+        "squashfs",
+        "sysfs",
+        "tmpfs",
+        "tracefs",
+        "ubifs",
+        "udf",
+        "vfat",
+        "xfs",
+        "zfs",
     ];
 
     /// `/proc/self/mountinfo`, opened once it was first looked at.
@@ -407,7 +459,9 @@ mod tests {
         ]);
         let way = |path: &str, allowed: u64| {
             let path = match path.strip_prefix("abs") {
-                Some(_) => top.join("abs").join(hung.strip_prefix("/").expect("absolute")),
+                Some(_) => top
+                    .join("abs")
+                    .join(hung.strip_prefix("/").expect("absolute")),
                 None => top.join(path),
             };
             let first = first_on_way(&table, &path, &|it| it.device <= allowed);

@@ -66,7 +66,7 @@ pub(super) fn descend(
     for (index, part) in parts.iter().enumerate() {
         let next = at.join(part);
         let mut name = Cow::Borrowed(*part);
-        if !part.is_empty() && *part != "." && !is_there(access, &next) {
+        if !part.is_empty() && *part != "." && !access.crossing.is_there(&next) {
             let listing = names_in(access, listings, &at, work)?;
             let mut alike = look_alikes(access, &at, part, &listing);
             let rest = parts[index + 1..].join("/");
@@ -97,11 +97,6 @@ pub(super) fn descend(
         }
     }
     Ok(Descent::Arrived(at))
-}
-
-/// Whether there is something of that name, were it a mount point.
-fn is_there(access: &Access, path: &Path) -> bool {
-    access.crossing.led_to(path).is_some() || path.symlink_metadata().is_ok()
 }
 
 /// The allowed entries of a directory that fold to the same as `name`, sorted.
@@ -140,13 +135,7 @@ pub(super) fn is_open_to(access: &Access, path: &Path) -> bool {
 }
 
 /// The paths that `names` stand for, with what was asked below them where they have it.
-fn written(
-    access: &Access,
-    at: &Path,
-    spelled: &str,
-    names: &[String],
-    rest: &str,
-) -> Vec<String> {
+fn written(access: &Access, at: &Path, spelled: &str, names: &[String], rest: &str) -> Vec<String> {
     let is_there = |path: &Path| access.crossing.stays(path) && path.symlink_metadata().is_ok();
     let paths = names.iter().map(|name| {
         let short = format!("{spelled}{name}");

@@ -172,7 +172,9 @@ fn written(entry: workspace::Entry, inside: Option<Inside>) -> Entry {
         name: entry.name.to_string_lossy().into_owned(),
         modified_ns: entry.modified_ns,
         kind: match entry.kind {
-            EntryKind::Directory { .. } | EntryKind::Mount(_) => Kind::Directory(inside.unwrap_or(Inside::NotOpened)),
+            EntryKind::Directory { .. } | EntryKind::Mount(_) => {
+                Kind::Directory(inside.unwrap_or(Inside::NotOpened))
+            }
             EntryKind::File(size) => Kind::File(size),
             EntryKind::Link(_) if inside.is_some() => Kind::LinkToDirectory,
             EntryKind::Link(to) => Kind::Link(to.map(|to| to.to_string_lossy().into_owned())),
