@@ -145,6 +145,9 @@ fn a_mount_that_hangs_stops_nobody_else() {
         told = daemon.wait(&last).err();
     }
     assert!(!is_text_or_busy(&Err(told.expect("busy")), &tree));
+    let write = json!({ "path": "mnt/new", "text": "new\n" });
+    let refused = daemon.call("agent/write", write).expect_err("it hangs");
+    assert_eq!(refused.kind(), "busy");
     everything_else(&daemon, &tree);
     let waits = |id: &Id| !daemon.arrival_order().contains(id);
     assert!(waits(&many), "it is answered before its mount is");

@@ -1,5 +1,6 @@
 //! The scope of one job: what it looks at makes it a job of the mounts that it is led to.
 
+use crate::protocol::Refusal;
 use crate::task::Work;
 
 use super::mounts::{Crossing, Mount};
@@ -59,7 +60,7 @@ impl Scope {
     }
 
     /// Makes the job one of that mount. Refuses with `busy` while the mount hangs.
-    pub fn go_on_mount(&self, mount: &Mount) -> Result<(), crate::protocol::Refusal> {
+    pub fn go_on_mount(&self, mount: &Mount) -> Result<(), Refusal> {
         self.access.crossing.go_on(mount)
     }
 }

@@ -139,6 +139,11 @@ impl Crossing {
         first_on_way(&table, path, &|it| self.is_on(it)).cloned()
     }
 
+    /// Whether something has that name, a mount point too; its folder may be touched.
+    pub(super) fn is_there(&self, path: &Path) -> bool {
+        !self.stays(path) || path.symlink_metadata().is_ok()
+    }
+
     /// Whether there is any mount that may not be touched just so.
     pub(super) fn has_mounts(&self) -> bool {
         !matches!(self.who, Who::Anybody) && !self.mounts.now().is_empty()
@@ -179,7 +184,8 @@ fn first_on_way<'a>(
     path: &Path,
     may_touch: &dyn Fn(&Mount) -> bool,
 ) -> Option<&'a Mount> {
-    if table.is_empty() {
+    // Who is one of all of them already, as most are of the only one, need not look.
+    if table.values().all(may_touch) {
         return None;
     }
     let mut ahead: VecDeque<OsString> = names_of(path).collect();

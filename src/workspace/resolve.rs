@@ -415,13 +415,9 @@ impl Scope {
     /// name is understood as the root's.
     fn is_taken(&self, name: &str) -> bool {
         let first = name.split('/').next().unwrap_or_default();
+        let crossing = &self.access.crossing;
         let has_entry = |root: &Root| {
-            let entry = root.spelled().join(first);
-            match self.access.crossing.led_to(&entry) {
-                // Of a root that is on it itself nothing is known.
-                Some(_) => self.access.crossing.stays(root.spelled()),
-                None => entry.symlink_metadata().is_ok(),
-            }
+            crossing.stays(root.spelled()) && crossing.is_there(&root.spelled().join(first))
         };
         first.is_empty() || self.roots().iter().any(has_entry)
     }

@@ -66,7 +66,7 @@ pub(super) fn descend(
     for (index, part) in parts.iter().enumerate() {
         let next = at.join(part);
         let mut name = Cow::Borrowed(*part);
-        if !part.is_empty() && *part != "." && !is_there(access, &next) {
+        if !part.is_empty() && *part != "." && !access.crossing.is_there(&next) {
             let listing = names_in(access, listings, &at, work)?;
             let mut alike = look_alikes(access, &at, part, &listing);
             let rest = parts[index + 1..].join("/");
@@ -97,11 +97,6 @@ pub(super) fn descend(
         }
     }
     Ok(Descent::Arrived(at))
-}
-
-/// Whether there is something of that name, were it a mount point.
-fn is_there(access: &Access, path: &Path) -> bool {
-    access.crossing.led_to(path).is_some() || path.symlink_metadata().is_ok()
 }
 
 /// The allowed entries of a directory that fold to the same as `name`, sorted.
