@@ -96,7 +96,7 @@ pub fn places_to_read(
     if let Some(path) = path {
         let splits = match target {
             Target::Literal(..) => Vec::new(),
-            Target::Spelled(_) => Selector::splits(path),
+            Target::Spelled(_) => scheme::ends(path),
         };
         let ends = std::iter::once(path.len()).chain(splits.iter().map(|(colon, _)| *colon));
         for end in ends {

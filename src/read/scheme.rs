@@ -1,5 +1,8 @@
 //! The table of schemes: what a path string is by how it begins. It is asked before a selector is looked for; nothing is opened here.
 //!
+//! Nothing here does I/O: what a string with a scheme of the table names can be told before a read
+//! takes a place in a pool, so that what has to be fetched first can be.
+//!
 //! A string that begins with a name of the table and `://` and is opened from memory is never a
 //! file, whatever folders the workspace has. All others are looked for on disk and in the editor,
 //! and only where nothing of that name is there does the last row refuse what looks like an address.
@@ -16,10 +19,12 @@ use super::target::{Located, Spot};
 /// One row of the table.
 #[derive(Debug)]
 pub struct Scheme {
-    /// In lower case, the canonical one first; none for whatever no other row has.
-    names: &'static [&'static str],
-    /// Where the address may end and a selector begin, the longest address first: the index of the
-    /// character between them. What is there under a longer address goes first.
+    /// In lower case; empty for whatever no other row has.
+    name: &'static str,
+    /// Other names for the same.
+    aliases: &'static [&'static str],
+    /// Where a path string may end and a selector begin, the longest path first: the index of the
+    /// character between them. What is there under a longer path goes first.
     ends: fn(&str) -> Vec<(usize, Selector)>,
     opens: Opens,
 }
@@ -34,25 +39,32 @@ enum Opens {
     Nobody,
 }
 
-static SCHEMES: &[Scheme] = &[
-    Scheme {
-        names: &["file"],
+/// The row of what has no scheme, too.
+static FILES: Scheme = Scheme {
+    name: "file",
+    aliases: &[],
+    ends: Selector::splits,
+    opens: Opens::DiskOrEditor,
+};
+
+static SCHEMES: &[&Scheme] = &[
+    &FILES,
+    &Scheme {
+        name: "untitled",
+        aliases: &[],
         ends: Selector::splits,
         opens: Opens::DiskOrEditor,
     },
-    Scheme {
-        names: &["untitled"],
-        ends: Selector::splits,
-        opens: Opens::DiskOrEditor,
-    },
-    Scheme {
-        names: &["pilcrow", "omp"],
+    &Scheme {
+        name: "pilcrow",
+        aliases: &["omp"],
         ends: Selector::splits,
         opens: Opens::Memory(&GUIDE),
     },
     // Schemes of open documents are known to the editor alone; it was asked before this row is.
-    Scheme {
-        names: &[],
+    &Scheme {
+        name: "",
+        aliases: &[],
         ends: Selector::splits,
         opens: Opens::Nobody,
     },
@@ -60,8 +72,10 @@ static SCHEMES: &[Scheme] = &[
 
 /// The names of all schemes, as `initialize` lists them.
 pub fn schemes() -> Vec<&'static str> {
-    let names = SCHEMES.iter().flat_map(|scheme| scheme.names);
-    names.copied().collect()
+    let names = SCHEMES
+        .iter()
+        .flat_map(|row| [row.name].into_iter().chain(row.aliases.iter().copied()));
+    names.filter(|name| !name.is_empty()).collect()
 }
 
 /// The row that a path string's scheme is in, and what stands behind its `://`; `None` for what
@@ -75,9 +89,17 @@ fn row_of(written: &str) -> Option<(&'static Scheme, &str)> {
         return None;
     }
     let is_it = |row: &&Scheme| {
-        row.names.is_empty() || row.names.iter().any(|it| it.eq_ignore_ascii_case(name))
+        let mut names = [row.name].into_iter().chain(row.aliases.iter().copied());
+        row.name.is_empty() || names.any(|it| it.eq_ignore_ascii_case(name))
     };
-    SCHEMES.iter().find(is_it).map(|row| (row, rest))
+    let row = SCHEMES.iter().copied().find(is_it)?;
+    Some((row, rest))
+}
+
+/// Where a path string may end and a selector begin, by its scheme.
+pub fn ends(path: &str) -> Vec<(usize, Selector)> {
+    let row = row_of(path).map_or(&FILES, |(row, _)| row);
+    (row.ends)(path)
 }
 
 /// Whether a path string is the address of what has its text in memory.
@@ -113,62 +135,52 @@ pub fn locate(target: &Target, overlays: &Overlays) -> Result<Option<Located>, R
     if rest.len() > MAX_PATH_BYTES {
         return Err(not_found(written, Vec::new()));
     }
-    let before = written.len() - rest.len();
+    let name_at = written.len() - rest.len();
+    let name = |end: usize| written.get(name_at..end).map(decoded);
     let found = |end: usize| -> Option<Spot> {
-        if let Some(overlay) = overlays.called(&written[..before + end]) {
+        let name = name(end)?;
+        if let Some(overlay) = overlays.called(&written[..end]) {
             return Some(Spot::InEditor(overlay.clone(), overlay.uri.clone()));
         }
-        let name = decoded(&rest[..end]);
         provider.get(&name)?;
-        let canonical = scheme.names.first()?;
-        Some(Spot::Internal(InternalUrl::new(canonical, &name)))
+        Some(Spot::Internal(InternalUrl::new(scheme.name, &name)))
     };
-    let splits = match target {
-        Target::Literal(..) => Vec::new(),
-        Target::Spelled(_) => (scheme.ends)(rest),
+    let (own, splits) = match target {
+        Target::Literal(_, selector) => (selector.clone(), Vec::new()),
+        Target::Spelled(_) => (Selector::default(), (scheme.ends)(written)),
     };
-    let selector = match target {
-        Target::Literal(_, selector) => selector.clone(),
-        Target::Spelled(_) => Selector::default(),
-    };
-    let whole = std::iter::once((rest.len(), selector));
-    for (end, selector) in whole.chain(bare(rest)).chain(splits.iter().cloned()) {
+    let mut shortest = written.len();
+    for (end, selector) in std::iter::once((written.len(), own)).chain(splits) {
         if let Some(spot) = found(end) {
             return Ok(Some(Located::found(spot, selector)));
         }
+        shortest = end;
     }
     if let Target::Spelled(_) = target {
-        refuse_mistyped_selector(written, rest, |end| found(end).is_some())?;
+        refuse_mistyped_selector(written, |end| found(end).is_some())?;
     }
     if rest.contains('?') {
-        let name = scheme.names.first().unwrap_or(&"");
-        let message = format!("{name}:// takes no parameters; leave out what follows the '?'.");
+        let message = format!(
+            "{}:// takes no parameters; leave out what follows the '?'.",
+            scheme.name
+        );
         return Err(Refusal::bad_params("path", message));
     }
-    let end = splits.last().map_or(rest.len(), |(end, _)| *end);
-    let near = near_names(&decoded(&rest[..end]), provider);
-    let canonical = scheme.names.first().unwrap_or(&"");
-    let near = near.iter().map(|name| format!("{canonical}://{name}"));
+    let near = near_names(&name(shortest).unwrap_or_default(), provider);
+    let near = near.iter().map(|name| format!("{}://{name}", scheme.name));
     Err(not_found(written, near.collect()))
 }
 
-/// A selector right behind `://` is of the list of what there is.
-fn bare(rest: &str) -> Option<(usize, Selector)> {
-    let selector = Selector::parse(rest.strip_prefix(':')?).ok()?;
-    Some((0, selector))
-}
-
-/// What is followed by something that is no selector was meant with one.
+/// What is there, followed by something that is no selector, was meant with one.
 fn refuse_mistyped_selector(
     written: &str,
-    rest: &str,
     is_there: impl Fn(usize) -> bool,
 ) -> Result<(), Refusal> {
-    let mut ends = rest.match_indices(':').map(|(at, _)| at).take(4);
+    let mut ends = Selector::places(written, [b':'; 2]).take(4);
     let Some(end) = ends.find(|end| is_there(*end)) else {
         return Ok(());
     };
-    match Selector::parse(&rest[end + 1..]) {
+    match Selector::parse(&written[end + 1..]) {
         Ok(_) => Ok(()),
         Err(error) => Err(Refusal::BadSelector {
             path: Some(shortened(written).into_owned()),

@@ -235,7 +235,7 @@ impl Search<'_> {
                 return Ok(within(Spot::OnDisk(found), &path[parted..]));
             }
         }
-        let splits = Selector::splits(path);
+        let splits = scheme::ends(path);
         for (colon, selector) in &splits {
             if let Some(spot) = self.exactly(&path[..*colon])? {
                 return Ok(located(spot, selector.clone()));
