@@ -15,7 +15,7 @@ use super::Live;
 
 /// The change of the JSON.
 #[derive(Debug, Clone)]
-pub struct Recast {
+pub struct NotebookEdit {
     /// In order and apart.
     pub changes: Vec<Change>,
     /// All of it afterwards.
@@ -24,13 +24,13 @@ pub struct Recast {
 
 /// What `outcome`, which is of a notebook's text, makes of its JSON, and the text that the notebook
 /// then has: its markers are numbered anew.
-pub fn recast(
+pub fn notebook_edit(
     live: &Live,
     notebook: &Converted,
     json: &Text,
     outcome: Outcome,
     work: &Work,
-) -> Result<(Recast, Outcome), Refusal> {
+) -> Result<(NotebookEdit, Outcome), Refusal> {
     let markers = notebook.markers.iter();
     let kept: Vec<Option<usize>> = markers
         .map(|line| {
@@ -60,11 +60,11 @@ pub fn recast(
         return Err(Refusal::Internal);
     }
     let text = Text::new(&rendered.text);
-    let recast = Recast {
+    let notebook_edit = NotebookEdit {
         changes,
         text: Text::new(&after),
     };
-    Ok((recast, named_anew(live.text(), outcome, text)))
+    Ok((notebook_edit, named_anew(live.text(), outcome, text)))
 }
 
 /// The outcome with the text as it is written down from the cells. A marker with another number is

@@ -6,7 +6,7 @@ use crate::protocol::edit::EditResult;
 use crate::session::Notice;
 use crate::task::Work;
 
-use super::beside::{TOLD_WITHIN, Told};
+use super::deferred::{DeferredReports, REPORTED_WITHIN};
 use super::disk::{Step, failpoint};
 use super::reply::{Done, Rows, reply};
 
@@ -16,7 +16,7 @@ pub struct Finished {
     pub(super) done: Vec<Done>,
     pub(super) rows: Vec<Rows>,
     /// Of these of the files.
-    pub(super) told: (Vec<usize>, Told),
+    pub(super) reports: (Vec<usize>, DeferredReports),
     pub(super) dry_run: bool,
     /// What other sessions are to hear.
     pub(super) notices: Vec<Notice>,
@@ -43,12 +43,12 @@ impl Finished {
         let Finished {
             mut done,
             rows,
-            told: (files, told),
+            reports: (files, reports),
             dry_run,
             notices,
             since,
         } = self;
-        for (at, warnings) in files.iter().zip(told.warnings(since)) {
+        for (at, warnings) in files.iter().zip(reports.warnings(since)) {
             done[*at].planned.warnings.extend(warnings);
         }
         let result = reply(&done, &rows, dry_run);
@@ -57,7 +57,7 @@ impl Finished {
         Answer {
             result,
             notices,
-            until: since + TOLD_WITHIN,
+            until: since + REPORTED_WITHIN,
         }
     }
 }

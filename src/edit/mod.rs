@@ -1,11 +1,11 @@
 //! Edits: planned against a version, then committed by the one writer of each file; nothing is written before everything is planned.
 
 mod applied;
-mod beside;
 mod blocks;
 mod bytes;
 mod cells;
 mod commit;
+mod deferred;
 pub mod disk;
 mod faults;
 mod finished;

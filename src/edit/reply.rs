@@ -142,7 +142,7 @@ fn write_file(file: &Done, rows: &Rows, out: &mut String) {
             out.push_str("[No change: the file already reads so. Nothing was written.]\n");
         }
         Outcome::Tried => {
-            out.push_str(file.planned.beside.diff());
+            out.push_str(file.planned.deferred.diff());
             out.push_str("[Dry run: nothing was written.]\n");
         }
         Outcome::Written { .. } => out.push_str(&rows.text),
@@ -284,7 +284,7 @@ fn details(file: &Done) -> EditedFile {
             Outcome::NoChange | Outcome::Applied | Outcome::Tried => !live.is_editors(),
         },
         warnings: planned.warnings.clone(),
-        diff: planned.beside.diff().to_owned(),
+        diff: planned.deferred.diff().to_owned(),
     }
 }
 

@@ -18,8 +18,8 @@ use crate::text::{LineEnding, Text};
 use crate::view::LineSet;
 
 use super::applied::{Part, Request};
-use super::beside::Beside;
 use super::bytes::bytes_after;
+use super::deferred::DeferredReport;
 use super::live::refuse_read_only;
 use super::plan::{Planned, Planner, Plans};
 use super::request::flag;
@@ -230,12 +230,12 @@ fn applied(live: Live, tag: Option<Tag>, notices: Vec<Notice>, request: Request)
 fn planned(live: Live, tag: Option<Tag>, splices: Splices, bytes: Option<Vec<u8>>) -> Planned {
     let outcome = Arc::new(changed::outcome(live.text(), &splices));
     Planned {
-        beside: Beside::new(&live, outcome.clone()),
+        deferred: DeferredReport::new(&live, outcome.clone()),
         live,
         tag_before: tag,
         splices,
         outcome,
-        recast: None,
+        notebook_edit: None,
         bytes,
         blocks: Vec::new(),
         remapped: Vec::new(),

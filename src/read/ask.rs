@@ -156,7 +156,8 @@ impl Ask {
         located: &Located,
         document: &Document,
     ) -> Result<(), Refusal> {
-        let (Some(percent), None) = (self.request.bars.controls, self.encoding) else {
+        let (Some(percent), None) = (self.request.refused_by_default.controls, self.encoding)
+        else {
             return Ok(());
         };
         if document.kind != ResourceKind::File || document.style != Style::Lines {
@@ -194,12 +195,12 @@ impl Ask {
         let bare = located.selector == Selector::default() && located.inner.is_none();
         let path = || self.path().to_owned();
         match found.handle.file_type() {
-            FileType::Directory if bare && self.request.bars.directories => {
+            FileType::Directory if bare && self.request.refused_by_default.directories => {
                 Err(Refusal::Directory { path: path() })
             }
             FileType::Regular if bare => {
                 let name = found.display.to_lowercase();
-                let extensions = self.request.bars.extensions.iter();
+                let extensions = self.request.refused_by_default.extensions.iter();
                 match extensions.into_iter().find(|end| name.ends_with(**end)) {
                     None => Ok(()),
                     Some(end) => Err(Refusal::Binary {

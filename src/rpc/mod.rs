@@ -11,12 +11,12 @@ mod at_once;
 mod client;
 mod frame;
 mod in_flight;
-mod lifeline;
 mod lsp;
 mod message;
 mod process;
 mod reader;
 mod reply;
+mod shutdown;
 mod surrogates;
 mod writer;
 
@@ -35,10 +35,10 @@ pub use client::Client;
 #[cfg(any(test, fuzzing))]
 pub(crate) use frame::{Frame, Frames};
 use in_flight::InFlight;
-pub use lifeline::{Ending, Lifeline};
 pub use process::{end_on_signals, watch_process};
 use reader::Reader;
 pub use reply::Reply;
+pub use shutdown::{Ending, Shutdown};
 use writer::Outbox;
 
 /// A call that has begun; it answers by its [`Reply`].
@@ -92,7 +92,7 @@ impl Connection {
         self.client.clone()
     }
 
-    /// Serves the client until the lifeline ends: by the end of the input, `exit`, an output that
+    /// Serves the client until the shutdown ends: by the end of the input, `exit`, an output that
     /// cannot be written to, or from outside. Then requests in flight have a moment to finish and
     /// their answers to be written.
     ///
@@ -102,7 +102,7 @@ impl Connection {
         service: impl Service,
         input: impl Read + Send + 'static,
         threads: Threads,
-        lifeline: Lifeline,
+        shutdown: Shutdown,
     ) -> Ending {
         let Connection {
             outbox,
@@ -117,18 +117,18 @@ impl Connection {
             in_flight: in_flight.clone(),
             busy: limits.busy,
             outbox: outbox.clone(),
-            lifeline: lifeline.clone(),
+            shutdown: shutdown.clone(),
             threads,
         };
-        if let Err(error) = writer::start(outbox.clone(), stream, lifeline.clone()) {
+        if let Err(error) = writer::start(outbox.clone(), stream, shutdown.clone()) {
             tracing::error!(%error, "the writer cannot be started");
-            lifeline.end(Ending::BrokenOutput);
+            shutdown.end(Ending::BrokenOutput);
         }
         if let Err(error) = reader.start(input, limits.frame_bytes, Handle::current()) {
             tracing::error!(%error, "the reader cannot be started");
-            lifeline.end(Ending::EndOfInput);
+            shutdown.end(Ending::EndOfInput);
         }
-        let ending = lifeline.ended().await;
+        let ending = shutdown.ended().await;
         if ending == Ending::Exit {
             in_flight.cancel_all();
         }

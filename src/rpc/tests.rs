@@ -106,7 +106,7 @@ impl Mock {
 /// One served mock, and the client's ends of its pipes.
 struct Served {
     shared: Arc<Shared>,
-    lifeline: Lifeline,
+    shutdown: Shutdown,
     input: PipeWriter,
     output: BufReader<PipeReader>,
     serving: std::thread::JoinHandle<Ending>,
@@ -147,7 +147,7 @@ impl Served {
     /// Serves an uninitialized mock.
     fn bare(limits: Limits) -> io::Result<Served> {
         let shared = Arc::new(Shared::default());
-        let lifeline = Lifeline::new();
+        let shutdown = Shutdown::new();
         let (theirs, input) = io::pipe()?;
         let (output, ours) = io::pipe()?;
         let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -157,10 +157,10 @@ impl Served {
         let connection = Connection::new(Output::new(ours), limits);
         let service = service(&shared, connection.client());
         let threads = Threads::new(runtime.handle().clone());
-        let serve = connection.serve(service, theirs, threads, lifeline.clone());
+        let serve = connection.serve(service, theirs, threads, shutdown.clone());
         Ok(Served {
             shared,
-            lifeline,
+            shutdown,
             input,
             output: BufReader::new(output),
             serving: std::thread::spawn(move || runtime.block_on(serve)),
@@ -497,7 +497,7 @@ fn a_stuck_request_does_not_keep_an_ending_server() -> io::Result<()> {
         let begun = Instant::now();
         let held = (ending != Ending::EndOfInput).then_some(served.input);
         if held.is_some() {
-            served.lifeline.end(ending);
+            served.shutdown.end(ending);
         }
         assert_eq!(served.serving.join().ok(), Some(ending));
         let took = begun.elapsed();

@@ -17,7 +17,7 @@ use tower_lsp::ls_types::request::Request;
 
 use crate::buffer::{DocumentKey, Overlays};
 use crate::protocol::Settings;
-use crate::rpc::{self, Lifeline};
+use crate::rpc::{self, Shutdown};
 use crate::session::Actor;
 use crate::text::PositionEncoding;
 
@@ -43,7 +43,7 @@ pub struct Facts {
 pub struct Client {
     /// Nobody hears the command line's engine.
     connection: Option<rpc::Client>,
-    pub lifeline: Lifeline,
+    pub shutdown: Shutdown,
     pub started: Instant,
     facts: OnceLock<Facts>,
     config: Arc<Mutex<Arc<WorkspaceConfig>>>,
@@ -69,12 +69,12 @@ impl Client {
     pub fn new(
         connection: Option<rpc::Client>,
         config: WorkspaceConfig,
-        lifeline: Lifeline,
+        shutdown: Shutdown,
         on_settings: OnSettings,
     ) -> Client {
         Client {
             connection,
-            lifeline,
+            shutdown,
             started: Instant::now(),
             facts: OnceLock::new(),
             config: Arc::new(Mutex::new(Arc::new(config))),

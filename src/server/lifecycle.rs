@@ -29,7 +29,7 @@ pub fn initialize(
     params: lsp::InitializeParams,
 ) -> jsonrpc::Result<lsp::InitializeResult> {
     if let Some(parent) = params.process_id {
-        watch_process(parent, client.lifeline.clone());
+        watch_process(parent, client.shutdown.clone());
     }
     let folders = initial_folders(client, &params);
     let (settings, problems) = Settings::read(&params.initialization_options.unwrap_or_default());

@@ -38,7 +38,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::protocol::{Refusal, Settings};
-use crate::rpc::{self, Ending, Lifeline, Limits};
+use crate::rpc::{self, Ending, Limits, Shutdown};
 use crate::task::Threads;
 
 pub use command_line::CommandLine;
@@ -50,7 +50,7 @@ use engine::Engine;
 
 /// What the process around the server provides.
 pub struct Options {
-    pub lifeline: Lifeline,
+    pub shutdown: Shutdown,
     pub threads: Threads,
     pub on_settings: OnSettings,
 }
@@ -62,13 +62,13 @@ pub type OnSettings = Box<dyn Fn(&Settings) -> Result<String, String> + Send + S
 /// The server of the client at this connection.
 pub fn build(options: Options, connection: rpc::Client) -> Front {
     let Options {
-        lifeline,
+        shutdown,
         threads,
         on_settings,
     } = options;
     let engine = Arc::new(Engine::new(threads));
     let config = WorkspaceConfig::new(Vec::new(), Settings::default(), &engine.scans);
-    let client = Arc::new(Client::new(Some(connection), config, lifeline, on_settings));
+    let client = Arc::new(Client::new(Some(connection), config, shutdown, on_settings));
     client.start_watching(&engine);
     let told = (Arc::downgrade(&engine), Arc::downgrade(&client));
     // Set once, here: nobody else sets it.

@@ -23,7 +23,7 @@ const WAIT: Duration = Duration::from_secs(5);
 pub struct Recovery {
     /// How many are wanted and not done.
     open: watch::Sender<usize>,
-    /// One at a time: a note that one works through is passed over by another.
+    /// One at a time: a journal that one works through is passed over by another.
     turn: Arc<Mutex<()>>,
 }
 
@@ -78,7 +78,7 @@ pub fn begin(engine: &Arc<Engine>, client: &Arc<Client>) {
         let config = client.config();
         let job = move |_: &Work| {
             let _turn = turn.lock();
-            jobs_engine.writer.clean_leftovers(&config.scope)
+            jobs_engine.writer.recover(&config.scope)
         };
         let left = engine.run_background(job).await;
         let left = left.unwrap_or_else(|stopped| {

@@ -66,7 +66,7 @@ pub enum Listing {
 
 /// What a tool does not read where nothing but a path is given to it, though we could.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Bars {
+pub struct RefusedByDefault {
     /// Files whose names end so; in lower case, with the dot.
     pub extensions: &'static [&'static str],
     pub directories: bool,

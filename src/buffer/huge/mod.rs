@@ -13,8 +13,8 @@
 mod blocks;
 mod head;
 mod index;
+mod index_cache;
 mod line;
-mod shelf;
 mod window;
 
 use std::sync::Arc;
@@ -31,11 +31,11 @@ use crate::view::excerpt::Excerpt;
 use crate::view::window::Limits;
 use crate::workspace::{Handle, Stamp};
 
-use super::{Store, TIMESTAMP_DOUBT_NS, Words, now_ns};
+use super::{EncodingHints, Store, TIMESTAMP_DOUBT_NS, now_ns};
 use blocks::{Blocks, Halt};
 pub use head::Head;
 use index::{Counted, Index};
-pub use shelf::Shelf;
+pub use index_cache::IndexCache;
 
 /// What of a file is to be shown.
 #[derive(Debug, Clone, Copy)]
@@ -45,7 +45,7 @@ pub struct Asked<'a> {
     /// Whether all lines are to be counted, though fewer would do.
     pub counts_lines: bool,
     /// Encodings that others name; a caller's is remembered for the file.
-    pub words: Words,
+    pub hints: EncodingHints,
 }
 
 /// The lines that a request can show, and what is known of the file.
@@ -63,7 +63,7 @@ pub struct Excerpted {
 #[derive(Debug)]
 struct Entry {
     head: Head,
-    words: Words,
+    hints: EncodingHints,
     state: Mutex<State>,
 }
 
@@ -96,7 +96,7 @@ impl Store {
         asked: Asked,
         work: &Work,
     ) -> Result<Excerpted, Refusal> {
-        let words = self.remembered(handle, asked.words);
+        let hints = self.remembered(handle, asked.hints);
         let refuse = |error: std::io::Error| Refusal::io(spelled, &error);
         let mut previous: Option<Excerpted> = None;
         let (mut taken, mut torn, mut rewritten) = (0, 0, 0);
@@ -108,7 +108,7 @@ impl Store {
             let look = Look {
                 handle,
                 spelled,
-                words,
+                hints,
                 stamp,
                 at,
             };
@@ -182,7 +182,7 @@ impl Store {
         let Some(entry) = self.huge.get(look.handle.real()) else {
             return Ok(None);
         };
-        if entry.words != look.words {
+        if entry.hints != look.hints {
             self.huge.remove(look.handle.real());
             return Ok(None);
         }
@@ -212,7 +212,7 @@ impl Store {
 
     fn new_entry(&self, look: &Look, blocks: &mut Blocks) -> Result<Arc<Entry>, Halt> {
         let sample = blocks.block(0)?;
-        let head = Head::of(sample, look.words).map_err(|NotText::Binary { what }| {
+        let head = Head::of(sample, look.hints).map_err(|NotText::Binary { what }| {
             Halt::Refused(Refusal::not_text(look.spelled, what))
         })?;
         let mut index = Index::default();
@@ -226,7 +226,7 @@ impl Store {
         });
         let entry = Arc::new(Entry {
             head,
-            words: look.words,
+            hints: look.hints,
             state,
         });
         self.huge.insert(look.handle.real().clone(), entry.clone());
@@ -249,7 +249,7 @@ impl Store {
 struct Look<'a> {
     handle: &'a Handle,
     spelled: &'a str,
-    words: Words,
+    hints: EncodingHints,
     stamp: Stamp,
     at: i64,
 }

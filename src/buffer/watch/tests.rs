@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicU64;
 use std::sync::mpsc;
 use std::time::Duration;
 
-use crate::buffer::Words;
+use crate::buffer::EncodingHints;
 use crate::protocol::Settings;
 use crate::task::Work;
 use crate::workspace::Scope;
@@ -206,7 +206,7 @@ fn changes_are_told_that_no_request_found() {
     let work = Work::new(CancelToken::new(), Duration::from_secs(60));
     let load = || {
         let handle = scope.open(&path).expect("it is there");
-        store.load(&handle, "f", Words::default(), &work)
+        store.load(&handle, "f", EncodingHints::default(), &work)
     };
     let next = || {
         told.recv_timeout(Duration::from_secs(30))

@@ -10,11 +10,11 @@ use std::io;
 use rustix::fs::{AtFlags, RenameFlags};
 use rustix::io::Errno;
 
+use super::cleanup::Cleanup;
 use super::content::{Planned, read_all};
 use super::error::{Fault, Step, attempt, errno_of, is_unsupported, step};
 use super::flush;
 use super::lease::is_open_for_writing;
-use super::litter::Litter;
 use super::lock::{Held, Wanted};
 use super::metadata::{Inode, Kept, Look, keep};
 use super::stage::{For, Old, Staged, Temporary, Way, like, noted_name};
@@ -126,14 +126,14 @@ impl Staged {
     }
 
     /// Puts the new bytes where they belong. What it errors with also says how the file was left.
-    pub(super) fn put(&mut self, litter: &mut Litter) -> Result<Done, Failed> {
+    pub(super) fn put(&mut self, cleanup: &mut Cleanup) -> Result<Done, Failed> {
         match &self.way {
             Way::Create { temporary } => Ok(self.create(temporary)?),
-            Way::Replace { temporary, old } => self.replace(temporary, old, litter),
+            Way::Replace { temporary, old } => self.replace(temporary, old, cleanup),
             Way::InPlace { writer, .. } => match writer.overwrite() {
                 Ok(()) => Ok(Done::Overwritten),
                 Err(fault) => {
-                    let left = self.take_back(&Done::Overwritten, litter);
+                    let left = self.take_back(&Done::Overwritten, cleanup);
                     Err(Failed { fault, left })
                 }
             },
@@ -141,10 +141,10 @@ impl Staged {
     }
 
     /// Undoes what [`Staged::put`] did.
-    pub(super) fn take_back(&self, done: &Done, litter: &mut Litter) -> Left {
+    pub(super) fn take_back(&self, done: &Done, cleanup: &mut Cleanup) -> Left {
         match (&self.way, done) {
             (Way::Replace { temporary, old }, Done::Exchanged) => {
-                self.exchange_back(temporary, old, litter)
+                self.exchange_back(temporary, old, cleanup)
             }
             (Way::Replace { temporary, .. }, Done::Renamed { backup }) => self
                 .if_ours(temporary.inode, || {
@@ -156,7 +156,7 @@ impl Staged {
             (Way::InPlace { writer, .. }, _) => match writer.restore() {
                 Ok(()) => Left::AsItWas,
                 Err(_) => {
-                    litter.leave_for_next_start();
+                    cleanup.leave_for_next_start();
                     Left::Half
                 }
             },
@@ -188,7 +188,7 @@ impl Staged {
         &self,
         temporary: &Temporary,
         old: &Old,
-        litter: &mut Litter,
+        cleanup: &mut Cleanup,
     ) -> Result<Done, Failed> {
         step(Step::Rename, || Ok::<_, io::Error>(()))?;
         if is_open_for_writing(&old.file) {
@@ -197,7 +197,7 @@ impl Staged {
         match attempt(Step::Exchange, || self.exchange(&temporary.name)) {
             Ok(()) => {}
             Err(error) if is_unsupported(&error) => {
-                return Ok(self.replace_by_link(temporary, old, litter)?);
+                return Ok(self.replace_by_link(temporary, old, cleanup)?);
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 return Err(Fault::Gone.into());
@@ -211,7 +211,7 @@ impl Staged {
             Ok(false) => Fault::Changed,
             Err(fault) => fault,
         };
-        let left = self.exchange_back(temporary, old, litter);
+        let left = self.exchange_back(temporary, old, cleanup);
         Err(Failed { fault, left })
     }
 
@@ -220,7 +220,7 @@ impl Staged {
         &self,
         temporary: &Temporary,
         old: &Old,
-        litter: &mut Litter,
+        cleanup: &mut Cleanup,
     ) -> Result<Done, Fault> {
         let target = For {
             folder: &self.folder,
@@ -228,14 +228,14 @@ impl Staged {
             old: Some(old.planned),
             new: self.new,
         };
-        let name = noted_name(litter, target, temporary.name.len())?;
+        let name = noted_name(cleanup, target, temporary.name.len())?;
         let linked = attempt(Step::Link, || {
             let (folder, flags) = (&self.folder, AtFlags::empty());
             rustix::fs::linkat(folder, &self.name, folder, &name, flags)
         });
         let backup = match linked {
             Ok(()) => {
-                litter.made_temporary(self.folder.clone(), name.clone());
+                cleanup.made_temporary(self.folder.clone(), name.clone());
                 if !self.is_what_was_planned(&name, old)? {
                     return Err(Fault::Changed);
                 }
@@ -243,7 +243,7 @@ impl Staged {
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(Fault::Gone),
             Err(error) if has_no_links(&error) => {
-                let backup = copy(target, old, litter)?;
+                let backup = copy(target, old, cleanup)?;
                 // Copying takes long enough for somebody to write.
                 if !self.is_what_was_planned(&self.name, old)? {
                     return Err(Fault::Changed);
@@ -269,7 +269,7 @@ impl Staged {
     }
 
     /// Exchanges the names again. Whoever put another file in the place meanwhile keeps it there.
-    fn exchange_back(&self, temporary: &Temporary, old: &Old, litter: &mut Litter) -> Left {
+    fn exchange_back(&self, temporary: &Temporary, old: &Old, cleanup: &mut Cleanup) -> Left {
         let left = match step(Step::Rollback, || self.exchange(&temporary.name)) {
             Ok(()) if self.inode_of(&temporary.name) == Some(temporary.inode) => Left::AsItWas,
             Ok(()) => {
@@ -282,7 +282,7 @@ impl Staged {
         // What nobody has seen yet is not thrown away.
         let is_known = self.is_what_was_planned(&temporary.name, old);
         if left == Left::Written && !is_known.unwrap_or(false) {
-            litter.leave_temporary(&temporary.name);
+            cleanup.leave_temporary(&temporary.name);
         }
         left
     }
@@ -320,12 +320,12 @@ fn keep_again(temporary: &Temporary, old: &Old) -> Result<(), Fault> {
 }
 
 /// A copy of the old file, where it cannot have a second name.
-fn copy(target: For<'_>, old: &Old, litter: &mut Litter) -> Result<Backup, Fault> {
+fn copy(target: For<'_>, old: &Old, cleanup: &mut Cleanup) -> Result<Backup, Fault> {
     let bytes = step(Step::Copy, || read_all(&old.file))?;
     if Planned::of(&bytes) != old.planned {
         return Err(Fault::Changed);
     }
-    match like(litter, target, old, &bytes)? {
+    match like(cleanup, target, old, &bytes)? {
         Some(temporary) => {
             flush::wait(&temporary.file)?;
             let Temporary { name, held, .. } = temporary;

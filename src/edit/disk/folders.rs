@@ -13,9 +13,9 @@ use rustix::io::Errno;
 
 use crate::workspace::{Folder, Scope};
 
+use super::cleanup::Cleanup;
 use super::error::{Fault, Step, WriteError, step};
-use super::litter::Litter;
-use super::note::Record;
+use super::journal::JournalEntry;
 
 /// The opened directories, by their real paths.
 #[derive(Debug)]
@@ -38,7 +38,11 @@ impl<'a> Folders<'a> {
     }
 
     /// The directory at `real`, made with all that is missing above it.
-    pub(super) fn made(&mut self, real: &Path, litter: &mut Litter) -> Result<Arc<Folder>, Fault> {
+    pub(super) fn made(
+        &mut self,
+        real: &Path,
+        cleanup: &mut Cleanup,
+    ) -> Result<Arc<Folder>, Fault> {
         let mut missing: Vec<OsString> = Vec::new();
         let mut at = real;
         let mut folder = loop {
@@ -53,9 +57,9 @@ impl<'a> Folders<'a> {
         };
         for name in missing.iter().rev() {
             let path = folder.real().join(name);
-            litter.note(&Record::Directory { path: path.clone() })?;
+            cleanup.note(&JournalEntry::Directory { path: path.clone() })?;
             if step(Step::MakeDirectory, || folder.make(name))? {
-                litter.made_directory(folder.clone(), name.clone());
+                cleanup.made_directory(folder.clone(), name.clone());
             }
             let child = Arc::new(step(Step::MakeDirectory, || folder.enter(name))?);
             self.open.insert(path, child.clone());

@@ -15,11 +15,11 @@ use std::sync::Arc;
 
 use rustix::fs::OFlags;
 
+use super::cleanup::Cleanup;
 use super::content::{CHUNK, Planned, fill, read_all};
 use super::error::{Fault, Step, step};
-use super::litter::Litter;
+use super::journal::{JournalEntry, name_of_write, next_number};
 use super::metadata::Look;
-use super::note::{Record, name_of_write, next_number};
 use super::stage::{Old, halves};
 use super::state::{Room, State, sync_parent};
 
@@ -38,7 +38,7 @@ impl InPlace {
     /// writing. Errors with [`Fault::Changed`] when it no longer holds what was planned on.
     pub(super) fn prepare(
         state: &State,
-        litter: &mut Litter,
+        cleanup: &mut Cleanup,
         path: PathBuf,
         (old, is_open_elsewhere): (&Old, bool),
         target: File,
@@ -55,7 +55,7 @@ impl InPlace {
         // The old bytes and then the new ones, so that a half-written file can be told from one that
         // somebody else has changed since.
         let name = name_of_write(next_number());
-        litter.note(&Record::Overwritten {
+        cleanup.note(&JournalEntry::Overwritten {
             path,
             copy: name.clone(),
             old: *planned,
@@ -65,14 +65,14 @@ impl InPlace {
             let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL;
             state.open(Room::Copies, &name, flags)
         })?;
-        litter.made_copy(copy_path.clone());
+        cleanup.made_copy(copy_path.clone());
         step(Step::Copy, || {
             copy.write_all_at(&bytes, 0)?;
             copy.write_all_at(&new, bytes.len() as u64)?;
             copy.sync_all()?;
             sync_parent(&copy_path)
         })?;
-        litter.sync_note()?;
+        cleanup.sync_journal()?;
         Ok(InPlace {
             target: Overwritten::new(old.file.clone(), target, planned.len()),
             old: bytes,

@@ -11,16 +11,16 @@ use rustix::io::Errno;
 
 use crate::workspace::{FileType, Folder, RealPath, Stamp};
 
+use super::cleanup::Cleanup;
 use super::content::Planned;
 use super::error::{Fault, Step, attempt, step};
 use super::flush;
 use super::folders::Folders;
 use super::in_place::InPlace;
+use super::journal::{JournalEntry, next_number};
 use super::lease::stays_open_for_writing;
-use super::litter::Litter;
 use super::lock::{Attempt, Held, try_lock};
 use super::metadata::{Inode, Kept, Look, keep, refuse_guarded};
-use super::note::{Record, next_number};
 use super::state::State;
 use super::{FileWrite, Target};
 
@@ -77,7 +77,7 @@ pub(super) struct Old {
 pub(super) struct Stage<'a, 'b> {
     pub(super) state: &'a State,
     pub(super) folders: &'a mut Folders<'b>,
-    pub(super) litter: &'a mut Litter,
+    pub(super) cleanup: &'a mut Cleanup,
 }
 
 /// The file that a temporary is for.
@@ -103,7 +103,7 @@ impl Stage<'_, '_> {
         let name = name.to_owned();
         let (folder, way) = match write.target {
             Target::New { .. } => {
-                let folder = self.folders.made(parent, self.litter)?;
+                let folder = self.folders.made(parent, self.cleanup)?;
                 let way = self.creation(&folder, &name, new, &write.bytes)?;
                 (folder, way)
             }
@@ -145,7 +145,7 @@ impl Stage<'_, '_> {
             new,
         };
         // The umask and the directory's default ACL have their say, as with any new file.
-        let temporary = create(self.litter, target, Mode::from_raw_mode(0o666), bytes)?;
+        let temporary = create(self.cleanup, target, Mode::from_raw_mode(0o666), bytes)?;
         Ok(Way::Create { temporary })
     }
 
@@ -189,14 +189,14 @@ impl Stage<'_, '_> {
                 old: Some(planned),
                 new,
             };
-            if let Some(temporary) = like(self.litter, target, &old, &bytes)? {
+            if let Some(temporary) = like(self.cleanup, target, &old, &bytes)? {
                 return Ok(Way::Replace { temporary, old });
             }
         }
         let target = step(Step::Open, || handle.open_write())?;
         let path = real.as_path().to_path_buf();
         let kept = (&old, is_open_elsewhere);
-        let writer = InPlace::prepare(self.state, self.litter, path, kept, target, bytes)?;
+        let writer = InPlace::prepare(self.state, self.cleanup, path, kept, target, bytes)?;
         Ok(Way::InPlace { old, writer })
     }
 }
@@ -237,13 +237,13 @@ impl Staged {
 /// A temporary with these bytes and all else that `old` has, yet to be flushed; `None` where it
 /// cannot have all of that.
 pub(super) fn like(
-    litter: &mut Litter,
+    cleanup: &mut Cleanup,
     target: For<'_>,
     old: &Old,
     bytes: &[u8],
 ) -> Result<Option<Temporary>, Fault> {
     // Nobody may read it who may not read the old one.
-    let temporary = create(litter, target, Mode::from_raw_mode(0o600), bytes)?;
+    let temporary = create(cleanup, target, Mode::from_raw_mode(0o600), bytes)?;
     if keep(&old.file, &old.look, &temporary.file)? == Kept::NotAll {
         return Ok(None);
     }
@@ -252,7 +252,7 @@ pub(super) fn like(
 
 /// Makes a temporary with these bytes beside a file, noted before, and locked.
 fn create(
-    litter: &mut Litter,
+    cleanup: &mut Cleanup,
     target: For<'_>,
     mode: Mode,
     bytes: &[u8],
@@ -261,13 +261,13 @@ fn create(
     let mut limits = NAME_LIMITS.into_iter();
     let mut limit = limits.next().unwrap_or(NAME_LIMITS[0]);
     for _ in 0..NAMES {
-        let name = noted_name(litter, target, limit)?;
+        let name = noted_name(cleanup, target, limit)?;
         let made = attempt(Step::Create, || {
             rustix::fs::openat(target.folder, &name, flags, mode)
         });
         let error = match made {
             Ok(file) => {
-                litter.made_temporary(target.folder.clone(), name.clone());
+                cleanup.made_temporary(target.folder.clone(), name.clone());
                 if let Some(temporary) = filled(target.folder, &name, File::from(file), bytes)? {
                     return Ok(temporary);
                 }
@@ -278,7 +278,7 @@ fn create(
         let next = limits.clone().next();
         match (error.kind(), next) {
             // Of a process with our number in another container, perhaps alive.
-            (io::ErrorKind::AlreadyExists, _) => litter.note(&Record::NotMade {
+            (io::ErrorKind::AlreadyExists, _) => cleanup.note(&JournalEntry::NotMade {
                 path: target.folder.real().join(&name),
             })?,
             (io::ErrorKind::InvalidFilename, Some(shorter)) => {
@@ -328,12 +328,12 @@ fn filled(
 
 /// A name for a temporary, noted as about to be made.
 pub(super) fn noted_name(
-    litter: &mut Litter,
+    cleanup: &mut Cleanup,
     target: For<'_>,
     limit: usize,
 ) -> Result<OsString, Fault> {
     let name = temporary_name(target.name, next_number(), limit);
-    litter.note(&Record::Temporary {
+    cleanup.note(&JournalEntry::Temporary {
         path: target.folder.real().join(&name),
         target: target.folder.real().join(target.name),
         old: target.old,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use encoding_rs::Encoding;
 
-use crate::buffer::{Asked, Overlay, Words};
+use crate::buffer::{Asked, EncodingHints, Overlay};
 use crate::protocol::Refusal;
 use crate::protocol::read::{MoreDetails, Origin, ResourceKind};
 use crate::text::label;
@@ -17,7 +17,7 @@ use super::{Means, Opened, file_uri};
 pub fn open(
     handle: &Handle,
     spelled: &str,
-    words: Words,
+    hints: EncodingHints,
     overlay: Option<&Arc<Overlay>>,
     means: Means,
 ) -> Result<Opened, Refusal> {
@@ -25,7 +25,7 @@ pub fn open(
         selector: means.selector,
         limits: means.limits,
         counts_lines: means.counts_lines,
-        words,
+        hints,
     };
     let taken = means.buffers.excerpt(handle, spelled, asked, means.work)?;
     let path = handle.real().as_path().display().to_string();

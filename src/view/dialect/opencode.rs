@@ -10,7 +10,7 @@ use crate::protocol::params::Fields;
 use crate::protocol::tools::{Edits, Tool};
 use crate::protocol::typed::{self, PathText, Whole};
 use crate::protocol::{Refusal, Settings};
-use crate::view::{Bars, Guess, Listing, Style};
+use crate::view::{Guess, Listing, RefusedByDefault, Style};
 
 use super::{Asked, Body, Dialect, Request, Said, View, Written, counted};
 
@@ -55,7 +55,7 @@ impl Dialect for Opencode {
         let limit = parameters.limit.map(Whole::count);
         Ok(Request {
             listing: Listing::Names,
-            bars: Bars {
+            refused_by_default: RefusedByDefault {
                 extensions: BINARY,
                 directories: false,
                 controls: Some(counted::MAX_CONTROLS),

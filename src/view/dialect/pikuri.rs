@@ -10,7 +10,7 @@ use crate::protocol::read::ResourceKind;
 use crate::protocol::tools::{Edits, Tool};
 use crate::protocol::typed::{self, ANY, PathText, Whole};
 use crate::protocol::{Refusal, Settings};
-use crate::view::Bars;
+use crate::view::RefusedByDefault;
 use crate::view::size::file_size;
 
 use super::{Asked, Dialect, Request, Said, View, Written, counted};
@@ -53,7 +53,7 @@ impl Dialect for Pikuri {
                 });
         let count = |number: Option<Whole<ANY>>| number.map(Whole::count);
         Ok(Request {
-            bars: Bars {
+            refused_by_default: RefusedByDefault {
                 extensions: &[],
                 directories: true,
                 controls: Some(counted::MAX_CONTROLS),

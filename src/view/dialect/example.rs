@@ -1,4 +1,4 @@
-//! An eighth dialect, for tests and as an example: what one more costs is this file and one line of the registry; it is in no build that is given away.
+//! The dialect `example`, for tests and as a model of one: what one more costs is this file and one line of the registry; it is in no build that is given away.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -11,7 +11,7 @@ use crate::protocol::{Refusal, Settings};
 use super::{Asked, Dialect, Request, Said, View, Written, counted};
 
 #[derive(Debug)]
-pub struct Eighth;
+pub struct Example;
 
 #[derive(Debug, JsonSchema, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -22,9 +22,9 @@ struct Parameters {
     from: Option<Whole<1>>,
 }
 
-impl Dialect for Eighth {
+impl Dialect for Example {
     fn name(&self) -> &'static str {
-        "eighth"
+        "example"
     }
 
     fn path_parameter(&self) -> &'static str {

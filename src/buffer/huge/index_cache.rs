@@ -14,24 +14,24 @@ const MAX_ENTRIES: usize = 64;
 
 /// The indexes by file.
 #[derive(Debug, Default)]
-pub struct Shelf {
+pub struct IndexCache {
     inner: Mutex<Inner>,
 }
 
 #[derive(Debug, Default)]
 struct Inner {
-    entries: HashMap<RealPath, Kept>,
+    entries: HashMap<RealPath, CachedEntry>,
     /// Counts uses, to know which entry was unused for longest.
     clock: u64,
 }
 
 #[derive(Debug)]
-struct Kept {
+struct CachedEntry {
     entry: Arc<Entry>,
     used_at: u64,
 }
 
-impl Shelf {
+impl IndexCache {
     pub(super) fn get(&self, path: &RealPath) -> Option<Arc<Entry>> {
         let mut inner = self.inner.lock();
         inner.clock += 1;
@@ -45,7 +45,7 @@ impl Shelf {
         let mut inner = self.inner.lock();
         inner.clock += 1;
         let used_at = inner.clock;
-        inner.entries.insert(path, Kept { entry, used_at });
+        inner.entries.insert(path, CachedEntry { entry, used_at });
     }
 
     /// Whether there was one.
