@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use pilcrow::protocol::{Kind, Settings, settings::Images};
+use pilcrow::protocol::{RefusalKind, Settings, settings::Images};
 use serde_json::Value;
 
 use crate::client::Daemon;
@@ -316,7 +316,7 @@ fn the_pages_list_the_kinds_of_resources() {
 
 #[test]
 fn the_protocol_lists_the_kinds_of_errors() {
-    let schema = schemars::schema_for!(Kind);
+    let schema = schemars::schema_for!(RefusalKind);
     assert_listed(
         "docs/protocol.md, Errors",
         &first_column("docs/protocol.md", "Errors"),

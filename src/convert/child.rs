@@ -6,7 +6,7 @@ use crate::worker::WorkerLoop;
 
 use super::messages::{Format, Request, Response, Why};
 #[cfg(any(feature = "failpoints", debug_assertions))]
-use super::messages::{PageState, Part, Whole};
+use super::messages::{PageState, PartKind, Whole};
 use super::{office, paint, pdf};
 
 /// What a job that panicked is said to be.
@@ -77,7 +77,7 @@ fn misbehave(requests: &mut WorkerLoop, bytes: &[u8]) -> Option<bool> {
         requests.answer(&Response::Page(PageState::Text), "a page of nothing")?;
     } else if asks("lines") {
         // Parts that begin where there is no line.
-        let parts = Some((Part::Page, vec![9, 1, u64::MAX]));
+        let parts = Some((PartKind::Page, vec![9, 1, u64::MAX]));
         let whole = Whole {
             parts,
             ..Whole::default()

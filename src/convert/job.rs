@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::picture::Written;
 use crate::task::Work;
-use crate::worker::{Call, Choice, Input, Limits, Status, Stop, Workers};
+use crate::worker::{Call, Choice, Input, Status, Stop, WorkerLimits, Workers};
 
 use super::messages::{Damage, Format, PageState, Picture, Request, Response, Whole, Why};
 
@@ -39,11 +39,11 @@ pub struct Pages {
 pub struct Job(Call);
 
 impl Converters {
-    pub fn new(limits: Limits) -> Converters {
+    pub fn new(limits: WorkerLimits) -> Converters {
         Converters(Arc::new(Workers::new("convert", PLACES, limits)))
     }
 
-    pub fn limits(&self) -> &Limits {
+    pub fn limits(&self) -> &WorkerLimits {
         self.0.limits()
     }
 

@@ -20,7 +20,7 @@ pub enum Request {
 pub struct Picture {
     pub format: picture::Format,
     /// The part that is shown, if not the whole.
-    pub part: Option<picture::Part>,
+    pub part: Option<picture::Crop>,
     /// How it is to be written anew; without it is only to be seen that it decodes.
     pub fit: Option<picture::Fit>,
 }
@@ -110,14 +110,14 @@ impl Damage {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Whole {
     /// What its parts are, and the line (from 1) on which each begins.
-    pub parts: Option<(Part, Vec<u64>)>,
+    pub parts: Option<(PartKind, Vec<u64>)>,
     /// What the Markdown leaves out, one sentence each.
     pub footers: Vec<String>,
 }
 
 /// What the parts of a document are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Part {
+pub enum PartKind {
     Page,
     Slide,
     Sheet,

@@ -25,5 +25,5 @@ mod word;
 
 pub use child::serve;
 pub use job::{Answer, Converters, Job, Pages};
-pub use messages::{Damage, Extension, Format, PageState, Part, Picture, Whole, Why};
+pub use messages::{Damage, Extension, Format, PageState, PartKind, Picture, Whole, Why};
 pub use rows::numbered;

@@ -2,7 +2,7 @@
 
 use anydoc::ConvertError;
 
-use super::messages::{Extension, Format, Part, Whole, Why};
+use super::messages::{Extension, Format, PartKind, Whole, Why};
 use super::rows::{cap, clean, wrapped};
 use super::sheets::{Facts, breaks};
 use super::{book, csv, ole, package, ppt, sheets, slides, word};
@@ -107,12 +107,12 @@ fn arranged(bytes: &[u8], known: anydoc::Format, facts: &Facts, text: String) ->
             if facts.has_comments() {
                 text = sheets::with_comments(&text, &mut starts, facts);
             }
-            whole.parts = (!starts.is_empty()).then_some((Part::Sheet, starts));
+            whole.parts = (!starts.is_empty()).then_some((PartKind::Sheet, starts));
             text
         }
         anydoc::Format::Pptx | anydoc::Format::Odp | anydoc::Format::Ppt => {
             let (text, starts) = slides::parted(&text);
-            whole.parts = (!starts.is_empty()).then_some((Part::Slide, starts));
+            whole.parts = (!starts.is_empty()).then_some((PartKind::Slide, starts));
             text
         }
         anydoc::Format::Csv => breaks::with_breaks(text),

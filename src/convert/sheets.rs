@@ -210,7 +210,7 @@ fn look_into_package(bytes: &[u8]) -> Option<Facts> {
             }
         }
     })?;
-    let mut reader = comments::Reader::new(&mut package);
+    let mut reader = comments::CommentsReader::new(&mut package);
     for name in shown {
         let sheet = name.and_then(|name| part(&mut package, name));
         // What cannot be read of a sheet is not counted.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::block::{Action, Place, PlainHunk};
+use super::block::{Action, InsertionPoint, PlainHunk};
 use super::error::Overlap;
 use super::ops::Origin;
 use super::replace_text::{Spot, TextMatch};
@@ -117,10 +117,10 @@ fn row_splices(hunks: &[PlainHunk], total: u64) -> Vec<RowSplice<'_>> {
                 slots.entry(lines.start).or_default().replaced = Some(hunk);
             }
             Action::Insert { place, .. } => match *place {
-                Place::Head => slots.entry(0).or_default().after.push(hunk),
-                Place::Before(line) => slots.entry(line).or_default().before.push(hunk),
-                Place::After(line) => slots.entry(line).or_default().after.push(hunk),
-                Place::Tail => slots.entry(total + 1).or_default().before.push(hunk),
+                InsertionPoint::Head => slots.entry(0).or_default().after.push(hunk),
+                InsertionPoint::Before(line) => slots.entry(line).or_default().before.push(hunk),
+                InsertionPoint::After(line) => slots.entry(line).or_default().after.push(hunk),
+                InsertionPoint::Tail => slots.entry(total + 1).or_default().before.push(hunk),
             },
         }
     }

@@ -62,7 +62,7 @@ pub fn rewrite(
     let mut drafts = drafts(text).map_err(|line| CannotWrite::BeforeFirst { line: line + 1 })?;
     let old: Vec<&Cell> = notebook.cells().collect();
     let matched = matches(&drafts, kept);
-    let mut writer = Writer {
+    let mut writer = JsonWriter {
         json,
         notebook,
         style: Style::of(json, notebook),
@@ -171,7 +171,7 @@ fn joined(mut splices: Vec<Splice>) -> Vec<Splice> {
     joined
 }
 
-struct Writer<'a> {
+struct JsonWriter<'a> {
     json: &'a str,
     notebook: &'a Notebook,
     style: Style,
@@ -179,7 +179,7 @@ struct Writer<'a> {
     ids: HashSet<String>,
 }
 
-impl Writer<'_> {
+impl JsonWriter<'_> {
     /// What an edit makes of a cell that stays; `None` where it reads as before.
     fn edited(
         &self,

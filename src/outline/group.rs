@@ -5,7 +5,7 @@ use tree_sitter::Node;
 use crate::syntax::{Captures, Role, Source};
 
 use super::Fold;
-use super::candidate::{Candidate, Kind, MIN_LINES};
+use super::candidate::{Candidate, FoldKind, MIN_LINES};
 use super::comment;
 
 /// A group of imports up to this many lines stays as it is.
@@ -92,7 +92,7 @@ impl<'tree> Group<'tree> {
             first: open.first,
             last: open.last,
             fold,
-            kind: Kind::Closed,
+            kind: FoldKind::Closed,
             node: open.node,
             captures: self.captures,
             way: Vec::new(),

@@ -59,7 +59,7 @@ impl Facts {
 
 /// A part of a picture, in the pixels of the upright one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Part {
+pub struct Crop {
     pub x: u32,
     pub y: u32,
     pub w: u32,
@@ -165,13 +165,13 @@ fn is_turned(orientation: Orientation) -> bool {
 }
 
 /// Where a part of the upright picture is in the stored one, which is `width` by `height`.
-fn stored(part: Part, orientation: Orientation, (width, height): (u32, u32)) -> Part {
-    let Part { x, y, w, h } = part;
+fn stored(part: Crop, orientation: Orientation, (width, height): (u32, u32)) -> Crop {
+    let Crop { x, y, w, h } = part;
     let (right, bottom) = (width.wrapping_sub(x + w), height.wrapping_sub(y + h));
     // Of a turned picture, the upright columns are stored rows.
     let (turned_right, turned_bottom) = (width.wrapping_sub(y + h), height.wrapping_sub(x + w));
-    let straight = |x, y| Part { x, y, w, h };
-    let turned = |x, y| Part { x, y, w: h, h: w };
+    let straight = |x, y| Crop { x, y, w, h };
+    let turned = |x, y| Crop { x, y, w: h, h: w };
     match orientation {
         Orientation::NoTransforms => part,
         Orientation::Rotate180 => straight(right, bottom),
@@ -202,14 +202,14 @@ pub fn fitted((width, height): (u32, u32), max_dimension: u32) -> (u32, u32) {
 pub fn make(
     pixels: DynamicImage,
     facts: &Facts,
-    part: Option<Part>,
+    part: Option<Crop>,
     fit: Fit,
 ) -> Result<Written, String> {
     guarded(|| {
         let is_flat = is_flat(&pixels);
         let size = (pixels.width(), pixels.height());
         let pixels = match part.map(|part| stored(part, facts.orientation, size)) {
-            Some(Part { x, y, w, h }) => pixels.crop_imm(x, y, w, h),
+            Some(Crop { x, y, w, h }) => pixels.crop_imm(x, y, w, h),
             None => pixels,
         };
         let size = fitted((pixels.width(), pixels.height()), fit.max_dimension);
@@ -325,14 +325,14 @@ mod tests {
             let orientation = Orientation::from_exif(exif).expect("one of eight");
             let mut upright = pixels.clone();
             upright.apply_orientation(orientation);
-            let part = Part {
+            let part = Crop {
                 x: 1,
                 y: 2,
                 w: 3,
                 h: 2,
             };
             let expected = upright.crop_imm(part.x, part.y, part.w, part.h);
-            let Part { x, y, w, h } = stored(part, orientation, (width, height));
+            let Crop { x, y, w, h } = stored(part, orientation, (width, height));
             let mut found = pixels.crop_imm(x, y, w, h);
             found.apply_orientation(orientation);
             assert_eq!(found, expected, "{orientation:?}");

@@ -10,10 +10,10 @@ pub struct Status {
     pub roots: Vec<String>,
     pub sessions: usize,
     pub buffers: Buffers,
-    pub snapshots: Held,
+    pub snapshots: MemoryUse,
     pub summaries: Summaries,
     /// Names of the roots, kept for paths that are not there.
-    pub names: Held,
+    pub names: MemoryUse,
     pub watches: Watches,
     pub cache: CacheCounts,
     pub workers: Workers,
@@ -36,7 +36,7 @@ pub struct Buffers {
 }
 
 #[derive(Debug, Clone, Copy, Default, Serialize)]
-pub struct Held {
+pub struct MemoryUse {
     pub count: usize,
     pub bytes: u64,
 }

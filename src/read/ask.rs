@@ -7,7 +7,7 @@ use crate::protocol::params::Fields;
 use crate::protocol::read::{
     Cache, ContentBlock, Meta, MoreDetails, ReadDetails, ReadResult, ResourceKind,
 };
-use crate::protocol::{Kind, Refusal, Settings, shortened};
+use crate::protocol::{Refusal, RefusalKind, Settings, shortened};
 use crate::text::{encoding_for_label, percent_of_controls};
 use crate::view::dialect::{self, Asked, Dialect, Request, Said};
 use crate::view::window::Limits;
@@ -216,7 +216,10 @@ impl Ask {
 
     /// The answer that a refusal is in this dialect. Looks at the names that are suggested.
     pub fn refused(&self, refusal: Refusal, scope: &Scope) -> Result<ReadResult, Refusal> {
-        if matches!(refusal.kind(), Kind::Cancelled | Kind::Internal) {
+        if matches!(
+            refusal.kind(),
+            RefusalKind::Cancelled | RefusalKind::Internal
+        ) {
             return Err(refusal);
         }
         let path = shortened(self.path());

@@ -6,7 +6,7 @@ use crate::buffer::{DocumentKey, Overlays, Store, Warm};
 use crate::convert::Converters;
 use crate::outline::Definition;
 use crate::protocol::read::{
-    DisplayContent, Hashline, Limits as ListingLimits, Meta, MoreDetails, ReadDetails, ReadResult,
+    DisplayContent, Hashline, ListingLimits, Meta, MoreDetails, ReadDetails, ReadResult,
     ResourceKind, SuffixResolution, Summary as SummaryDetails, Truncation,
 };
 use crate::protocol::{Refusal, shortened};
@@ -85,7 +85,7 @@ impl Reader {
     /// other kinds than text keep warm, the rest in buffers and in snapshots alike.
     pub fn new(budget: u64) -> Reader {
         let (texts, eighth) = shares(budget);
-        let parsers = Arc::new(Parsers::new(worker::Limits::of_syntax()));
+        let parsers = Arc::new(Parsers::new(worker::WorkerLimits::of_syntax()));
         Reader {
             buffers: Arc::new(Store::new(texts)),
             sessions: Sessions::new(texts),
@@ -94,8 +94,8 @@ impl Reader {
             checks: Arc::new(SyntaxChecks::new(parsers.clone())),
             parsers,
             warm: Warm::new(eighth),
-            converters: Converters::new(worker::Limits::of_convert()),
-            queriers: Queriers::new(worker::Limits::of_query()),
+            converters: Converters::new(worker::WorkerLimits::of_convert()),
+            queriers: Queriers::new(worker::WorkerLimits::of_query()),
         }
     }
 

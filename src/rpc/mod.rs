@@ -36,7 +36,7 @@ pub use client::Client;
 pub(crate) use frame::{Frame, Frames};
 use in_flight::InFlight;
 pub use process::{end_on_signals, watch_process};
-use reader::Reader;
+use reader::MessageReader;
 pub use reply::Reply;
 pub use shutdown::{Ending, Shutdown};
 use writer::Outbox;
@@ -57,7 +57,7 @@ pub trait Service: Send + 'static {
 
 /// What one client may ask of the transport.
 #[derive(Debug, Clone)]
-pub struct Limits {
+pub struct TransportLimits {
     /// A frame with a larger body is skipped and answered -32600.
     pub frame_bytes: u64,
     /// Requests begun and not answered; one more is answered with `busy`.
@@ -73,11 +73,11 @@ pub struct Connection {
     outbox: Arc<Outbox>,
     client: Client,
     stream: Box<dyn Write + Send>,
-    limits: Limits,
+    limits: TransportLimits,
 }
 
 impl Connection {
-    pub fn new(output: Output, limits: Limits) -> Connection {
+    pub fn new(output: Output, limits: TransportLimits) -> Connection {
         let Output { stream, at_once } = output;
         let outbox = Outbox::new(limits.unsent_bytes, at_once);
         Connection {
@@ -111,7 +111,7 @@ impl Connection {
             limits,
         } = self;
         let in_flight = InFlight::new(limits.in_flight);
-        let reader = Reader {
+        let reader = MessageReader {
             service,
             client,
             in_flight: in_flight.clone(),

@@ -24,7 +24,7 @@ use super::shutdown::{EndOnDrop, Ending, Shutdown};
 use super::writer::Outbox;
 
 /// Reads the input and begins what comes.
-pub struct Reader<S> {
+pub struct MessageReader<S> {
     pub service: S,
     pub client: Client,
     pub in_flight: Arc<InFlight>,
@@ -34,7 +34,7 @@ pub struct Reader<S> {
     pub threads: Threads,
 }
 
-impl<S: Service> Reader<S> {
+impl<S: Service> MessageReader<S> {
     /// Starts the reading thread. It ends with the input, with the shutdown, or with the service;
     /// one that waits for input cannot be called back and is left to the end of the process.
     pub fn start(

@@ -120,7 +120,7 @@ fn busy() -> Error {
     }
 }
 
-const LIMITS: Limits = Limits {
+const LIMITS: TransportLimits = TransportLimits {
     frame_bytes: 1 << 20,
     in_flight: 16,
     unsent_bytes: 1 << 20,
@@ -145,7 +145,7 @@ fn service(shared: &Arc<Shared>, client: Client) -> LspService<Mock> {
 
 impl Served {
     /// Serves an uninitialized mock.
-    fn bare(limits: Limits) -> io::Result<Served> {
+    fn bare(limits: TransportLimits) -> io::Result<Served> {
         let shared = Arc::new(Shared::default());
         let shutdown = Shutdown::new();
         let (theirs, input) = io::pipe()?;
@@ -167,7 +167,7 @@ impl Served {
         })
     }
 
-    fn start(limits: Limits) -> io::Result<Served> {
+    fn start(limits: TransportLimits) -> io::Result<Served> {
         Served::bare(limits)?.initialized()
     }
 

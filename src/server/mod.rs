@@ -38,7 +38,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::protocol::{Refusal, Settings};
-use crate::rpc::{self, Ending, Limits, Shutdown};
+use crate::rpc::{self, Ending, Shutdown, TransportLimits};
 use crate::task::Threads;
 
 pub use command_line::CommandLine;
@@ -85,8 +85,8 @@ pub fn build(options: Options, connection: rpc::Client) -> Front {
 }
 
 /// What the transport bears of one client (`protocol.md`, Transport and lifecycle).
-pub fn limits() -> Limits {
-    Limits {
+pub fn limits() -> TransportLimits {
+    TransportLimits {
         frame_bytes: 64 * 1024 * 1024,
         in_flight: 512,
         unsent_bytes: 64 * 1024 * 1024,

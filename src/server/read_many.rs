@@ -85,7 +85,7 @@ fn parse(params: &Value, config: &WorkspaceConfig) -> Result<Asks, Refusal> {
     })
 }
 
-type One = Result<Found, Failed>;
+type One = Result<LoadedTarget, Failed>;
 
 /// A target that is not read.
 enum Failed {
@@ -111,7 +111,7 @@ impl Failed {
 }
 
 /// A target that was found and loaded.
-struct Found {
+struct LoadedTarget {
     /// Not done before what it shows is on record.
     _reading: Arc<Reading>,
     ask: Arc<Ask>,
@@ -155,7 +155,7 @@ async fn found(
             }
         })
         .await?;
-    Ok(prepared.map(|prepared| Found {
+    Ok(prepared.map(|prepared| LoadedTarget {
         _reading: reading,
         ask,
         prepared,
@@ -175,7 +175,7 @@ async fn write(
     engine
         .run(move |work| {
             let reader = &jobs_engine.reader;
-            let sharing: Vec<&Found> = prepared
+            let sharing: Vec<&LoadedTarget> = prepared
                 .iter()
                 .flatten()
                 .filter(|found| found.ask.shares_budget)
@@ -191,7 +191,7 @@ async fn write(
                 work.check()?;
                 results.push(match one {
                     Err(failed) => failed.to_value(),
-                    Ok(Found { ask, prepared, .. }) => {
+                    Ok(LoadedTarget { ask, prepared, .. }) => {
                         let share = if ask.shares_budget {
                             shares.next()
                         } else {

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use crate::protocol::PROTOCOL_VERSION;
 use crate::protocol::status::{
-    Buffers, CacheCounts, Confinement, Held, Status, Summaries, Watches, Workers, WorkersOfKind,
+    Buffers, CacheCounts, Confinement, MemoryUse, Status, Summaries, Watches, Workers,
+    WorkersOfKind,
 };
 use crate::rpc;
 use crate::worker::{self, Landlock};
@@ -42,7 +43,7 @@ pub fn of(engine: &Engine, client: &Client) -> Status {
             bytes: store.bytes,
             budget_bytes: store.budget_bytes,
         },
-        snapshots: Held {
+        snapshots: MemoryUse {
             count: snapshots.count,
             bytes: snapshots.bytes,
         },
@@ -52,7 +53,7 @@ pub fn of(engine: &Engine, client: &Client) -> Status {
             hits: outlines.hits,
             misses: outlines.misses,
         },
-        names: Held {
+        names: MemoryUse {
             count: names.count,
             bytes: names.bytes,
         },

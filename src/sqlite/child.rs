@@ -7,7 +7,7 @@ use crate::worker::WorkerLoop;
 
 use super::connection::{self, Link};
 use super::failure::{Failure, Refused};
-use super::fault::Fault;
+use super::fault::QueryError;
 use super::forms::Question;
 use super::messages::{Answer, Order, Request, Response};
 
@@ -95,7 +95,7 @@ fn too_long() -> Refused {
 
 impl Warm {
     /// Asks the database in the state that the order is about.
-    fn ask(&mut self, order: &Order) -> Result<Answer, Fault> {
+    fn ask(&mut self, order: &Order) -> Result<Answer, QueryError> {
         self.text = String::new();
         // One for another state is closed before the next is opened.
         let open = self.open.take().filter(|open| open.state == order.state);
@@ -116,7 +116,7 @@ impl Warm {
 }
 
 /// One state of the database, asked.
-fn ask(link: &mut Link, order: &Order, work: &Work) -> Result<Answer, Fault> {
+fn ask(link: &mut Link, order: &Order, work: &Work) -> Result<Answer, QueryError> {
     link.work_for(work)?;
     link.begin()?;
     let answer = Question {

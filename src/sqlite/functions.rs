@@ -59,7 +59,7 @@ enum Given<'c> {
     /// A part of an argument.
     Text(&'c [u8]),
     /// Made by SQLite's own allocator, which counts it.
-    Made(Made),
+    Made(Allocation),
     TooBig,
     NoMemory,
     Refused(&'static CStr),
@@ -184,14 +184,14 @@ impl Drop for Copied {
 }
 
 /// Bytes of SQLite's allocator.
-struct Made {
+struct Allocation {
     start: *mut c_void,
     len: usize,
 }
 
-impl Made {
+impl Allocation {
     /// Of parts that are `len` bytes together.
-    fn of<'p>(len: usize, parts: impl Iterator<Item = &'p [u8]>) -> Option<Made> {
+    fn of<'p>(len: usize, parts: impl Iterator<Item = &'p [u8]>) -> Option<Allocation> {
         // SAFETY: it is one byte longer than what is written into it, and checked for null; parts
         // beyond `len` are left out.
         unsafe {
@@ -205,7 +205,7 @@ impl Made {
                 std::ptr::copy_nonoverlapping(part.as_ptr(), start.cast::<u8>().add(at), count);
                 at += count;
             }
-            Some(Made { start, len: at })
+            Some(Allocation { start, len: at })
         }
     }
 }
@@ -306,7 +306,7 @@ impl Function for Replace {
             .find_iter(text)
             .last()
             .map_or(0, |at| at + part.len());
-        let made = Made::of(len, parts.chain(std::iter::once(&text[last..])));
+        let made = Allocation::of(len, parts.chain(std::iter::once(&text[last..])));
         made.map_or(Given::NoMemory, Given::Made)
     }
 }

@@ -4,7 +4,7 @@ use std::io;
 use std::sync::Arc;
 
 use crate::task::Work;
-use crate::worker::{Call, Choice, Death, Input, Limits, Readable, Status, Stop, Workers};
+use crate::worker::{Call, Choice, Death, Input, Readable, Status, Stop, WorkerLimits, Workers};
 
 use super::failure::Failure;
 use super::messages::{Answer, Order, Request, Response};
@@ -37,7 +37,7 @@ const NOTHING: Input = Input {
 };
 
 impl Queriers {
-    pub fn new(limits: Limits) -> Queriers {
+    pub fn new(limits: WorkerLimits) -> Queriers {
         Queriers(Arc::new(Workers::new("query", PLACES, limits)))
     }
 

@@ -11,7 +11,7 @@ use crate::worker::{WorkerLoop, child};
 use super::blocks::Blocks;
 use super::errors::syntax_errors;
 use super::messages::{Ask, Folded, Request, Response};
-use super::trees::{Trees, Wanted};
+use super::trees::{ParseRequest, Trees};
 
 /// Processor time of one answer, after which the parser is stopped and the worker goes on.
 const TIME_BUDGET: Duration = Duration::from_millis(100);
@@ -81,7 +81,7 @@ fn answer_on(
     language: &'static Language,
 ) -> Result<(Response, String), Stopped> {
     let work = Work::of_processor_time(TIME_BUDGET);
-    let wanted = Wanted {
+    let wanted = ParseRequest {
         document: request.document,
         content: request.content,
         // Whether there is an error is the same either way; what is shown must be the same

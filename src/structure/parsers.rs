@@ -11,7 +11,7 @@ use crate::protocol::read::LineSpan;
 use crate::syntax::Language;
 use crate::task::{Stopped, Work};
 use crate::text::Text;
-use crate::worker::{Call, Choice, Death, Input, Limits, Status, Stop, Workers};
+use crate::worker::{Call, Choice, Death, Input, Status, Stop, WorkerLimits, Workers};
 
 use super::answers;
 use super::messages::{Ask, Request, Response};
@@ -73,7 +73,7 @@ pub struct Parsers {
 }
 
 impl Parsers {
-    pub fn new(limits: Limits) -> Parsers {
+    pub fn new(limits: WorkerLimits) -> Parsers {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         Parsers {
             workers: Arc::new(Workers::new("syntax", cores.min(MAX_WORKERS), limits)),

@@ -169,7 +169,7 @@ fn holds_start(text: &Text) -> bool {
 /// The conflicts of a text, written out.
 #[derive(Debug, Default)]
 pub struct Sheet<'t> {
-    pub parts: Vec<Part>,
+    pub parts: Vec<SheetPart>,
     /// The rows of all sides, a block for each side that has any.
     pub window: Window<'t>,
     /// The lines of markers whose whole text the titles give.
@@ -181,7 +181,7 @@ pub struct Sheet<'t> {
 
 /// What stands in a sheet, in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Part {
+pub enum SheetPart {
     Title(String),
     /// The rows of this block of the window.
     Rows(usize),
@@ -259,7 +259,7 @@ struct Draft<'t> {
     limits: Limits,
     budget: Budget,
     spent: Spent,
-    parts: Vec<Part>,
+    parts: Vec<SheetPart>,
     window: Window<'t>,
     markers: Vec<u64>,
     /// Blocks that the sheet has already.
@@ -319,7 +319,7 @@ impl Draft<'_> {
         self.spent.bytes += shown.spent.bytes;
         for block in shown.blocks {
             self.parts
-                .push(Part::Rows(self.first_block + self.window.blocks.len()));
+                .push(SheetPart::Rows(self.first_block + self.window.blocks.len()));
             self.window.blocks.push(block);
         }
         let last_shown = self.window.rows().last().map_or(first, |row| row.number);
@@ -345,7 +345,7 @@ impl Draft<'_> {
     fn title(&mut self, title: String) {
         self.spent.lines += 1;
         self.spent.bytes += title.len() as u64 + 1;
-        self.parts.push(Part::Title(title));
+        self.parts.push(SheetPart::Title(title));
     }
 }
 

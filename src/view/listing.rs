@@ -17,7 +17,7 @@ pub struct Listing {
 /// The entries that are shown, in order, and what is not shown.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Contents {
-    pub entries: Vec<Entry>,
+    pub entries: Vec<ListedName>,
     pub rest: Rest,
 }
 
@@ -34,16 +34,16 @@ pub enum Rest {
 
 /// One name.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entry {
+pub struct ListedName {
     pub name: String,
-    pub kind: Kind,
+    pub kind: ListedKind,
     /// In nanoseconds since the epoch, where it is known.
     pub modified_ns: Option<i128>,
 }
 
 /// What a name stands for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Kind {
+pub enum ListedKind {
     /// With its size in bytes, where it is known.
     File(Option<u64>),
     Directory(Inside),
@@ -97,9 +97,9 @@ pub fn names(contents: &Contents) -> String {
     text
 }
 
-fn full_name(entry: &Entry) -> String {
+fn full_name(entry: &ListedName) -> String {
     match &entry.kind {
-        Kind::Directory(_) | Kind::LinkToDirectory => format!("{}/", entry.name),
+        ListedKind::Directory(_) | ListedKind::LinkToDirectory => format!("{}/", entry.name),
         _ => entry.name.clone(),
     }
 }
@@ -130,7 +130,7 @@ fn add(rows: &mut Vec<Row>, contents: &Contents, depth: usize, path: &str, now_n
     let indent = "  ".repeat(depth);
     for entry in &contents.entries {
         rows.push(row(entry, &indent, now_ns));
-        if let Kind::Directory(Inside::Contents(inside)) = &entry.kind {
+        if let ListedKind::Directory(Inside::Contents(inside)) = &entry.kind {
             add(rows, inside, depth + 1, &below(path, &entry.name), now_ns);
         }
     }
@@ -148,7 +148,7 @@ fn add(rows: &mut Vec<Row>, contents: &Contents, depth: usize, path: &str, now_n
     }
 }
 
-fn row(entry: &Entry, indent: &str, now_ns: i128) -> Row {
+fn row(entry: &ListedName, indent: &str, now_ns: i128) -> Row {
     let name = full_name(entry);
     let mut row = Row {
         label: format!("{indent}{}", name::in_listing(&name)),
@@ -159,16 +159,18 @@ fn row(entry: &Entry, indent: &str, now_ns: i128) -> Row {
         ..Row::default()
     };
     match &entry.kind {
-        Kind::File(bytes) => row.size = bytes.map(file_size).unwrap_or_default(),
-        Kind::Special(what) => row.size = (*what).to_owned(),
-        Kind::Link(to) => {
+        ListedKind::File(bytes) => row.size = bytes.map(file_size).unwrap_or_default(),
+        ListedKind::Special(what) => row.size = (*what).to_owned(),
+        ListedKind::Link(to) => {
             row.label.push_str(" -> ");
             row.label.push_str(&link_target(to.as_deref()));
         }
-        Kind::Directory(Inside::Contents(_)) | Kind::LinkToDirectory => {}
-        Kind::Directory(Inside::Ignored) => row.age = "ignored".to_owned(),
-        Kind::Directory(Inside::Unreadable(why)) => row.remark = format!("(not readable: {why})"),
-        Kind::Directory(Inside::NotOpened) => row.remark = "(not opened)".to_owned(),
+        ListedKind::Directory(Inside::Contents(_)) | ListedKind::LinkToDirectory => {}
+        ListedKind::Directory(Inside::Ignored) => row.age = "ignored".to_owned(),
+        ListedKind::Directory(Inside::Unreadable(why)) => {
+            row.remark = format!("(not readable: {why})")
+        }
+        ListedKind::Directory(Inside::NotOpened) => row.remark = "(not opened)".to_owned(),
     }
     row
 }
@@ -248,8 +250,8 @@ mod tests {
 
     const NOW: i128 = 1_700_000_000_000_000_000;
 
-    fn entry(name: &str, kind: Kind, seconds: i128) -> Entry {
-        Entry {
+    fn entry(name: &str, kind: ListedKind, seconds: i128) -> ListedName {
+        ListedName {
             name: name.to_owned(),
             kind,
             modified_ns: Some(NOW - seconds * 1_000_000_000),
@@ -259,16 +261,16 @@ mod tests {
     #[test]
     fn the_sample() {
         let read = Contents {
-            entries: vec![entry("window.rs", Kind::File(Some(6349)), 0)],
+            entries: vec![entry("window.rs", ListedKind::File(Some(6349)), 0)],
             rest: Rest::More(9),
         };
         let listing = Listing {
             path: "src".to_owned(),
             inside: Contents {
                 entries: vec![
-                    entry("read", Kind::Directory(Inside::Contents(read)), 0),
-                    entry("main.rs", Kind::File(Some(1434)), 3 * 86400),
-                    entry("target", Kind::Directory(Inside::Ignored), 3 * 86400),
+                    entry("read", ListedKind::Directory(Inside::Contents(read)), 0),
+                    entry("main.rs", ListedKind::File(Some(1434)), 3 * 86400),
+                    entry("target", ListedKind::Directory(Inside::Ignored), 3 * 86400),
                 ],
                 rest: Rest::Nothing,
             },
@@ -310,20 +312,20 @@ src/
     fn columns_that_are_empty_take_no_room() {
         let long = "n".repeat(150);
         let entries = vec![
-            entry(&long, Kind::Special("fifo"), 60),
-            entry("a", Kind::Link(Some("b c".to_owned())), 60),
-            entry("z", Kind::Link(None), 60),
-            Entry {
+            entry(&long, ListedKind::Special("fifo"), 60),
+            entry("a", ListedKind::Link(Some("b c".to_owned())), 60),
+            entry("z", ListedKind::Link(None), 60),
+            ListedName {
                 name: "x".to_owned(),
-                kind: Kind::File(None),
+                kind: ListedKind::File(None),
                 modified_ns: None,
             },
             entry(
                 "d",
-                Kind::Directory(Inside::Unreadable("permission denied".to_owned())),
+                ListedKind::Directory(Inside::Unreadable("permission denied".to_owned())),
                 60,
             ),
-            entry("e", Kind::Directory(Inside::NotOpened), 60),
+            entry("e", ListedKind::Directory(Inside::NotOpened), 60),
         ];
         let mut listing = Listing {
             path: "/".to_owned(),

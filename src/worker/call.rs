@@ -11,7 +11,7 @@ use serde::de::DeserializeOwned;
 use crate::task::{Stopped, Work};
 
 use super::pool::PooledWorker;
-use super::{Confinement, Limits, wire};
+use super::{Confinement, WorkerLimits, wire};
 
 /// Why a job came to nothing.
 #[derive(Debug, thiserror::Error)]
@@ -150,7 +150,7 @@ impl Call {
         self.answer()
     }
 
-    fn limits(&self) -> &Limits {
+    fn limits(&self) -> &WorkerLimits {
         self.worker.limits()
     }
 

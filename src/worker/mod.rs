@@ -26,7 +26,7 @@ mod wire;
 pub use call::{Call, Death, Input, Stop};
 pub use child::WorkerLoop;
 pub use confine::{Confinement, Landlock, Without};
-pub use limits::Limits;
+pub use limits::WorkerLimits;
 pub use pool::{Choice, Status, Workers};
 #[cfg(any(feature = "failpoints", debug_assertions))]
 pub use probe::probe;

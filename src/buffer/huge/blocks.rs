@@ -9,7 +9,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use crate::protocol::Refusal;
 use crate::task::{Stopped, Work};
 
-use super::index::{BLOCK, Place};
+use super::index::{BLOCK, CountedBlock};
 
 /// Why a look at the file ended early.
 #[derive(Debug)]
@@ -87,7 +87,7 @@ impl<'a> Blocks<'a> {
     }
 
     /// A block as it was counted. Errors with [`Halt::Rewritten`] when it is another one now.
-    pub fn counted(&mut self, place: &Place) -> Result<&[u8], Halt> {
+    pub fn counted(&mut self, place: &CountedBlock) -> Result<&[u8], Halt> {
         let bytes = self.block(place.block)?;
         match bytes.get(..place.bytes as usize) {
             Some(counted) if xxh3_64(counted) == place.hash => Ok(counted),

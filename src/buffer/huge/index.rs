@@ -37,7 +37,7 @@ impl Counted {
 
 /// A block as it was when it was counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Place {
+pub struct CountedBlock {
     /// Which block of the file.
     pub block: u64,
     pub bytes: u64,
@@ -97,7 +97,7 @@ impl Index {
     }
 
     /// The block that holds the `nth` newline, from 1.
-    pub fn place_of_newline(&self, nth: u64) -> Option<Place> {
+    pub fn place_of_newline(&self, nth: u64) -> Option<CountedBlock> {
         if nth > self.newlines {
             return None;
         }
@@ -105,9 +105,9 @@ impl Index {
         self.place(after.checked_sub(1)? as u64)
     }
 
-    fn place(&self, block: u64) -> Option<Place> {
+    fn place(&self, block: u64) -> Option<CountedBlock> {
         let (newlines_before, hash) = *self.blocks.get(block as usize)?;
-        Some(Place {
+        Some(CountedBlock {
             block,
             bytes: (self.frontier - block * BLOCK).min(BLOCK),
             hash,
@@ -116,7 +116,7 @@ impl Index {
     }
 
     /// Blocks to compare with the file: the first, the last and some in between.
-    pub fn samples(&self) -> Vec<Place> {
+    pub fn samples(&self) -> Vec<CountedBlock> {
         let count = self.blocks.len() as u64;
         let picked: Vec<u64> = match count <= SAMPLES {
             true => (0..count).collect(),

@@ -61,14 +61,14 @@ pub struct Excerpted {
 
 /// What is kept of a huge file.
 #[derive(Debug)]
-struct Entry {
+struct HugeFile {
     head: Head,
     hints: EncodingHints,
-    state: Mutex<State>,
+    state: Mutex<IndexState>,
 }
 
 #[derive(Debug)]
-struct State {
+struct IndexState {
     index: Index,
     /// What the file was when the index was last known to be right.
     stamp: Stamp,
@@ -178,7 +178,7 @@ impl Store {
     }
 
     /// The entry of this file, if what was counted still holds.
-    fn warm_entry(&self, look: &Look, blocks: &mut Blocks) -> Result<Option<Arc<Entry>>, Halt> {
+    fn warm_entry(&self, look: &Look, blocks: &mut Blocks) -> Result<Option<Arc<HugeFile>>, Halt> {
         let Some(entry) = self.huge.get(look.handle.real()) else {
             return Ok(None);
         };
@@ -210,7 +210,7 @@ impl Store {
         Ok(None)
     }
 
-    fn new_entry(&self, look: &Look, blocks: &mut Blocks) -> Result<Arc<Entry>, Halt> {
+    fn new_entry(&self, look: &Look, blocks: &mut Blocks) -> Result<Arc<HugeFile>, Halt> {
         let sample = blocks.block(0)?;
         let head = Head::of(sample, look.hints).map_err(|NotText::Binary { what }| {
             Halt::Refused(Refusal::not_text(look.spelled, what))
@@ -219,12 +219,12 @@ impl Store {
         if !sample.is_empty() {
             index.push(Counted::of(sample, head.newline));
         }
-        let state = Mutex::new(State {
+        let state = Mutex::new(IndexState {
             index,
             stamp: look.stamp,
             looked_at: look.at,
         });
-        let entry = Arc::new(Entry {
+        let entry = Arc::new(HugeFile {
             head,
             hints: look.hints,
             state,
@@ -261,7 +261,7 @@ impl Look<'_> {
     }
 }
 
-impl Entry {
+impl HugeFile {
     /// Compares some of the counted blocks with the file.
     fn compare(&self, blocks: &mut Blocks) -> Result<(), Halt> {
         let samples = self.state.lock().index.samples();

@@ -11,7 +11,7 @@ use crate::view::window::Spent;
 use super::blocks::{Blocks, Halt};
 use super::index::BLOCK;
 use super::line::{self, Cursor, Shape};
-use super::{Asked, Entry};
+use super::{Asked, HugeFile};
 
 /// Blocks that are searched from the end for the start of the last lines; for more of them all lines
 /// are counted, once, and known from then on.
@@ -29,7 +29,7 @@ pub struct Lines {
 }
 
 /// The lines that `asked` can show: up to one more than its budget holds, and context.
-pub fn take(entry: &Entry, asked: &Asked, blocks: &mut Blocks) -> Result<Lines, Halt> {
+pub fn take(entry: &HugeFile, asked: &Asked, blocks: &mut Blocks) -> Result<Lines, Halt> {
     let mut taking = Taking {
         entry,
         asked,
@@ -53,7 +53,7 @@ pub fn take(entry: &Entry, asked: &Asked, blocks: &mut Blocks) -> Result<Lines, 
     Ok(lines)
 }
 
-impl Entry {
+impl HugeFile {
     fn total_lines(&self, size: u64) -> Option<u64> {
         let state = self.state.lock();
         state.index.total_lines(size, self.head.bom_bytes)
@@ -65,7 +65,7 @@ impl Entry {
 }
 
 struct Taking<'a, 'b> {
-    entry: &'a Entry,
+    entry: &'a HugeFile,
     asked: &'a Asked<'a>,
     shape: Shape,
     blocks: &'a mut Blocks<'b>,

@@ -51,17 +51,17 @@ pub struct Inotify {
 
 struct Watches {
     inotify: OwnedFd,
-    known: Mutex<Known>,
+    known: Mutex<WatchedDirectories>,
 }
 
 /// Which directory has which number. One that was renamed keeps its number.
 #[derive(Default)]
-struct Known {
+struct WatchedDirectories {
     directories: HashMap<i32, PathBuf>,
     numbers: HashMap<PathBuf, i32>,
 }
 
-impl Known {
+impl WatchedDirectories {
     fn insert(&mut self, number: i32, directory: &Path) {
         self.forget(number);
         self.directories.insert(number, directory.to_path_buf());

@@ -101,11 +101,11 @@ struct File {
 struct Directory {
     files: HashSet<RealPath>,
     read_at: Instant,
-    state: State,
+    state: WatchState,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
+enum WatchState {
     Unwatched,
     Asked,
     Watched(Identity),
@@ -193,7 +193,7 @@ impl Table {
         let directory = directory.or_insert_with(|| Directory {
             files: HashSet::new(),
             read_at: now,
-            state: State::Unwatched,
+            state: WatchState::Unwatched,
         });
         if !self.files.contains_key(path) {
             directory.files.insert(path.clone());
@@ -234,7 +234,7 @@ impl Table {
             return;
         };
         if let Some((parent, directory)) = self.directories.get_key_value(parent)
-            && matches!(directory.state, State::Watched(_))
+            && matches!(directory.state, WatchState::Watched(_))
             && !seen.doubtful
             && self.to_verify.len() < QUEUE
         {
@@ -349,9 +349,9 @@ impl Table {
             return;
         }
         if let Some(known) = self.directories.get_mut(directory)
-            && known.state == State::Unwatched
+            && known.state == WatchState::Unwatched
         {
-            known.state = State::Asked;
+            known.state = WatchState::Asked;
             self.to_watch.push_back(directory.clone());
         }
     }
@@ -359,9 +359,9 @@ impl Table {
     /// Has a watched directory unwatched.
     fn give_up(&mut self, directory: &Arc<Path>) {
         if let Some(known) = self.directories.get_mut(directory)
-            && matches!(known.state, State::Watched(_))
+            && matches!(known.state, WatchState::Watched(_))
         {
-            known.state = State::Unwatched;
+            known.state = WatchState::Unwatched;
             self.watched -= 1;
             self.to_unwatch.push_back(directory.clone());
         }
@@ -369,7 +369,7 @@ impl Table {
 
     fn give_up_least_recent(&mut self) {
         let watched = self.directories.iter();
-        let watched = watched.filter(|(_, known)| matches!(known.state, State::Watched(_)));
+        let watched = watched.filter(|(_, known)| matches!(known.state, WatchState::Watched(_)));
         let oldest = watched.min_by_key(|(_, known)| known.read_at);
         if let Some(oldest) = oldest.map(|(directory, _)| directory.clone()) {
             self.give_up(&oldest);
@@ -401,11 +401,11 @@ impl Table {
     pub fn watched(&mut self, directory: &Arc<Path>, identity: Identity, now: Instant) {
         self.refused = None;
         let known = self.directories.get_mut(directory);
-        let Some(known) = known.filter(|known| known.state == State::Asked) else {
+        let Some(known) = known.filter(|known| known.state == WatchState::Asked) else {
             self.to_unwatch.push_back(directory.clone());
             return;
         };
-        known.state = State::Watched(identity);
+        known.state = WatchState::Watched(identity);
         self.watched += 1;
         // What changed between their reading and the watch was not heard of.
         for file in known.files.iter().cloned().collect::<Vec<_>>() {
@@ -417,7 +417,7 @@ impl Table {
     /// The directory cannot be watched; it will be asked for again when it is read again.
     pub fn not_watched(&mut self, directory: &Arc<Path>) {
         if let Some(known) = self.directories.get_mut(directory) {
-            known.state = State::Unwatched;
+            known.state = WatchState::Unwatched;
         }
     }
 
@@ -484,7 +484,7 @@ impl Table {
     fn next_watch(&mut self) -> Option<Task> {
         while let Some(directory) = self.to_verify.pop_front() {
             let known = self.directories.get(&directory);
-            if let Some(State::Watched(identity)) = known.map(|known| known.state) {
+            if let Some(WatchState::Watched(identity)) = known.map(|known| known.state) {
                 return Some(Task::Verify(directory, identity));
             }
         }
@@ -492,7 +492,7 @@ impl Table {
             && let Some(directory) = self.to_watch.pop_front()
         {
             let known = self.directories.get(&directory);
-            if known.is_none_or(|known| known.state != State::Asked) {
+            if known.is_none_or(|known| known.state != WatchState::Asked) {
                 continue;
             }
             if self.watched < self.limit {

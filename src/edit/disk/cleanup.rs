@@ -10,7 +10,7 @@ use rustix::io::Errno;
 
 use crate::workspace::Folder;
 
-use super::error::{Fault, Step, attempt, errno_of};
+use super::error::{FileError, Step, attempt, errno_of};
 use super::journal::{Journal, JournalEntry};
 
 /// The journal of a write and all that it says. Cleared when dropped, should a step panic.
@@ -38,12 +38,12 @@ impl Cleanup {
     }
 
     /// Writes down what is about to be done.
-    pub(super) fn note(&mut self, entry: &JournalEntry) -> Result<(), Fault> {
+    pub(super) fn note(&mut self, entry: &JournalEntry) -> Result<(), FileError> {
         self.journal.add(entry)
     }
 
     /// Makes the journal outlive a power cut.
-    pub(super) fn sync_journal(&mut self) -> Result<(), Fault> {
+    pub(super) fn sync_journal(&mut self) -> Result<(), FileError> {
         self.journal.sync()
     }
 

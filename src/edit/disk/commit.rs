@@ -12,11 +12,11 @@ use rustix::io::Errno;
 
 use super::cleanup::Cleanup;
 use super::content::{Planned, read_all};
-use super::error::{Fault, Step, attempt, errno_of, is_unsupported, step};
+use super::error::{FileError, Step, attempt, errno_of, is_unsupported, step};
 use super::flush;
 use super::lease::is_open_for_writing;
-use super::lock::{Held, Wanted};
-use super::metadata::{Inode, Kept, Look, keep};
+use super::lock::{HeldLock, LockTarget};
+use super::metadata::{Inode, Look, Preserved, keep};
 use super::stage::{For, Old, Staged, Temporary, Way, like, noted_name};
 
 /// What was done to a file.
@@ -37,7 +37,7 @@ pub(super) enum Done {
 pub(super) struct Backup {
     name: OsString,
     #[expect(dead_code, reason = "held, not used")]
-    held: Option<Held>,
+    held: Option<HeldLock>,
 }
 
 /// In what state a file was left.
@@ -51,12 +51,12 @@ pub(super) enum Left {
 /// A file that could not be written.
 #[derive(Debug)]
 pub(super) struct Failed {
-    pub(super) fault: Fault,
+    pub(super) fault: FileError,
     pub(super) left: Left,
 }
 
-impl From<Fault> for Failed {
-    fn from(fault: Fault) -> Failed {
+impl From<FileError> for Failed {
+    fn from(fault: FileError) -> Failed {
         Failed {
             fault,
             left: Left::AsItWas,
@@ -66,9 +66,9 @@ impl From<Fault> for Failed {
 
 impl Staged {
     /// Whether the target is still what was planned on. Under its lock.
-    pub(super) fn recheck(&mut self) -> Result<(), Fault> {
+    pub(super) fn recheck(&mut self) -> Result<(), FileError> {
         if !self.folder.still_there() {
-            return Err(Fault::Changed);
+            return Err(FileError::Changed);
         }
         let (temporary, old) = match &mut self.way {
             // Its last step looks by itself.
@@ -78,11 +78,11 @@ impl Staged {
         };
         let look = || rustix::fs::statat(&self.folder, &self.name, AtFlags::SYMLINK_NOFOLLOW);
         let now = match attempt(Step::Recheck, look) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(Fault::Gone),
-            looked => Look::of(&looked.map_err(|error| Fault::Io(Step::Recheck, error))?),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(FileError::Gone),
+            looked => Look::of(&looked.map_err(|error| FileError::Io(Step::Recheck, error))?),
         };
         if now.inode != old.look.inode {
-            return Err(Fault::Changed);
+            return Err(FileError::Changed);
         }
         let was_touched = old.look.was_touched(&now);
         let is_as_planned = match &temporary {
@@ -92,7 +92,7 @@ impl Staged {
             Err(writer) => step(Step::Recheck, || writer.is_as_planned(old))?,
         };
         if !is_as_planned {
-            return Err(Fault::Changed);
+            return Err(FileError::Changed);
         }
         old.look = now;
         match temporary {
@@ -102,7 +102,7 @@ impl Staged {
     }
 
     /// What the lock of the file is on; a new one's is its temporary's.
-    pub(super) fn wanted(&self) -> Option<Wanted> {
+    pub(super) fn wanted(&self) -> Option<LockTarget> {
         let file = match &self.way {
             Way::Create { temporary } if temporary.held.is_some() => return None,
             Way::Create { .. } => None,
@@ -110,7 +110,7 @@ impl Staged {
                 Some((old.look.inode, old.file.clone()))
             }
         };
-        Some(Wanted {
+        Some(LockTarget {
             index: self.index,
             real: self.real.clone(),
             file,
@@ -118,7 +118,7 @@ impl Staged {
     }
 
     /// Hands over the lock of the new file.
-    pub(super) fn take_held(&mut self) -> Option<Held> {
+    pub(super) fn take_held(&mut self) -> Option<HeldLock> {
         match &mut self.way {
             Way::Create { temporary } | Way::Replace { temporary, .. } => temporary.held.take(),
             Way::InPlace { .. } => None,
@@ -164,7 +164,7 @@ impl Staged {
         }
     }
 
-    fn create(&self, temporary: &Temporary) -> Result<Done, Fault> {
+    fn create(&self, temporary: &Temporary) -> Result<Done, FileError> {
         let (folder, from, to) = (&self.folder, &temporary.name, &self.name);
         step(Step::Rename, || Ok::<_, io::Error>(()))?;
         let renamed = attempt(Step::Claim, || {
@@ -179,8 +179,8 @@ impl Staged {
         };
         match linked {
             Ok(()) => Ok(Done::Created),
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(Fault::Exists),
-            Err(error) => Err(Fault::Io(Step::Rename, error)),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(FileError::Exists),
+            Err(error) => Err(FileError::Io(Step::Rename, error)),
         }
     }
 
@@ -192,7 +192,7 @@ impl Staged {
     ) -> Result<Done, Failed> {
         step(Step::Rename, || Ok::<_, io::Error>(()))?;
         if is_open_for_writing(&old.file) {
-            return Err(Fault::Changed.into());
+            return Err(FileError::Changed.into());
         }
         match attempt(Step::Exchange, || self.exchange(&temporary.name)) {
             Ok(()) => {}
@@ -200,15 +200,15 @@ impl Staged {
                 return Ok(self.replace_by_link(temporary, old, cleanup)?);
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                return Err(Fault::Gone.into());
+                return Err(FileError::Gone.into());
             }
-            Err(error) => return Err(Fault::Io(Step::Rename, error).into()),
+            Err(error) => return Err(FileError::Io(Step::Rename, error).into()),
         }
         let fault = match self.is_what_was_planned(&temporary.name, old) {
             // By its name it cannot be opened any more; whoever did until now has not written yet.
-            Ok(true) if is_open_for_writing(&old.file) => Fault::Changed,
+            Ok(true) if is_open_for_writing(&old.file) => FileError::Changed,
             Ok(true) => return Ok(Done::Exchanged),
-            Ok(false) => Fault::Changed,
+            Ok(false) => FileError::Changed,
             Err(fault) => fault,
         };
         let left = self.exchange_back(temporary, old, cleanup);
@@ -221,7 +221,7 @@ impl Staged {
         temporary: &Temporary,
         old: &Old,
         cleanup: &mut Cleanup,
-    ) -> Result<Done, Fault> {
+    ) -> Result<Done, FileError> {
         let target = For {
             folder: &self.folder,
             name: &self.name,
@@ -237,26 +237,26 @@ impl Staged {
             Ok(()) => {
                 cleanup.made_temporary(self.folder.clone(), name.clone());
                 if !self.is_what_was_planned(&name, old)? {
-                    return Err(Fault::Changed);
+                    return Err(FileError::Changed);
                 }
                 Backup { name, held: None }
             }
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(Fault::Gone),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(FileError::Gone),
             Err(error) if has_no_links(&error) => {
                 let backup = copy(target, old, cleanup)?;
                 // Copying takes long enough for somebody to write.
                 if !self.is_what_was_planned(&self.name, old)? {
-                    return Err(Fault::Changed);
+                    return Err(FileError::Changed);
                 }
                 backup
             }
-            Err(error) => return Err(Fault::Io(Step::Link, error)),
+            Err(error) => return Err(FileError::Io(Step::Link, error)),
         };
         if is_open_for_writing(&old.file) {
-            return Err(Fault::Changed);
+            return Err(FileError::Changed);
         }
         rustix::fs::renameat(&self.folder, &temporary.name, &self.folder, &self.name)
-            .map_err(|error| Fault::Io(Step::Rename, error.into()))?;
+            .map_err(|error| FileError::Io(Step::Rename, error.into()))?;
         Ok(Done::Renamed { backup })
     }
 
@@ -304,26 +304,26 @@ impl Staged {
     }
 
     /// Whether the old file has this name now, and still holds what was planned on.
-    fn is_what_was_planned(&self, name: &OsStr, old: &Old) -> Result<bool, Fault> {
+    fn is_what_was_planned(&self, name: &OsStr, old: &Old) -> Result<bool, FileError> {
         let is_same = self.inode_of(name) == Some(old.look.inode);
         Ok(is_same && step(Step::Recheck, || old.planned.is_in(&old.file))?)
     }
 }
 
 /// Somebody changed the old file's mode, owner or attributes since it was staged.
-fn keep_again(temporary: &Temporary, old: &Old) -> Result<(), Fault> {
+fn keep_again(temporary: &Temporary, old: &Old) -> Result<(), FileError> {
     // A second name that came meanwhile would be torn off.
-    if old.look.names != 1 || keep(&old.file, &old.look, &temporary.file)? == Kept::NotAll {
-        return Err(Fault::Changed);
+    if old.look.names != 1 || keep(&old.file, &old.look, &temporary.file)? == Preserved::NotAll {
+        return Err(FileError::Changed);
     }
     flush::wait(&temporary.file)
 }
 
 /// A copy of the old file, where it cannot have a second name.
-fn copy(target: For<'_>, old: &Old, cleanup: &mut Cleanup) -> Result<Backup, Fault> {
+fn copy(target: For<'_>, old: &Old, cleanup: &mut Cleanup) -> Result<Backup, FileError> {
     let bytes = step(Step::Copy, || read_all(&old.file))?;
     if Planned::of(&bytes) != old.planned {
-        return Err(Fault::Changed);
+        return Err(FileError::Changed);
     }
     match like(cleanup, target, old, &bytes)? {
         Some(temporary) => {
@@ -331,7 +331,7 @@ fn copy(target: For<'_>, old: &Old, cleanup: &mut Cleanup) -> Result<Backup, Fau
             let Temporary { name, held, .. } = temporary;
             Ok(Backup { name, held })
         }
-        None => Err(Fault::Io(Step::Link, Errno::PERM.into())),
+        None => Err(FileError::Io(Step::Link, Errno::PERM.into())),
     }
 }
 

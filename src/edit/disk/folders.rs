@@ -14,7 +14,7 @@ use rustix::io::Errno;
 use crate::workspace::{Folder, Scope};
 
 use super::cleanup::Cleanup;
-use super::error::{Fault, Step, WriteError, step};
+use super::error::{FileError, Step, WriteError, step};
 use super::journal::JournalEntry;
 
 /// The opened directories, by their real paths.
@@ -32,9 +32,9 @@ impl<'a> Folders<'a> {
         }
     }
 
-    /// The directory at `real`; errors with [`Fault::Gone`] where it is none any more.
-    pub(super) fn existing(&mut self, real: &Path) -> Result<Arc<Folder>, Fault> {
-        self.look(real)?.ok_or(Fault::Gone)
+    /// The directory at `real`; errors with [`FileError::Gone`] where it is none any more.
+    pub(super) fn existing(&mut self, real: &Path) -> Result<Arc<Folder>, FileError> {
+        self.look(real)?.ok_or(FileError::Gone)
     }
 
     /// The directory at `real`, made with all that is missing above it.
@@ -42,7 +42,7 @@ impl<'a> Folders<'a> {
         &mut self,
         real: &Path,
         cleanup: &mut Cleanup,
-    ) -> Result<Arc<Folder>, Fault> {
+    ) -> Result<Arc<Folder>, FileError> {
         let mut missing: Vec<OsString> = Vec::new();
         let mut at = real;
         let mut folder = loop {
@@ -50,7 +50,7 @@ impl<'a> Folders<'a> {
                 break folder;
             }
             let (Some(parent), Some(name)) = (at.parent(), at.file_name()) else {
-                return Err(Fault::Gone);
+                return Err(FileError::Gone);
             };
             missing.push(name.to_owned());
             at = parent;
@@ -68,7 +68,7 @@ impl<'a> Folders<'a> {
         Ok(folder)
     }
 
-    fn look(&mut self, real: &Path) -> Result<Option<Arc<Folder>>, Fault> {
+    fn look(&mut self, real: &Path) -> Result<Option<Arc<Folder>>, FileError> {
         if let Some(folder) = self.open.get(real) {
             return Ok(Some(folder.clone()));
         }

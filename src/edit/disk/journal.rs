@@ -15,8 +15,8 @@ use rustix::fs::{FlockOperation, OFlags};
 use rustix::io::Errno;
 
 use super::content::Planned;
-use super::error::{Fault, Step, step};
-use super::state::{JournalFile, Room, State, sync_parent};
+use super::error::{FileError, Step, step};
+use super::state::{JournalFile, Room, StateDirectory, sync_parent};
 
 /// The first field of every journal; another one is of another version, and left alone.
 const VERSION: &str = "pilcrow write 1";
@@ -56,14 +56,14 @@ pub(super) fn next_number() -> u64 {
 /// The journal of a write that is under way.
 #[derive(Debug)]
 pub(super) struct Journal {
-    state: Arc<State>,
+    state: Arc<StateDirectory>,
     /// There until it ends.
     open: Option<JournalFile>,
 }
 
 impl Journal {
     /// Begins a journal, and locks it.
-    pub(super) fn begin(state: &Arc<State>) -> Result<Journal, Fault> {
+    pub(super) fn begin(state: &Arc<StateDirectory>) -> Result<Journal, FileError> {
         let open = step(Step::Note, || match state.take_idle_journal() {
             Some(idle) => Ok(idle),
             None => make(state),
@@ -79,13 +79,13 @@ impl Journal {
     }
 
     /// Adds what is about to be done.
-    pub(super) fn add(&mut self, entry: &JournalEntry) -> Result<(), Fault> {
+    pub(super) fn add(&mut self, entry: &JournalEntry) -> Result<(), FileError> {
         let bytes = entry.to_bytes();
         step(Step::Note, || self.open()?.file.write_all(&bytes))
     }
 
     /// Makes the journal outlive a power cut too.
-    pub(super) fn sync(&mut self) -> Result<(), Fault> {
+    pub(super) fn sync(&mut self) -> Result<(), FileError> {
         step(Step::Sync, || {
             let open = self.open()?;
             open.file.sync_all()?;
@@ -107,7 +107,7 @@ impl Journal {
 }
 
 /// Makes a journal that says nothing yet, and locks it.
-fn make(state: &State) -> io::Result<JournalFile> {
+fn make(state: &StateDirectory) -> io::Result<JournalFile> {
     let (mut file, path) = loop {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::APPEND;
         match state.open(Room::Journals, &name_of_write(next_number()), flags) {

@@ -44,7 +44,7 @@ use journal::Journal;
 use lock::Locks;
 use metadata::Inode;
 use stage::{Stage, Staged, Way};
-use state::State;
+use state::StateDirectory;
 
 pub use content::Planned;
 pub use error::{Step, WriteError};
@@ -60,7 +60,7 @@ const LOCK_WAIT: Duration = Duration::from_secs(2);
 /// Writes files. Clones share the state directory; nothing is held between two writes.
 #[derive(Debug, Clone)]
 pub struct DiskWriter {
-    state: Arc<State>,
+    state: Arc<StateDirectory>,
     lock_wait: Duration,
 }
 
@@ -128,7 +128,7 @@ impl DiskWriter {
     /// or where it cannot be written to, a private directory among the temporary files does.
     pub fn new(state: Option<PathBuf>) -> DiskWriter {
         DiskWriter {
-            state: Arc::new(State::new(state)),
+            state: Arc::new(StateDirectory::new(state)),
             lock_wait: LOCK_WAIT,
         }
     }

@@ -15,11 +15,11 @@ use crate::workspace::{FileType, Folder, Handle, Scope};
 
 use super::cleanup::is_failure;
 use super::content::{Planned, read_all};
-use super::error::{Fault, Step};
+use super::error::{FileError, Step};
 use super::half_done::Settled;
 use super::in_place::Overwritten;
 use super::journal::{JournalEntry, WriterProcess, read_entries};
-use super::lock::{Locks, Wanted};
+use super::lock::{LockTarget, Locks};
 use super::metadata::Look;
 use super::stage::mark_of;
 use super::state::Room;
@@ -244,8 +244,8 @@ impl Recovery<'_> {
         handle: &Handle,
         (old, new): (&Planned, &Planned),
         (old_bytes, new_bytes): (&[u8], &[u8]),
-    ) -> Result<bool, Fault> {
-        let io = |error| Fault::Io(Step::Open, error);
+    ) -> Result<bool, FileError> {
+        let io = |error| FileError::Io(Step::Open, error);
         let file = handle.open_read().map_err(io)?;
         let (file, _locks) = self.locked(handle, file)?;
         if old.is_in(&file).map_err(io)? || new.is_in(&file).map_err(io)? {
@@ -264,10 +264,14 @@ impl Recovery<'_> {
     }
 
     /// Locks a file, opened from `handle`.
-    pub(super) fn locked(&self, handle: &Handle, file: File) -> Result<(Arc<File>, Locks), Fault> {
-        let look = Look::at(&file).map_err(|error| Fault::Io(Step::Open, error))?;
+    pub(super) fn locked(
+        &self,
+        handle: &Handle,
+        file: File,
+    ) -> Result<(Arc<File>, Locks), FileError> {
+        let look = Look::at(&file).map_err(|error| FileError::Io(Step::Open, error))?;
         let file = Arc::new(file);
-        let wanted = Wanted {
+        let wanted = LockTarget {
             index: 0,
             real: handle.real().clone(),
             file: Some((look.inode, file.clone())),
@@ -275,7 +279,7 @@ impl Recovery<'_> {
         let mut locks = Locks::default();
         let work = Work::new(CancelToken::new(), LOCK_WAIT * 2);
         let locked = locks.take(&self.writer.state, vec![wanted], LOCK_WAIT, &work);
-        locked.map_err(|_| Fault::Busy)?;
+        locked.map_err(|_| FileError::Busy)?;
         Ok((file, locks))
     }
 

@@ -13,15 +13,15 @@ use crate::workspace::{FileType, Folder, RealPath, Stamp};
 
 use super::cleanup::Cleanup;
 use super::content::Planned;
-use super::error::{Fault, Step, attempt, step};
+use super::error::{FileError, Step, attempt, step};
 use super::flush;
 use super::folders::Folders;
 use super::in_place::InPlace;
 use super::journal::{JournalEntry, next_number};
 use super::lease::stays_open_for_writing;
-use super::lock::{Attempt, Held, try_lock};
-use super::metadata::{Inode, Kept, Look, keep, refuse_guarded};
-use super::state::State;
+use super::lock::{Attempt, HeldLock, try_lock};
+use super::metadata::{Inode, Look, Preserved, keep, refuse_guarded};
+use super::state::StateDirectory;
 use super::{FileWrite, Target};
 
 /// Bytes of a name: what most file systems allow, and what eCryptfs does.
@@ -62,7 +62,7 @@ pub(super) struct Temporary {
     pub(super) file: Arc<File>,
     pub(super) inode: Inode,
     /// Its lock, until that is among those of the write; `None` where only paths are locked.
-    pub(super) held: Option<Held>,
+    pub(super) held: Option<HeldLock>,
 }
 
 /// The file that is to be changed, open for reading.
@@ -75,7 +75,7 @@ pub(super) struct Old {
 
 /// What staging needs besides the file.
 pub(super) struct Stage<'a, 'b> {
-    pub(super) state: &'a State,
+    pub(super) state: &'a StateDirectory,
     pub(super) folders: &'a mut Folders<'b>,
     pub(super) cleanup: &'a mut Cleanup,
 }
@@ -93,11 +93,11 @@ pub(super) struct For<'a> {
 
 impl Stage<'_, '_> {
     /// Makes everything ready to write one file; `index` is its place in the request.
-    pub(super) fn file(&mut self, index: usize, write: FileWrite) -> Result<Staged, Fault> {
+    pub(super) fn file(&mut self, index: usize, write: FileWrite) -> Result<Staged, FileError> {
         let real = write.target.real().clone();
         let path = real.as_path();
         let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
-            return Err(Fault::Gone);
+            return Err(FileError::Gone);
         };
         let new = Planned::of(&write.bytes);
         let name = name.to_owned();
@@ -129,14 +129,14 @@ impl Stage<'_, '_> {
         name: &OsStr,
         new: Planned,
         bytes: &[u8],
-    ) -> Result<Way, Fault> {
+    ) -> Result<Way, FileError> {
         let there = attempt(Step::Open, || {
             rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)
         });
         match there {
-            Ok(_) => return Err(Fault::Exists),
+            Ok(_) => return Err(FileError::Exists),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => return Err(Fault::Io(Step::Open, error)),
+            Err(error) => return Err(FileError::Io(Step::Open, error)),
         }
         let target = For {
             folder,
@@ -155,13 +155,13 @@ impl Stage<'_, '_> {
         real: &RealPath,
         (planned, stamp, new): (Planned, Stamp, Planned),
         bytes: Arc<[u8]>,
-    ) -> Result<Way, Fault> {
+    ) -> Result<Way, FileError> {
         let handle = match attempt(Step::Open, || folder.open(real)) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(Fault::Gone),
-            opened => opened.map_err(|error| Fault::Io(Step::Open, error))?,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(FileError::Gone),
+            opened => opened.map_err(|error| FileError::Io(Step::Open, error))?,
         };
         if handle.file_type() != FileType::Regular {
-            return Err(Fault::Changed);
+            return Err(FileError::Changed);
         }
         // Replacing a file takes no permission on the file itself, and changing it does.
         step(Step::Open, || handle.may_write())?;
@@ -180,7 +180,7 @@ impl Stage<'_, '_> {
             && !look.is_of(&stamp)
             && !step(Step::Open, || planned.is_in(&old.file))?
         {
-            return Err(Fault::Changed);
+            return Err(FileError::Changed);
         }
         if look.names == 1 && !is_open_elsewhere {
             let target = For {
@@ -224,7 +224,7 @@ impl Staged {
     }
 
     /// Waits until a new file is on the disk; one that is overwritten has its copy there by now.
-    pub(super) fn flush(&self) -> Result<(), Fault> {
+    pub(super) fn flush(&self) -> Result<(), FileError> {
         match &self.way {
             Way::Create { temporary } | Way::Replace { temporary, .. } => {
                 flush::wait(&temporary.file)
@@ -241,10 +241,10 @@ pub(super) fn like(
     target: For<'_>,
     old: &Old,
     bytes: &[u8],
-) -> Result<Option<Temporary>, Fault> {
+) -> Result<Option<Temporary>, FileError> {
     // Nobody may read it who may not read the old one.
     let temporary = create(cleanup, target, Mode::from_raw_mode(0o600), bytes)?;
-    if keep(&old.file, &old.look, &temporary.file)? == Kept::NotAll {
+    if keep(&old.file, &old.look, &temporary.file)? == Preserved::NotAll {
         return Ok(None);
     }
     Ok(Some(temporary))
@@ -256,7 +256,7 @@ fn create(
     target: For<'_>,
     mode: Mode,
     bytes: &[u8],
-) -> Result<Temporary, Fault> {
+) -> Result<Temporary, FileError> {
     let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let mut limits = NAME_LIMITS.into_iter();
     let mut limit = limits.next().unwrap_or(NAME_LIMITS[0]);
@@ -285,10 +285,10 @@ fn create(
                 limits.next();
                 limit = shorter;
             }
-            _ => return Err(Fault::Io(Step::Create, error)),
+            _ => return Err(FileError::Io(Step::Create, error)),
         }
     }
-    Err(Fault::Io(Step::Create, Errno::EXIST.into()))
+    Err(FileError::Io(Step::Create, Errno::EXIST.into()))
 }
 
 /// Locks a new temporary and writes its bytes; `None` where somebody took it for one that a dead
@@ -298,14 +298,14 @@ fn filled(
     name: &OsStr,
     mut made: File,
     bytes: &[u8],
-) -> Result<Option<Temporary>, Fault> {
+) -> Result<Option<Temporary>, FileError> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let opened = attempt(Step::Create, || {
         rustix::fs::openat(folder, name, flags, Mode::empty())
     });
     let file = match opened {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        opened => File::from(opened.map_err(|error| Fault::Io(Step::Create, error))?),
+        opened => File::from(opened.map_err(|error| FileError::Io(Step::Create, error))?),
     };
     let file = Arc::new(file);
     let held = match try_lock(&file, Step::LockNew)? {
@@ -331,7 +331,7 @@ pub(super) fn noted_name(
     cleanup: &mut Cleanup,
     target: For<'_>,
     limit: usize,
-) -> Result<OsString, Fault> {
+) -> Result<OsString, FileError> {
     let name = temporary_name(target.name, next_number(), limit);
     cleanup.note(&JournalEntry::Temporary {
         path: target.folder.real().join(&name),
@@ -371,7 +371,7 @@ pub(super) fn mark_of(process: u32) -> String {
     format!("{MARK}{process}-")
 }
 
-fn write_all(file: &mut File, bytes: &[u8]) -> Result<(), Fault> {
+fn write_all(file: &mut File, bytes: &[u8]) -> Result<(), FileError> {
     for part in halves(bytes) {
         step(Step::Write, || file.write_all(part))?;
     }

@@ -34,7 +34,7 @@ impl Room {
 
 /// The state directory, made when it is first needed.
 #[derive(Debug)]
-pub(super) struct State {
+pub(super) struct StateDirectory {
     wanted: Option<PathBuf>,
     /// Journals of writes that are done, which say nothing now, for the next ones: making a file and
     /// removing it costs as much as the flush of a small text.
@@ -51,9 +51,9 @@ pub(super) struct JournalFile {
 /// Idle journals that are kept.
 const IDLE_NOTES: usize = 4;
 
-impl State {
-    pub(super) fn new(wanted: Option<PathBuf>) -> State {
-        State {
+impl StateDirectory {
+    pub(super) fn new(wanted: Option<PathBuf>) -> StateDirectory {
+        StateDirectory {
             wanted,
             idle_journals: Mutex::default(),
         }
@@ -126,7 +126,7 @@ impl State {
     }
 }
 
-impl Drop for State {
+impl Drop for StateDirectory {
     fn drop(&mut self) {
         for journal in self.idle_journals.get_mut().drain(..) {
             // One that stays says nothing, and goes with the next start.

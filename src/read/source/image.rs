@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::convert;
 use crate::picture::{
-    self, Facts, Fit, Format, MAX_DECODED, MAX_PIXELS, MAX_WEIGHTED, Part, Written,
+    self, Crop, Facts, Fit, Format, MAX_DECODED, MAX_PIXELS, MAX_WEIGHTED, Written,
 };
 use crate::protocol::Refusal;
 use crate::protocol::read::{Cache, MoreDetails, ResourceKind};
@@ -46,7 +46,7 @@ pub struct Image;
 struct Made {
     facts: Facts,
     /// The part that is shown, if not the whole.
-    part: Option<Part>,
+    part: Option<Crop>,
     shown: Option<Shown>,
     notices: Vec<String>,
 }
@@ -131,7 +131,7 @@ impl Kind for Image {
 }
 
 /// The part that is asked for. An image has no lines and no text.
-fn crop(asked: &Asked, format: Format) -> Result<Option<Part>, Refusal> {
+fn crop(asked: &Asked, format: Format) -> Result<Option<Crop>, Refusal> {
     let selector = asked.selector;
     let refuse = |message: String| {
         Err(Refusal::BadSelector {
@@ -150,7 +150,7 @@ fn crop(asked: &Asked, format: Format) -> Result<Option<Part>, Refusal> {
         return refuse("An image has no lines. Leave the selector out, or use :crop=x,y,w,h to see a part of it in its own pixels.".to_owned());
     }
     match selector.own {
-        Some(Own::Crop { x, y, w, h }) => Ok(Some(Part { x, y, w, h })),
+        Some(Own::Crop { x, y, w, h }) => Ok(Some(Crop { x, y, w, h })),
         _ => {
             refuse_own(selector, asked.spelled, "an image")?;
             Ok(None)
@@ -161,7 +161,7 @@ fn crop(asked: &Asked, format: Format) -> Result<Option<Part>, Refusal> {
 fn make(
     asked: &Asked,
     format: Format,
-    crop: Option<Part>,
+    crop: Option<Crop>,
     most: Option<Fit>,
 ) -> Result<Made, Refusal> {
     let means = asked.means;
@@ -213,7 +213,7 @@ fn make(
 fn fit(
     facts: &Facts,
     bytes: Arc<[u8]>,
-    part: Option<Part>,
+    part: Option<Crop>,
     fit: Fit,
     means: &Means,
 ) -> Result<Result<Shown, String>, Refusal> {
@@ -258,7 +258,7 @@ type Outcome = Result<Option<Written>, String>;
 fn made_here(
     facts: &Facts,
     bytes: &[u8],
-    part: Option<Part>,
+    part: Option<Crop>,
     anew: Option<Fit>,
     means: &Means,
 ) -> Result<Outcome, Refusal> {
@@ -275,7 +275,7 @@ fn made_here(
 fn made_elsewhere(
     format: Format,
     bytes: &[u8],
-    part: Option<Part>,
+    part: Option<Crop>,
     anew: Option<Fit>,
     means: &Means,
 ) -> Result<Outcome, Refusal> {
@@ -381,11 +381,11 @@ fn refuse_large(facts: &Facts, spelled: &str) -> Result<(), Refusal> {
 
 /// The part that is in the image; `None` for all of it.
 fn within(
-    crop: Option<Part>,
+    crop: Option<Crop>,
     facts: &Facts,
     spelled: &str,
-) -> Result<(Option<Part>, Vec<String>), Refusal> {
-    let Some(Part { x, y, w, h }) = crop else {
+) -> Result<(Option<Crop>, Vec<String>), Refusal> {
+    let Some(Crop { x, y, w, h }) = crop else {
         return Ok((None, Vec::new()));
     };
     let Facts { width, height, .. } = *facts;
@@ -397,7 +397,7 @@ fn within(
             ),
         });
     }
-    let part = Part {
+    let part = Crop {
         x,
         y,
         w: w.min(width - x),
@@ -458,7 +458,7 @@ fn made_of(shown: &Shown, made: &Made, bytes: u64) -> String {
     let Facts { width, height, .. } = made.facts;
     let part = made
         .part
-        .map(|Part { x, y, w, h }| format!("the part {x},{y},{w},{h} of "));
+        .map(|Crop { x, y, w, h }| format!("the part {x},{y},{w},{h} of "));
     format!(
         "Attached is {}, {}x{}, {}, made of {}{}, {width}x{height}, {}",
         shown.mime_type,
@@ -475,7 +475,7 @@ fn made_of(shown: &Shown, made: &Made, bytes: u64) -> String {
 fn note(name: &str, bytes: u64, made: &Made) -> String {
     let Facts { width, height, .. } = made.facts;
     let mut parts = Vec::new();
-    if let Some(Part { x, y, w, h }) = made.part {
+    if let Some(Crop { x, y, w, h }) = made.part {
         parts.push(format!("part {x},{y},{w},{h}"));
     }
     let whole = made.part.map_or((width, height), |part| (part.w, part.h));

@@ -31,7 +31,7 @@ use pending::{Pending, Reads};
 
 /// How long everybody waits for everybody else.
 #[derive(Debug, Clone, Copy)]
-pub struct Limits {
+pub struct WaitLimits {
     /// A read for all edits before it; an edit for any movement in front of it.
     pub for_edits: Duration,
     /// An edit for the reads before it.
@@ -40,9 +40,9 @@ pub struct Limits {
     pub in_all: Duration,
 }
 
-impl Limits {
+impl WaitLimits {
     /// As `protocol.md` has them, Order.
-    pub const PROTOCOL: Limits = Limits {
+    pub const PROTOCOL: WaitLimits = WaitLimits {
         for_edits: Duration::from_secs(6),
         for_reads: Duration::from_secs(2),
         in_all: Duration::from_secs(60),
@@ -56,7 +56,7 @@ pub struct EditQueue {
     locks: Arc<FileLocks>,
     now: watch::Sender<Now>,
     reads: Reads,
-    limits: Limits,
+    limits: WaitLimits,
 }
 
 #[derive(Debug, Default)]
@@ -70,7 +70,7 @@ struct Now {
 }
 
 impl EditQueue {
-    pub fn new(limits: Limits) -> Arc<EditQueue> {
+    pub fn new(limits: WaitLimits) -> Arc<EditQueue> {
         Arc::new(EditQueue {
             locks: Arc::default(),
             now: watch::Sender::new(Now::default()),
@@ -90,7 +90,7 @@ impl EditQueue {
         });
         let queue = self.clone();
         Submission {
-            entry: Entry { queue, pending },
+            entry: PendingGuard { queue, pending },
             before,
             reads: self.reads.of(session),
         }
@@ -139,12 +139,12 @@ fn busy() -> Refusal {
 
 /// The entry of an edit in the list of those not yet committed; dropping it takes it off.
 #[derive(Debug)]
-struct Entry {
+struct PendingGuard {
     queue: Arc<EditQueue>,
     pending: Arc<Pending>,
 }
 
-impl Drop for Entry {
+impl Drop for PendingGuard {
     fn drop(&mut self) {
         self.pending.finish();
         self.queue.now.send_modify(|now| {
@@ -156,7 +156,7 @@ impl Drop for Entry {
 /// An edit that has its place in the order. Dropping it withdraws the edit.
 #[derive(Debug)]
 pub struct Submission {
-    entry: Entry,
+    entry: PendingGuard,
     /// The edits that came before.
     before: Arc<Vec<Arc<Pending>>>,
     /// What its session was reading when it came.
@@ -203,7 +203,7 @@ impl Submission {
 /// An edit whose turn it is: nobody else changes its places. Dropping it ends the turn.
 #[derive(Debug)]
 pub struct Grant {
-    entry: Entry,
+    entry: PendingGuard,
     tickets: Tickets,
     at_once: bool,
 }

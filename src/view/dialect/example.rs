@@ -15,7 +15,7 @@ pub struct Example;
 
 #[derive(Debug, JsonSchema, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Parameters {
+struct ExampleParameters {
     /// The file to read
     file: PathText,
     /// The first line, counted from 1
@@ -32,7 +32,7 @@ impl Dialect for Example {
     }
 
     fn request(&self, fields: Fields, _: &Settings) -> Result<Request, Refusal> {
-        let Parameters { file, from } = typed::parse(fields)?;
+        let ExampleParameters { file, from } = typed::parse(fields)?;
         Ok(counted::request(file.0, from.map(Whole::count), None))
     }
 
@@ -62,7 +62,7 @@ impl Dialect for Example {
         Tool {
             name: "read",
             description: "Reads a file, or the lines of it from a line on.",
-            input_schema: typed::schema::<Parameters>(),
+            input_schema: typed::schema::<ExampleParameters>(),
         }
     }
 

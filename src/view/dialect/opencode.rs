@@ -19,7 +19,7 @@ pub struct Opencode;
 
 #[derive(Debug, JsonSchema, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct Parameters {
+struct OpencodeParameters {
     /// The path of the file or directory to read, absolute or relative to the workspace
     file_path: PathText,
     /// The line number to start reading from (1-indexed, default 1)
@@ -50,7 +50,7 @@ impl Dialect for Opencode {
     }
 
     fn request(&self, fields: Fields, _: &Settings) -> Result<Request, Refusal> {
-        let parameters: Parameters = typed::parse(fields)?;
+        let parameters: OpencodeParameters = typed::parse(fields)?;
         let offset = parameters.offset.map(Whole::count);
         let limit = parameters.limit.map(Whole::count);
         Ok(Request {
@@ -131,7 +131,7 @@ impl Dialect for Opencode {
         Tool {
             name: "read",
             description: READ,
-            input_schema: typed::schema::<Parameters>(),
+            input_schema: typed::schema::<OpencodeParameters>(),
         }
     }
 

@@ -20,7 +20,7 @@ pub struct Pikuri;
 
 #[derive(Debug, JsonSchema, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Parameters {
+struct PikuriParameters {
     /// Path to the file to read. Relative paths resolve against the workspace root, e.g. "lib/foo.rb" or "/abs/path/to/file.txt".
     path: PathText,
     /// Line number to start reading from (1-indexed). Defaults to 1, e.g. 200.
@@ -37,7 +37,7 @@ impl Dialect for Pikuri {
     }
 
     fn request(&self, fields: Fields, _: &Settings) -> Result<Request, Refusal> {
-        let Parameters {
+        let PikuriParameters {
             path,
             offset,
             limit,
@@ -127,7 +127,7 @@ impl Dialect for Pikuri {
         Tool {
             name: "read",
             description: READ,
-            input_schema: typed::schema::<Parameters>(),
+            input_schema: typed::schema::<PikuriParameters>(),
         }
     }
 

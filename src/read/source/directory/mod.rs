@@ -5,7 +5,7 @@ mod walk;
 use std::time::SystemTime;
 
 use crate::protocol::Refusal;
-use crate::protocol::read::{Cache, Limits, MoreDetails, ResourceKind};
+use crate::protocol::read::{Cache, ListingLimits, MoreDetails, ResourceKind};
 use crate::text::Text;
 use crate::view::listing::{self, Listing, Rest};
 use crate::view::{self, Document, Extras, Style};
@@ -48,7 +48,7 @@ pub fn open(handle: &Handle, spelled: &str, means: Means) -> Result<Opened, Refu
             resolved_path: Some(path),
             is_directory: Some(true),
             total_lines: Some(text.len_lines() as u64),
-            limits: limit.map(|result_limit| Limits {
+            limits: limit.map(|result_limit| ListingLimits {
                 result_limit,
                 total: None,
             }),

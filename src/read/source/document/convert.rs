@@ -4,7 +4,7 @@ use std::io::{self, Read};
 use std::sync::Arc;
 
 use crate::buffer::FileState;
-use crate::convert::{Answer, Damage, Format, Job, PageState, Pages, Part, Why};
+use crate::convert::{Answer, Damage, Format, Job, PageState, Pages, PartKind, Why};
 use crate::protocol::Refusal;
 use crate::protocol::read::Cache;
 use crate::text::Text;
@@ -203,7 +203,7 @@ impl<'a> Errand<'a> {
         };
         let cap = self.asked.means.converters.limits().output_bytes as usize;
         let mut growing = begun.unwrap_or_else(|| Growing::from(&Converted::default()));
-        growing.made.part = Some(Part::Page);
+        growing.made.part = Some(PartKind::Page);
         growing.made.total = pages.count;
         if let (Some(damage), true) = (pages.damage, growing.made.footers.is_empty()) {
             growing.made.footers.push(damage.sentence().to_owned());

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use crate::buffer::FileState;
 use crate::protocol::Refusal;
-use crate::protocol::read::{Cache, Limits, MoreDetails, ResourceKind};
+use crate::protocol::read::{Cache, ListingLimits, MoreDetails, ResourceKind};
 use crate::sqlite::{self, Answer, Failure, Job, Order, QUERY_TIME, Reply, Trouble, Way};
 use crate::text::Text;
 use crate::view::{Document, Extras, Selector, Style};
@@ -137,7 +137,7 @@ fn opened(handle: &Handle, asked: &Asked, kept: &Kept, cache: Cache) -> Opened {
             uri: Some(file_uri(handle.real().as_path())),
             resolved_path: Some(path),
             total_lines: Some(text.len_lines() as u64),
-            limits: answer.shown.map(|shown| Limits {
+            limits: answer.shown.map(|shown| ListingLimits {
                 result_limit: shown,
                 total: None,
             }),
