@@ -16,7 +16,7 @@ use crate::workspace::{Handle, RealPath, Stamp};
 
 use super::proof::{Proof, hash_of, is_of_this_moment, is_settled};
 use super::steady::{STEADY_ATTEMPTS, SteadyRead, read_all, read_steady, too_large};
-use super::watch::{Evicted, Seen};
+use super::watch::{Evicted, PriorState};
 use super::{Buffer, Counts, Loaded, Looked, MAX_BUFFER_BYTES, Store, now_ns};
 
 /// What is said about a file's encoding by those who may know.
@@ -44,7 +44,7 @@ struct Errand<'a> {
     work: &'a Work,
     counts: &'a Counts,
     /// What was known of it before.
-    seen: Seen,
+    seen: PriorState,
     /// A request asks: it sees for itself what has changed, and tells the sessions.
     asked: bool,
 }

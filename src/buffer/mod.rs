@@ -30,7 +30,7 @@ use crate::workspace::{RealPath, Stamp};
 use watch::{Evictions, Watch};
 
 pub use change_log::{ChangeLog, Place};
-pub use huge::{Asked, Excerpted, Head};
+pub use huge::{ExcerptRequest, Excerpted, Head};
 pub use load::EncodingHints;
 pub use overlay::{Change, DocumentKey, Overlay};
 pub use overlays::Overlays;

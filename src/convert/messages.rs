@@ -6,7 +6,7 @@ use crate::picture;
 
 /// What a parent asks of a child.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub enum Request {
+pub enum ConvertRequest {
     /// Take the document in the body; the one before it is dropped.
     Open { format: Format, output_bytes: u64 },
     /// Convert one page of a PDF that is open, counted from 1.
@@ -54,7 +54,7 @@ pub enum Extension {
 
 /// What a child answers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub enum Response {
+pub enum ConvertResponse {
     /// All of the document; its Markdown is the body.
     Whole(Whole),
     /// A PDF of so many pages, of which none is converted yet; what is filled in in its form is the

@@ -3,8 +3,8 @@
 use crate::hashline::apply::new_text;
 use crate::hashline::changed::{Outcome, gaps_of};
 use crate::hashline::line_map::LineMap;
-use crate::hashline::replace_text::Spot;
-use crate::hashline::splice::Change;
+use crate::hashline::replace_text::TextPosition;
+use crate::hashline::splice::TextChange;
 use crate::notebook::{CannotWrite, Rewrite, Splice, parse, render, rewrite};
 use crate::protocol::{EditRefusal, Refusal};
 use crate::read::Converted;
@@ -17,7 +17,7 @@ use super::Live;
 #[derive(Debug, Clone)]
 pub struct NotebookEdit {
     /// In order and apart.
-    pub changes: Vec<Change>,
+    pub changes: Vec<TextChange>,
     /// All of it afterwards.
     pub text: Text,
 }
@@ -45,7 +45,7 @@ pub fn notebook_edit(
         &kept,
     )
     .map_err(|error| refuse(&error, live))?;
-    let changes: Vec<Change> = splices.iter().map(|splice| change(json, splice)).collect();
+    let changes: Vec<TextChange> = splices.iter().map(|splice| change(json, splice)).collect();
     let after = new_text(json, &changes);
     let reads_back = parse(&after, work).is_ok_and(|after| {
         let cells = after.cells();
@@ -85,15 +85,15 @@ fn named_anew(old: &Text, outcome: Outcome, text: Text) -> Outcome {
     }
 }
 
-fn change(json: &Text, splice: &Splice) -> Change {
+fn change(json: &Text, splice: &Splice) -> TextChange {
     let spot = |at: usize| {
         let line = json.rope().byte_to_line(at);
-        Spot {
+        TextPosition {
             line,
             column: at - json.rope().line_to_byte(line),
         }
     };
-    Change {
+    TextChange {
         start: spot(splice.place.start),
         end: spot(splice.place.end),
         text: splice.text.clone(),

@@ -26,7 +26,7 @@ pub struct Finished {
 
 /// The answer to a change.
 #[derive(Debug)]
-pub struct Answer {
+pub struct EditAnswer {
     pub result: EditResult,
     /// What other sessions are to hear.
     pub notices: Vec<Notice>,
@@ -37,7 +37,7 @@ pub struct Answer {
 impl Finished {
     /// Makes the answer. That takes a tenth of a second at most: what is not known by then is left
     /// out.
-    pub fn answer(self, work: &Work) -> Answer {
+    pub fn answer(self, work: &Work) -> EditAnswer {
         // It can be held up here, but not fail.
         let _ = failpoint(Step::Answer);
         let Finished {
@@ -54,7 +54,7 @@ impl Finished {
         let result = reply(&done, &rows, dry_run);
         // The handles of the files that were replaced: they are the last ones.
         work.let_go_later(done);
-        Answer {
+        EditAnswer {
             result,
             notices,
             until: since + REPORTED_WITHIN,

@@ -19,7 +19,7 @@ use super::disk::{self, DiskWriter, FileWrite, Target, WriteError, Written};
 use super::finished::Finished;
 use super::live::Means;
 use super::record::Recorded;
-use super::reply::{Done, Outcome, Rows, changed_since, rows};
+use super::reply::{Done, FileOutcome, Rows, changed_since, rows};
 use super::target::PlacedFiles;
 use super::{Home, NoOps, Planned, Plans};
 
@@ -193,8 +193,8 @@ impl Job<'_> {
             }
             let mut content = planned.live.version.content;
             let outcome = match (planned.is_no_change(), dry_run) {
-                (true, _) => Outcome::NoChange,
-                (false, true) => Outcome::Tried,
+                (true, _) => FileOutcome::NoChange,
+                (false, true) => FileOutcome::Tried,
                 (false, false) => {
                     let recorded = self.record(&planned, seen);
                     notices.extend(recorded.notices);
@@ -202,7 +202,7 @@ impl Job<'_> {
                     if recorded.drifted {
                         planned.warnings.push(changed_since(&planned.live.name));
                     }
-                    Outcome::Written {
+                    FileOutcome::Written {
                         now: recorded.now,
                         changed: recorded.changed,
                         persisted: !planned.live.is_editors(),
@@ -253,7 +253,7 @@ impl Job<'_> {
         let mut rows = rows(done, self.settings.read.max_columns);
         let sessions = self.means.sessions;
         for (file, rows) in done.iter().zip(&mut rows) {
-            if let Outcome::Written { now, changed, .. } = &file.outcome {
+            if let FileOutcome::Written { now, changed, .. } = &file.outcome {
                 // What a session wrote itself counts as shown.
                 let shown = &mut rows.shown;
                 changed

@@ -25,7 +25,7 @@ mod write;
 
 pub use applied::{Applied, Made, Request};
 pub use faults::{Fault, Faults};
-pub use finished::{Answer, Finished};
+pub use finished::{EditAnswer, Finished};
 pub use job::{Begun, Change, Found, Job, Part, Plan, Seen, partly};
 pub use live::{EditorCan, Home, Live, Means, Wanted};
 pub use no_ops::NoOps;

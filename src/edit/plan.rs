@@ -9,7 +9,7 @@ use crate::hashline::changed::{self, Outcome};
 use crate::hashline::echo::echoes;
 use crate::hashline::ops::Op;
 use crate::hashline::replace_text::TextMatch;
-use crate::hashline::splice::{Change, Splices, splices};
+use crate::hashline::splice::{Splices, TextChange, splices};
 use crate::hashline::tag::Fingerprint;
 use crate::hashline::{
     self, Batch, BlockSpan, Faulty, Hunk, Moved, NoBlockReason, Origin, PlainBatch, PlainHunk,
@@ -68,7 +68,7 @@ impl Planned {
     }
 
     /// The changes of the text that the home holds.
-    pub fn home_changes(&self) -> &[Change] {
+    pub fn home_changes(&self) -> &[TextChange] {
         match &self.notebook_edit {
             Some(notebook_edit) => &notebook_edit.changes,
             None => &self.splices.changes,

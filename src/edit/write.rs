@@ -6,8 +6,8 @@ use std::sync::{Arc, OnceLock};
 
 use crate::hashline::Tag;
 use crate::hashline::changed;
-use crate::hashline::replace_text::Spot;
-use crate::hashline::splice::{Change, Region, Splices};
+use crate::hashline::replace_text::TextPosition;
+use crate::hashline::splice::{Region, Splices, TextChange};
 use crate::protocol::edit_refusal::Outdated;
 use crate::protocol::params::Fields;
 use crate::protocol::read::LineSpan;
@@ -289,8 +289,8 @@ fn whole(old: &Text, new: String) -> Splices {
         .count();
     let (removed, added) = (old_total - head - tail, new_total - head - tail);
     let spot = |line: usize| match line < old_total || old.ends_with_newline() || line == 0 {
-        true => Spot { line, column: 0 },
-        false => Spot {
+        true => TextPosition { line, column: 0 },
+        false => TextPosition {
             line: line - 1,
             column: old.line_bytes(line - 1),
         },
@@ -301,7 +301,7 @@ fn whole(old: &Text, new: String) -> Splices {
     };
     let holds_cr = text.contains('\r');
     Splices {
-        changes: vec![Change {
+        changes: vec![TextChange {
             start: spot(head),
             end: spot(head + removed),
             text,

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use tree_sitter::Node;
 
-use crate::syntax::{Captures, Step};
+use crate::syntax::{Captures, PathNode};
 
 use super::Fold;
 
@@ -36,7 +36,7 @@ pub(super) struct Candidate<'tree> {
     /// What is captured in there.
     pub captures: &'tree Captures,
     /// The last steps of the way to the node.
-    pub way: Vec<Step<'tree>>,
+    pub way: Vec<PathNode<'tree>>,
 }
 
 impl Candidate<'_> {

@@ -2,7 +2,7 @@
 
 use tree_sitter::{Node, TreeCursor};
 
-use crate::syntax::{Capture, Role, Step};
+use crate::syntax::{Capture, PathNode, Role};
 use crate::task::Stopped;
 
 use super::Fold;
@@ -28,7 +28,7 @@ pub(super) fn section<'tree>(
 ) -> Result<(), Stopped> {
     let section = cursor.node();
     let mut text = Text::default();
-    let step = Step {
+    let step = PathNode {
         node: section,
         field: cursor.field_id(),
     };

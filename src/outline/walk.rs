@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use tree_sitter::{Node, TreeCursor};
 
-use crate::syntax::{Capture, Captures, Piece, Role, Source, Step};
+use crate::syntax::{Capture, Captures, PathNode, Piece, Role, Source};
 use crate::task::{Stopped, Work};
 
 use super::Rules;
@@ -38,7 +38,7 @@ pub(super) struct Walk<'tree> {
 pub(super) struct WalkState<'tree> {
     /// Those of the language of the piece.
     pub captures: &'tree Captures,
-    pub way: Vec<Step<'tree>>,
+    pub way: Vec<PathNode<'tree>>,
     pub found: Vec<Candidate<'tree>>,
     /// Whether what holds functions is looked through. Inside an opened body nothing is.
     scopes: bool,
@@ -87,7 +87,7 @@ impl<'tree> Walk<'tree> {
     fn below(
         &self,
         node: Node<'tree>,
-        (way, captures): (Vec<Step<'tree>>, &'tree Captures),
+        (way, captures): (Vec<PathNode<'tree>>, &'tree Captures),
         lines: &Range<usize>,
         scopes: bool,
     ) -> Result<Vec<Candidate<'tree>>, Stopped> {
@@ -110,7 +110,7 @@ impl<'tree> Walk<'tree> {
         if place.way.len() > MAX_DEPTH {
             return Ok(());
         }
-        let step = Step {
+        let step = PathNode {
             node: cursor.node(),
             field: cursor.field_id(),
         };
@@ -235,7 +235,7 @@ impl<'tree> Walk<'tree> {
         if !place.captures.has(Role::Doc) {
             return None;
         }
-        place.way.push(Step {
+        place.way.push(PathNode {
             node: cursor.node(),
             field: cursor.field_id(),
         });

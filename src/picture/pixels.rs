@@ -38,7 +38,7 @@ const QUALITIES: [u8; 3] = [85, 75, 60];
 
 /// What is known of a picture before its pixels are.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Facts {
+pub struct PictureFacts {
     pub format: Format,
     /// As it is seen, turned upright.
     pub width: u32,
@@ -51,7 +51,7 @@ pub struct Facts {
     pub decoded_bytes: u64,
 }
 
-impl Facts {
+impl PictureFacts {
     pub fn pixels(&self) -> u64 {
         u64::from(self.width) * u64::from(self.height)
     }
@@ -119,7 +119,7 @@ fn in_short(error: &str) -> String {
 }
 
 /// Reads the header; the error says in a few words why it cannot be.
-pub fn facts(format: Format, bytes: &[u8]) -> Result<Facts, String> {
+pub fn facts(format: Format, bytes: &[u8]) -> Result<PictureFacts, String> {
     guarded(|| {
         let mut decoder = decoder(format, bytes, MAX_BESIDE)?;
         let (width, height) = decoder.dimensions();
@@ -130,7 +130,7 @@ pub fn facts(format: Format, bytes: &[u8]) -> Result<Facts, String> {
             true => (height, width),
             false => (width, height),
         };
-        Ok(Facts {
+        Ok(PictureFacts {
             format,
             width,
             height,
@@ -201,7 +201,7 @@ pub fn fitted((width, height): (u32, u32), max_dimension: u32) -> (u32, u32) {
 /// Makes a picture fit: the part of it, upright, of so many pixels and bytes.
 pub fn make(
     pixels: DynamicImage,
-    facts: &Facts,
+    facts: &PictureFacts,
     part: Option<Crop>,
     fit: Fit,
 ) -> Result<Written, String> {

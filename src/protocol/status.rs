@@ -14,7 +14,7 @@ pub struct Status {
     pub summaries: Summaries,
     /// Names of the roots, kept for paths that are not there.
     pub names: MemoryUse,
-    pub watches: Watches,
+    pub watches: WatchesStatus,
     pub cache: CacheCounts,
     pub workers: Workers,
     /// Walks of the tree since the start.
@@ -50,7 +50,7 @@ pub struct Summaries {
 }
 
 #[derive(Debug, Clone, Copy, Default, Serialize)]
-pub struct Watches {
+pub struct WatchesStatus {
     pub count: usize,
     pub limit: usize,
     /// The system refuses watches; why is said in `problems`.

@@ -18,7 +18,7 @@ use crate::task::Work;
 use crate::view::dialect::{Body, View};
 use crate::view::excerpt::Lines;
 use crate::view::window::{Limits, Spent, Window};
-use crate::view::{Attachment, Budget, Document, LineSet, Listing, Selector, Style};
+use crate::view::{Attachment, Budget, Document, LineSet, ListingStyle, Selector, Style};
 use crate::worker;
 use crate::workspace::{At, FileType, Found, Scope, Via};
 
@@ -391,7 +391,7 @@ impl Reader {
             // Of a file too large to hold there is nothing to tell: one line of it is enough.
             selector: &Selector::line(1),
             limits: Limits::ONE_LINE,
-            listing: Listing::Tree,
+            listing: ListingStyle::Tree,
             whole_file: None,
             image_bytes: None,
             counts_lines: false,

@@ -50,7 +50,7 @@ enum HeaderLine {
 
 /// What the lines since the last blank one add up to.
 #[derive(PartialEq)]
-enum Block {
+enum HeaderBlock {
     Empty,
     Fields,
     Noisy,
@@ -89,19 +89,19 @@ impl<R: Read> Frames<R> {
     /// Reads up to the end of a header block. `Some(None)` is a block without a usable length.
     fn header(&mut self) -> io::Result<Option<Option<u64>>> {
         let mut length = None;
-        let mut block = Block::Empty;
+        let mut block = HeaderBlock::Empty;
         while let Some(line) = self.line()? {
             match line {
                 // The last one counts: a header may be cut off and another one follow.
                 HeaderLine::Length(value) => length = Some(value),
                 HeaderLine::Blank => match length {
                     Some(value) => return Ok(Some(value)),
-                    None if block == Block::Fields => return Ok(Some(None)),
-                    None => block = Block::Empty,
+                    None if block == HeaderBlock::Fields => return Ok(Some(None)),
+                    None => block = HeaderBlock::Empty,
                 },
-                HeaderLine::Field if block == Block::Empty => block = Block::Fields,
+                HeaderLine::Field if block == HeaderBlock::Empty => block = HeaderBlock::Fields,
                 HeaderLine::Field => {}
-                HeaderLine::Noise => block = Block::Noisy,
+                HeaderLine::Noise => block = HeaderBlock::Noisy,
             }
         }
         Ok(None)

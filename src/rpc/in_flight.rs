@@ -25,13 +25,13 @@ const FEW: usize = 3;
 #[derive(Debug)]
 pub struct InFlight {
     limit: usize,
-    table: Mutex<Table>,
+    table: Mutex<InFlightTable>,
     freed: Condvar,
     idle: Notify,
 }
 
 #[derive(Debug)]
-struct Table {
+struct InFlightTable {
     begun: HashMap<Id, CancelToken>,
     /// False after a wait that was in vain, until something has finished.
     patient: bool,
@@ -59,7 +59,7 @@ impl InFlight {
     pub fn new(limit: usize) -> Arc<InFlight> {
         Arc::new(InFlight {
             limit,
-            table: Mutex::new(Table {
+            table: Mutex::new(InFlightTable {
                 begun: HashMap::new(),
                 patient: true,
             }),
@@ -73,7 +73,7 @@ impl InFlight {
         let mut table = self.table.lock();
         if table.begun.len() >= self.limit && table.patient {
             let deadline = Instant::now() + PATIENCE;
-            let full = |table: &mut Table| table.begun.len() >= self.limit;
+            let full = |table: &mut InFlightTable| table.begun.len() >= self.limit;
             let waited = self.freed.wait_while_until(&mut table, full, deadline);
             table.patient = !waited.timed_out();
         }

@@ -42,14 +42,14 @@ pub use shutdown::{Ending, Shutdown};
 use writer::Outbox;
 
 /// A call that has begun; it answers by its [`Reply`].
-pub type Call = BoxFuture<'static, ()>;
+pub type CallFuture = BoxFuture<'static, ()>;
 
 /// What answers the calls of one client.
 pub trait Service: Send + 'static {
     /// Begins a call: a request or a notification. Called in the order of arrival, in a runtime,
     /// by a thread that must not be held up: what has to hold for all later calls is done on
     /// return, or by the first poll of the call.
-    fn begin(&mut self, call: Request, reply: Reply) -> Call;
+    fn begin(&mut self, call: Request, reply: Reply) -> CallFuture;
 
     /// Whether the client has said `exit`. Asked after each call.
     fn has_exited(&mut self) -> bool;

@@ -29,7 +29,7 @@ use super::problems::Problems;
 
 /// What the client said it can do.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Facts {
+pub struct ClientCapabilities {
     /// Answers `workspace/configuration`.
     pub configuration: bool,
     /// What the characters of positions count.
@@ -45,7 +45,7 @@ pub struct Client {
     connection: Option<rpc::Client>,
     pub shutdown: Shutdown,
     pub started: Instant,
-    facts: OnceLock<Facts>,
+    facts: OnceLock<ClientCapabilities>,
     config: Arc<Mutex<Arc<WorkspaceConfig>>>,
     overlays: Mutex<Overlays>,
     pub problems: Mutex<Problems>,
@@ -91,7 +91,7 @@ impl Client {
     }
 
     /// What it said it can do; nothing before it said so.
-    pub fn facts(&self) -> Facts {
+    pub fn facts(&self) -> ClientCapabilities {
         self.facts.get().copied().unwrap_or_default()
     }
 
@@ -101,7 +101,7 @@ impl Client {
     }
 
     /// Takes what it can do. It says so once.
-    pub fn set_facts(&self, facts: Facts) {
+    pub fn set_facts(&self, facts: ClientCapabilities) {
         let _ = self.facts.set(facts);
     }
 

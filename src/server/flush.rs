@@ -35,7 +35,7 @@ impl Request for SaveDocument {
     const METHOD: &'static str = "agent/saveDocument";
 }
 
-pub fn begin(engine: &Arc<Engine>, client: &Arc<Client>, call: Call) -> rpc::Call {
+pub fn begin(engine: &Arc<Engine>, client: &Arc<Client>, call: Call) -> rpc::CallFuture {
     let (engine, client) = (engine.clone(), client.clone());
     let wanted = wanted(&call.params);
     call.answer(None, async move {

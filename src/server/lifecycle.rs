@@ -17,7 +17,7 @@ use crate::view::dialect::DIALECTS;
 use crate::workspace::decode_file_uri;
 
 use super::METHODS;
-use super::client::{Client, Facts};
+use super::client::{Client, ClientCapabilities};
 use super::engine::Engine;
 use super::recovery;
 
@@ -52,7 +52,7 @@ pub fn initialize(
         .and_then(|edit| edit.document_changes)
         .unwrap_or(false);
     // A second `initialize` never gets here, so the facts are set once.
-    client.set_facts(Facts {
+    client.set_facts(ClientCapabilities {
         configuration: workspace.configuration.unwrap_or(false),
         save: saves,
         apply_edit: workspace.apply_edit.unwrap_or(false) && document_changes,

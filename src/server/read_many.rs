@@ -33,18 +33,18 @@ struct Asks {
     shared: Budget,
 }
 
-type Begun = Result<(Arc<Reading>, Arc<Ask>), Refusal>;
+type BegunAsk = Result<(Arc<Reading>, Arc<Ask>), Refusal>;
 
 impl Asks {
     /// Registers each of them: one target waits for no edit of another.
-    fn begin(self, engine: &Engine) -> (Vec<Begun>, Budget) {
+    fn begin(self, engine: &Engine) -> (Vec<BegunAsk>, Budget) {
         let begin = |ask: Arc<Ask>| (Arc::new(engine.edit_queue.begin_read(&ask.session)), ask);
         let begun = self.asks.into_iter().map(|ask| ask.map(begin));
         (begun.collect(), self.shared)
     }
 }
 
-pub fn begin(engine: &Arc<Engine>, client: &Arc<Client>, call: Call) -> rpc::Call {
+pub fn begin(engine: &Arc<Engine>, client: &Arc<Client>, call: Call) -> rpc::CallFuture {
     let snapshot = client.snapshot();
     let (engine, client) = (engine.clone(), client.clone());
     let asks = parse(&call.params, &snapshot.config).map(|asks| asks.begin(&engine));
@@ -85,27 +85,27 @@ fn parse(params: &Value, config: &WorkspaceConfig) -> Result<Asks, Refusal> {
     })
 }
 
-type One = Result<LoadedTarget, Failed>;
+type One = Result<LoadedTarget, FailedTarget>;
 
 /// A target that is not read.
-enum Failed {
+enum FailedTarget {
     Refused(Refusal),
     /// In words of its dialect, as a result.
     Said(Box<ReadResult>),
 }
 
-impl Failed {
-    fn of(ask: &Ask, refusal: Refusal, scope: &Scope) -> Failed {
+impl FailedTarget {
+    fn of(ask: &Ask, refusal: Refusal, scope: &Scope) -> FailedTarget {
         match ask.refused(refusal, scope) {
-            Ok(said) => Failed::Said(Box::new(said)),
-            Err(refusal) => Failed::Refused(refusal),
+            Ok(said) => FailedTarget::Said(Box::new(said)),
+            Err(refusal) => FailedTarget::Refused(refusal),
         }
     }
 
     fn to_value(&self) -> Value {
         match self {
-            Failed::Refused(refusal) => json!({ "error": refusal.to_tool_error() }),
-            Failed::Said(result) => json!({ "ok": result }),
+            FailedTarget::Refused(refusal) => json!({ "error": refusal.to_tool_error() }),
+            FailedTarget::Said(result) => json!({ "ok": result }),
         }
     }
 }
@@ -123,13 +123,13 @@ async fn prepare(
     engine: &Arc<Engine>,
     client: &Client,
     snapshot: &ClientSnapshot,
-    begun: Begun,
+    begun: BegunAsk,
 ) -> One {
-    let (reading, ask) = begun.map_err(Failed::Refused)?;
+    let (reading, ask) = begun.map_err(FailedTarget::Refused)?;
     let scope = &snapshot.config.scope;
     match found(engine, client, snapshot, reading, ask.clone()).await {
         Ok(found) => found,
-        Err(refusal) => Err(Failed::of(&ask, refusal, scope)),
+        Err(refusal) => Err(FailedTarget::of(&ask, refusal, scope)),
     }
 }
 
@@ -151,7 +151,7 @@ async fn found(
             match reader.prepare(&jobs_ask, &config.scope, overlays, work, &found) {
                 Ok(prepared) => Ok(Ok(Arc::new(prepared))),
                 // What is suggested is looked at here, where that may take its time.
-                Err(refusal) => Ok(Err(Failed::of(&jobs_ask, refusal, &config.scope))),
+                Err(refusal) => Ok(Err(FailedTarget::of(&jobs_ask, refusal, &config.scope))),
             }
         })
         .await?;
@@ -202,7 +202,9 @@ async fn write(
                                 notices.extend(news);
                                 json!({ "ok": result })
                             }
-                            Err(refusal) => Failed::of(ask, refusal, &config.scope).to_value(),
+                            Err(refusal) => {
+                                FailedTarget::of(ask, refusal, &config.scope).to_value()
+                            }
                         }
                     }
                 });

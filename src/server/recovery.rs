@@ -53,16 +53,16 @@ impl Recovery {
 }
 
 /// A recovery that is not done. It is when this is dropped, however it ended.
-struct Open(Arc<Engine>);
+struct RecoveryGuard(Arc<Engine>);
 
-impl Open {
-    fn new(engine: &Arc<Engine>) -> Open {
+impl RecoveryGuard {
+    fn new(engine: &Arc<Engine>) -> RecoveryGuard {
         engine.recovery.open.send_modify(|open| *open += 1);
-        Open(engine.clone())
+        RecoveryGuard(engine.clone())
     }
 }
 
-impl Drop for Open {
+impl Drop for RecoveryGuard {
     fn drop(&mut self) {
         self.0.recovery.open.send_modify(|open| *open -= 1);
     }
@@ -70,7 +70,7 @@ impl Drop for Open {
 
 /// Begins to remove what dead processes left in the client's roots as they are now.
 pub fn begin(engine: &Arc<Engine>, client: &Arc<Client>) {
-    let open = Open::new(engine);
+    let open = RecoveryGuard::new(engine);
     let (engine, client) = (engine.clone(), client.clone());
     let threads = engine.threads.clone();
     threads.start(async move {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::protocol::PROTOCOL_VERSION;
 use crate::protocol::status::{
-    Buffers, CacheCounts, Confinement, MemoryUse, Status, Summaries, Watches, Workers,
+    Buffers, CacheCounts, Confinement, MemoryUse, Status, Summaries, WatchesStatus, Workers,
     WorkersOfKind,
 };
 use crate::rpc;
@@ -14,7 +14,7 @@ use super::call::Call;
 use super::client::Client;
 use super::engine::Engine;
 
-pub fn begin(engine: &Arc<Engine>, client: &Arc<Client>, call: Call) -> rpc::Call {
+pub fn begin(engine: &Arc<Engine>, client: &Arc<Client>, call: Call) -> rpc::CallFuture {
     let status = of(engine, client);
     call.answer(None, async move { Ok(status) })
 }
@@ -57,7 +57,7 @@ pub fn of(engine: &Engine, client: &Client) -> Status {
             count: names.count,
             bytes: names.bytes,
         },
-        watches: Watches {
+        watches: WatchesStatus {
             count: watching.count,
             limit: config.settings.watch.max_directories,
             degraded: watching.problem.is_some(),

@@ -6,7 +6,7 @@ use rusqlite::{Error, ErrorCode};
 use crate::view::table::plain;
 
 use super::ask::AskError;
-use super::failure::{Failure, Refused, Trouble};
+use super::failure::{QueryFailure, Refused, Trouble};
 
 /// Characters of what a message quotes.
 const BRIEF_CHARS: usize = 300;
@@ -32,11 +32,11 @@ impl QueryError {
     }
 }
 
-impl From<QueryError> for Failure {
-    fn from(fault: QueryError) -> Failure {
+impl From<QueryError> for QueryFailure {
+    fn from(fault: QueryError) -> QueryFailure {
         match fault {
-            QueryError::Refused(refused) => Failure::Refused(refused),
-            QueryError::Sqlite(error) => Failure::Sqlite {
+            QueryError::Refused(refused) => QueryFailure::Refused(refused),
+            QueryError::Sqlite(error) => QueryFailure::Sqlite {
                 trouble: trouble(&error),
                 words: words(&error),
             },

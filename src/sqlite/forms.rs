@@ -7,7 +7,7 @@ use crate::view::table::Table;
 use crate::view::{Budget, Selector, in_listing};
 
 use super::COUNT_TIME;
-use super::ask::{self, Form, Page};
+use super::ask::{self, Page, QueryForm};
 use super::connection::Link;
 use super::failure::Refused;
 use super::fault::{self, QueryError, brief, words};
@@ -54,7 +54,7 @@ impl Question<'_> {
         // Only a name that was found comes back as one.
         let found = |name: &str| find(name).ok_or_else(|| no_table(name));
         let mut answer = match ask::understand(self.inner, &|name| find(name).is_some())? {
-            Form::List(selector) => {
+            QueryForm::List(selector) => {
                 let selector = match self.inner.is_empty() {
                     true => self.selector.clone(),
                     false => selector,
@@ -62,20 +62,20 @@ impl Question<'_> {
                 refuse_own(&selector)?;
                 self.list(&objects, selector)?
             }
-            Form::Schema(name) => {
+            QueryForm::Schema(name) => {
                 let object = found(name)?;
                 self.schema(object, name, Selector::default())?
             }
-            Form::Row { table, key } => {
+            QueryForm::Row { table, key } => {
                 let object = found(table)?;
                 self.row(object, table, key)?
             }
-            Form::Page { table, page, lines } => {
+            QueryForm::Page { table, page, lines } => {
                 let object = found(table)?;
                 self.page(object, table, &page, lines)?
             }
-            Form::Raw { sql, lines } => self.raw(sql, lines, &objects)?,
-            Form::Unknown(name) => return Err(self.unknown_table(name, &objects).into()),
+            QueryForm::Raw { sql, lines } => self.raw(sql, lines, &objects)?,
+            QueryForm::Unknown(name) => return Err(self.unknown_table(name, &objects).into()),
         };
         if self.link.salvaged {
             let what = "The database is damaged: what of it can be read is shown, and tables or rows may be missing";

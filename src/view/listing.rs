@@ -73,12 +73,12 @@ pub fn rows(listing: &Listing, now_ns: i128) -> String {
     if !path.ends_with('/') {
         path.push('/');
     }
-    let mut rows = vec![Row {
+    let mut rows = vec![ListingRow {
         label: name::in_listing(&path).into_owned(),
-        ..Row::default()
+        ..ListingRow::default()
     }];
     if listing.inside.entries.is_empty() && listing.inside.rest == Rest::Nothing {
-        rows.push(Row::remark("(empty directory)".to_owned()));
+        rows.push(ListingRow::remark("(empty directory)".to_owned()));
     }
     add(&mut rows, &listing.inside, 1, &listing.path, now_ns);
     write(&rows)
@@ -106,7 +106,7 @@ fn full_name(entry: &ListedName) -> String {
 
 /// What one row says, column by column.
 #[derive(Debug, Default)]
-struct Row {
+struct ListingRow {
     label: String,
     /// Not a name: it does not count for the columns' widths.
     is_remark: bool,
@@ -115,18 +115,18 @@ struct Row {
     remark: String,
 }
 
-impl Row {
-    fn remark(text: String) -> Row {
-        Row {
+impl ListingRow {
+    fn remark(text: String) -> ListingRow {
+        ListingRow {
             label: text,
             is_remark: true,
-            ..Row::default()
+            ..ListingRow::default()
         }
     }
 }
 
 /// Adds the rows of what is in a directory. `path` is how that is asked for.
-fn add(rows: &mut Vec<Row>, contents: &Contents, depth: usize, path: &str, now_ns: i128) {
+fn add(rows: &mut Vec<ListingRow>, contents: &Contents, depth: usize, path: &str, now_ns: i128) {
     let indent = "  ".repeat(depth);
     for entry in &contents.entries {
         rows.push(row(entry, &indent, now_ns));
@@ -141,22 +141,22 @@ fn add(rows: &mut Vec<Row>, contents: &Contents, depth: usize, path: &str, now_n
     };
     match contents.rest {
         Rest::Nothing => {}
-        Rest::More(count) => rows.push(Row::remark(format!("{indent}… {count} more{ask}"))),
-        Rest::MoreThan(read) => rows.push(Row::remark(format!(
+        Rest::More(count) => rows.push(ListingRow::remark(format!("{indent}… {count} more{ask}"))),
+        Rest::MoreThan(read) => rows.push(ListingRow::remark(format!(
             "{indent}… (more than {read} entries){ask}"
         ))),
     }
 }
 
-fn row(entry: &ListedName, indent: &str, now_ns: i128) -> Row {
+fn row(entry: &ListedName, indent: &str, now_ns: i128) -> ListingRow {
     let name = full_name(entry);
-    let mut row = Row {
+    let mut row = ListingRow {
         label: format!("{indent}{}", name::in_listing(&name)),
         age: entry
             .modified_ns
             .map(|modified_ns| age(modified_ns, now_ns))
             .unwrap_or_default(),
-        ..Row::default()
+        ..ListingRow::default()
     };
     match &entry.kind {
         ListedKind::File(bytes) => row.size = bytes.map(file_size).unwrap_or_default(),
@@ -214,7 +214,7 @@ fn age(modified_ns: i128, now_ns: i128) -> String {
     }
 }
 
-fn write(rows: &[Row]) -> String {
+fn write(rows: &[ListingRow]) -> String {
     let width = |text: &str| text.chars().count();
     let names = rows.iter().filter(|row| !row.is_remark);
     let name_widths = names.map(|row| width(&row.label));

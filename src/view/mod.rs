@@ -56,7 +56,7 @@ pub enum Guess {
 
 /// How a directory is listed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Listing {
+pub enum ListingStyle {
     /// Two deep, newest first, with sizes and ages.
     #[default]
     Tree,

@@ -61,7 +61,7 @@ pub struct Input<'a> {
 
 /// A worker at one job, and what is left of the job's limits. After an error the job is over.
 #[derive(Debug)]
-pub struct Call {
+pub struct WorkerCall {
     worker: PooledWorker,
     work: Work,
     begun: Instant,
@@ -95,7 +95,7 @@ impl From<Stop> for Break {
     }
 }
 
-impl Call {
+impl WorkerCall {
     /// Hands over the first request of a job. A worker that has retired in the meantime is
     /// replaced once.
     pub(super) fn begin(
@@ -103,8 +103,8 @@ impl Call {
         request: &impl Serialize,
         input: &Input,
         work: &Work,
-    ) -> Result<Call, Stop> {
-        let mut call = Call {
+    ) -> Result<WorkerCall, Stop> {
+        let mut call = WorkerCall {
             cpu_before: Duration::ZERO,
             worker,
             work: work.clone(),
@@ -291,7 +291,7 @@ fn wait_for(socket: &impl AsFd, what: PollFlags) {
 
 /// The worker's answers as they come, as long as the job may go on.
 struct Patient<'c> {
-    call: &'c mut Call,
+    call: &'c mut WorkerCall,
     stop: Option<Stop>,
 }
 

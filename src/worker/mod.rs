@@ -23,7 +23,7 @@ mod process;
 mod readable;
 mod wire;
 
-pub use call::{Call, Death, Input, Stop};
+pub use call::{Death, Input, Stop, WorkerCall};
 pub use child::WorkerLoop;
 pub use confine::{Confinement, Landlock, Without};
 pub use limits::WorkerLimits;

@@ -11,7 +11,7 @@ use serde::de::DeserializeOwned;
 
 use crate::task::Work;
 
-use super::call::{Call, Death, Input, Stop};
+use super::call::{Death, Input, Stop, WorkerCall};
 use super::process::Process;
 use super::{Confinement, Readable, WorkerLimits};
 
@@ -107,7 +107,7 @@ impl Workers {
         input: &Input,
         choice: Choice,
         work: &Work,
-    ) -> Result<(Call, A, Vec<u8>), Stop> {
+    ) -> Result<(WorkerCall, A, Vec<u8>), Stop> {
         let mut call = self.begin(request, input, choice, work)?;
         match call.answer() {
             // It was idle for so long that it ended just then.
@@ -121,17 +121,17 @@ impl Workers {
         }
     }
 
-    /// As [`Workers::call`], without waiting for the answer: see [`Call::answer`].
+    /// As [`Workers::call`], without waiting for the answer: see [`WorkerCall::answer`].
     pub fn begin(
         self: &Arc<Self>,
         request: &impl Serialize,
         input: &Input,
         choice: Choice,
         work: &Work,
-    ) -> Result<Call, Stop> {
+    ) -> Result<WorkerCall, Stop> {
         let worker = self.take(choice, work)?;
         self.jobs.fetch_add(1, Ordering::Relaxed);
-        Call::begin(worker, request, input, work)
+        WorkerCall::begin(worker, request, input, work)
     }
 
     /// Whether a job would have a worker at once.

@@ -33,7 +33,7 @@ const LONG_FROM_BLOCKS: u32 = 13;
 
 /// A file at one moment. Bytes that are appended meanwhile are never read.
 #[derive(Debug)]
-pub struct Blocks<'a> {
+pub struct BlockReader<'a> {
     file: File,
     size: u64,
     spelled: &'a str,
@@ -44,10 +44,10 @@ pub struct Blocks<'a> {
     held_block: Option<u64>,
 }
 
-impl<'a> Blocks<'a> {
+impl<'a> BlockReader<'a> {
     /// The first `size` bytes of a file; `spelled` names it in refusals.
-    pub fn new(file: File, size: u64, spelled: &'a str, work: &'a Work) -> Blocks<'a> {
-        Blocks {
+    pub fn new(file: File, size: u64, spelled: &'a str, work: &'a Work) -> BlockReader<'a> {
+        BlockReader {
             file,
             size,
             spelled,

@@ -48,7 +48,7 @@ pub struct CountedBlock {
 
 /// The blocks that were counted so far, from the start without a gap; only the last may be short.
 #[derive(Debug, Clone, Default)]
-pub struct Index {
+pub struct LineIndex {
     blocks: Vec<(u64, u64)>,
     /// Bytes counted.
     frontier: u64,
@@ -58,7 +58,7 @@ pub struct Index {
     last_newlines: u64,
 }
 
-impl Index {
+impl LineIndex {
     pub fn frontier(&self) -> u64 {
         self.frontier
     }
@@ -135,7 +135,7 @@ mod tests {
 
     #[test]
     fn finds_the_block_of_a_newline_and_counts_the_last_line() {
-        let mut index = Index::default();
+        let mut index = LineIndex::default();
         let block = |newlines, bytes, ends_with_newline| Counted {
             newlines,
             bytes,

@@ -32,14 +32,14 @@ use crate::view::window::Limits;
 use crate::workspace::{Handle, Stamp};
 
 use super::{EncodingHints, Store, TIMESTAMP_DOUBT_NS, now_ns};
-use blocks::{Blocks, Halt};
+use blocks::{BlockReader, Halt};
 pub use head::Head;
-use index::{Counted, Index};
+use index::{Counted, LineIndex};
 pub use index_cache::IndexCache;
 
 /// What of a file is to be shown.
 #[derive(Debug, Clone, Copy)]
-pub struct Asked<'a> {
+pub struct ExcerptRequest<'a> {
     pub selector: &'a Selector,
     pub limits: Limits,
     /// Whether all lines are to be counted, though fewer would do.
@@ -69,7 +69,7 @@ struct HugeFile {
 
 #[derive(Debug)]
 struct IndexState {
-    index: Index,
+    index: LineIndex,
     /// What the file was when the index was last known to be right.
     stamp: Stamp,
     /// When that was, in nanoseconds since the epoch.
@@ -93,7 +93,7 @@ impl Store {
         &self,
         handle: &Handle,
         spelled: &str,
-        asked: Asked,
+        asked: ExcerptRequest,
         work: &Work,
     ) -> Result<Excerpted, Refusal> {
         let hints = self.remembered(handle, asked.hints);
@@ -104,8 +104,8 @@ impl Store {
             let at = now_ns();
             let stamp = handle.restamp().map_err(refuse)?;
             let file = handle.open_read().map_err(refuse)?;
-            let mut blocks = Blocks::new(file, stamp.size, spelled, work);
-            let look = Look {
+            let mut blocks = BlockReader::new(file, stamp.size, spelled, work);
+            let look = OpenedFile {
                 handle,
                 spelled,
                 hints,
@@ -144,9 +144,9 @@ impl Store {
     /// One look at the file, and its stamp afterwards.
     fn look(
         &self,
-        look: &Look,
-        asked: &Asked,
-        blocks: &mut Blocks,
+        look: &OpenedFile,
+        asked: &ExcerptRequest,
+        blocks: &mut BlockReader,
     ) -> Result<(Excerpted, Stamp), Halt> {
         let (entry, warm) = match self.warm_entry(look, blocks)? {
             Some(entry) => (entry, true),
@@ -178,7 +178,11 @@ impl Store {
     }
 
     /// The entry of this file, if what was counted still holds.
-    fn warm_entry(&self, look: &Look, blocks: &mut Blocks) -> Result<Option<Arc<HugeFile>>, Halt> {
+    fn warm_entry(
+        &self,
+        look: &OpenedFile,
+        blocks: &mut BlockReader,
+    ) -> Result<Option<Arc<HugeFile>>, Halt> {
         let Some(entry) = self.huge.get(look.handle.real()) else {
             return Ok(None);
         };
@@ -210,12 +214,16 @@ impl Store {
         Ok(None)
     }
 
-    fn new_entry(&self, look: &Look, blocks: &mut Blocks) -> Result<Arc<HugeFile>, Halt> {
+    fn new_entry(
+        &self,
+        look: &OpenedFile,
+        blocks: &mut BlockReader,
+    ) -> Result<Arc<HugeFile>, Halt> {
         let sample = blocks.block(0)?;
         let head = Head::of(sample, look.hints).map_err(|NotText::Binary { what }| {
             Halt::Refused(Refusal::not_text(look.spelled, what))
         })?;
-        let mut index = Index::default();
+        let mut index = LineIndex::default();
         if !sample.is_empty() {
             index.push(Counted::of(sample, head.newline));
         }
@@ -246,7 +254,7 @@ impl Store {
 }
 
 /// A file at the moment a look at it began.
-struct Look<'a> {
+struct OpenedFile<'a> {
     handle: &'a Handle,
     spelled: &'a str,
     hints: EncodingHints,
@@ -254,7 +262,7 @@ struct Look<'a> {
     at: i64,
 }
 
-impl Look<'_> {
+impl OpenedFile<'_> {
     fn restamp(&self) -> Result<Stamp, Halt> {
         let refuse = |error| Halt::Refused(Refusal::io(self.spelled, &error));
         self.handle.restamp().map_err(refuse)
@@ -263,7 +271,7 @@ impl Look<'_> {
 
 impl HugeFile {
     /// Compares some of the counted blocks with the file.
-    fn compare(&self, blocks: &mut Blocks) -> Result<(), Halt> {
+    fn compare(&self, blocks: &mut BlockReader) -> Result<(), Halt> {
         let samples = self.state.lock().index.samples();
         for place in samples {
             blocks.counted(&place)?;
@@ -284,8 +292,8 @@ impl HugeFile {
     /// block is entered once.
     fn count_until(
         &self,
-        blocks: &mut Blocks,
-        enough: impl Fn(&Index) -> bool,
+        blocks: &mut BlockReader,
+        enough: impl Fn(&LineIndex) -> bool,
     ) -> Result<(), Halt> {
         loop {
             let frontier = {

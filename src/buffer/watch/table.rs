@@ -30,7 +30,7 @@ pub type Identity = (u64, u64);
 
 /// What a load knows of a file before it reads it.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Seen {
+pub struct PriorState {
     /// Something was heard of it since it was last read: an unchanged stamp is not enough.
     pub doubtful: bool,
     /// It is in the table.
@@ -59,17 +59,17 @@ pub enum Task {
 
 /// The next task, or when to ask again; without a moment, when something happened.
 #[derive(Debug)]
-pub enum Next {
+pub enum NextTask {
     Task(Task),
     Wait(Option<Instant>),
 }
 
 /// Everything that is known about watching. Files are those that are warm.
 #[derive(Debug, Default)]
-pub struct Table {
+pub struct WatchTable {
     files: HashMap<RealPath, File>,
     /// The directories of those files. In order, so that what is below a path can be found.
-    directories: BTreeMap<Arc<Path>, Directory>,
+    directories: BTreeMap<Arc<Path>, WatchedDirectory>,
     watched: usize,
     limit: usize,
     /// Counts doubts. A file is doubtful when one came after the look at which it was last read.
@@ -98,7 +98,7 @@ struct File {
 }
 
 #[derive(Debug)]
-struct Directory {
+struct WatchedDirectory {
     files: HashSet<RealPath>,
     read_at: Instant,
     state: WatchState,
@@ -142,13 +142,13 @@ impl Changing {
     }
 }
 
-impl Table {
+impl WatchTable {
     /// A look at a file that is about to be read because somebody `asked`, or to warm it.
-    pub fn look(&mut self, path: &RealPath, asked: bool, now: Instant) -> Seen {
-        let mut seen = Seen {
+    pub fn look(&mut self, path: &RealPath, asked: bool, now: Instant) -> PriorState {
+        let mut seen = PriorState {
             asked,
             tick: self.clock,
-            ..Seen::default()
+            ..PriorState::default()
         };
         let Some(file) = self.files.get_mut(path) else {
             return seen;
@@ -181,7 +181,7 @@ impl Table {
     }
 
     /// The file was read after that look and is warm.
-    pub fn keep(&mut self, path: &RealPath, seen: Seen, now: Instant) {
+    pub fn keep(&mut self, path: &RealPath, seen: PriorState, now: Instant) {
         let Some(parent) = path.as_path().parent() else {
             return;
         };
@@ -190,7 +190,7 @@ impl Table {
             None => Arc::from(parent),
         };
         let directory = self.directories.entry(parent.clone());
-        let directory = directory.or_insert_with(|| Directory {
+        let directory = directory.or_insert_with(|| WatchedDirectory {
             files: HashSet::new(),
             read_at: now,
             state: WatchState::Unwatched,
@@ -222,7 +222,7 @@ impl Table {
     pub fn found_changed(
         &mut self,
         path: &RealPath,
-        seen: Seen,
+        seen: PriorState,
         news: Option<Option<Arc<Buffer>>>,
     ) {
         if let Some(buffer) = news
@@ -454,30 +454,30 @@ impl Table {
 
     /// Unwatching goes first: it makes room, and a directory that was replaced by another of its
     /// name must lose the old watch before it gets a new one.
-    pub fn next(&mut self, now: Instant) -> Next {
+    pub fn next(&mut self, now: Instant) -> NextTask {
         if self.stopped {
-            return Next::Task(Task::Stop);
+            return NextTask::Task(Task::Stop);
         }
         if std::mem::take(&mut self.to_judge) {
             let directories = self.directories.keys().cloned().collect();
-            return Next::Task(Task::Judge(directories));
+            return NextTask::Task(Task::Judge(directories));
         }
         if let Some(task) = self.next_watch() {
-            return Next::Task(task);
+            return NextTask::Task(task);
         }
         if let Some((path, buffer)) = self.to_tell.pop_front() {
-            return Next::Task(Task::Tell(path, buffer));
+            return NextTask::Task(Task::Tell(path, buffer));
         }
         if let Some(event) = self.to_resolve.pop_front() {
-            return Next::Task(Task::Resolve(event));
+            return NextTask::Task(Task::Resolve(event));
         }
         let soonest = self.changing.iter().min_by_key(|(_, known)| known.due());
         match soonest.map(|(path, known)| (path.clone(), known.due())) {
             Some((path, due)) if due <= now => {
                 self.changing.remove(&path);
-                Next::Task(Task::Rewarm(path))
+                NextTask::Task(Task::Rewarm(path))
             }
-            soonest => Next::Wait(soonest.map(|(_, due)| due)),
+            soonest => NextTask::Wait(soonest.map(|(_, due)| due)),
         }
     }
 

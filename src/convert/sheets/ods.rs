@@ -6,7 +6,7 @@ use std::ops::Range;
 use quick_xml::events::{BytesStart, Event};
 use quick_xml::{Reader, Writer};
 
-use super::Facts;
+use super::WorkbookFacts;
 use crate::convert::Why;
 use crate::convert::package::{self, Package, attribute, each_tag, part, rewritten};
 
@@ -29,8 +29,10 @@ const COPY_OF_ANOTHER_FILE: &str = "ta_extref";
 /// # Errors
 ///
 /// What cannot be looked through to its end is not converted: it might hold something hidden.
-pub(in crate::convert) fn without_hidden(bytes: &[u8]) -> Result<(Facts, Option<Vec<u8>>), Why> {
-    let unknown = Ok((Facts::default(), None));
+pub(in crate::convert) fn without_hidden(
+    bytes: &[u8],
+) -> Result<(WorkbookFacts, Option<Vec<u8>>), Why> {
+    let unknown = Ok((WorkbookFacts::default(), None));
     let Some(mut package) = package::opened(bytes) else {
         return unknown;
     };
@@ -277,7 +279,7 @@ impl Grid {
 /// The first way through: what is hidden, and how much of it holds something.
 struct Measure<'s> {
     hidden_styles: &'s [String],
-    facts: Facts,
+    facts: WorkbookFacts,
     grids: Vec<Grid>,
     column: u64,
     row: u64,
@@ -294,7 +296,7 @@ impl<'s> Measure<'s> {
     fn new(hidden_styles: &'s [String]) -> Measure<'s> {
         Measure {
             hidden_styles,
-            facts: Facts::default(),
+            facts: WorkbookFacts::default(),
             grids: Vec::new(),
             column: 0,
             row: 0,

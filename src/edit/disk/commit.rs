@@ -16,7 +16,7 @@ use super::error::{FileError, Step, attempt, errno_of, is_unsupported, step};
 use super::flush;
 use super::lease::is_open_for_writing;
 use super::lock::{HeldLock, LockTarget};
-use super::metadata::{Inode, Look, Preserved, keep};
+use super::metadata::{FileMetadata, Inode, Preserved, keep};
 use super::stage::{For, Old, Staged, Temporary, Way, like, noted_name};
 
 /// What was done to a file.
@@ -50,14 +50,14 @@ pub(super) enum Left {
 
 /// A file that could not be written.
 #[derive(Debug)]
-pub(super) struct Failed {
+pub(super) struct FailedWrite {
     pub(super) fault: FileError,
     pub(super) left: Left,
 }
 
-impl From<FileError> for Failed {
-    fn from(fault: FileError) -> Failed {
-        Failed {
+impl From<FileError> for FailedWrite {
+    fn from(fault: FileError) -> FailedWrite {
+        FailedWrite {
             fault,
             left: Left::AsItWas,
         }
@@ -79,7 +79,9 @@ impl Staged {
         let look = || rustix::fs::statat(&self.folder, &self.name, AtFlags::SYMLINK_NOFOLLOW);
         let now = match attempt(Step::Recheck, look) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(FileError::Gone),
-            looked => Look::of(&looked.map_err(|error| FileError::Io(Step::Recheck, error))?),
+            looked => {
+                FileMetadata::of(&looked.map_err(|error| FileError::Io(Step::Recheck, error))?)
+            }
         };
         if now.inode != old.look.inode {
             return Err(FileError::Changed);
@@ -126,7 +128,7 @@ impl Staged {
     }
 
     /// Puts the new bytes where they belong. What it errors with also says how the file was left.
-    pub(super) fn put(&mut self, cleanup: &mut Cleanup) -> Result<Done, Failed> {
+    pub(super) fn put(&mut self, cleanup: &mut Cleanup) -> Result<Done, FailedWrite> {
         match &self.way {
             Way::Create { temporary } => Ok(self.create(temporary)?),
             Way::Replace { temporary, old } => self.replace(temporary, old, cleanup),
@@ -134,7 +136,7 @@ impl Staged {
                 Ok(()) => Ok(Done::Overwritten),
                 Err(fault) => {
                     let left = self.take_back(&Done::Overwritten, cleanup);
-                    Err(Failed { fault, left })
+                    Err(FailedWrite { fault, left })
                 }
             },
         }
@@ -189,7 +191,7 @@ impl Staged {
         temporary: &Temporary,
         old: &Old,
         cleanup: &mut Cleanup,
-    ) -> Result<Done, Failed> {
+    ) -> Result<Done, FailedWrite> {
         step(Step::Rename, || Ok::<_, io::Error>(()))?;
         if is_open_for_writing(&old.file) {
             return Err(FileError::Changed.into());
@@ -212,7 +214,7 @@ impl Staged {
             Err(fault) => fault,
         };
         let left = self.exchange_back(temporary, old, cleanup);
-        Err(Failed { fault, left })
+        Err(FailedWrite { fault, left })
     }
 
     /// Where names cannot be exchanged: the old file gets a second name first.
@@ -300,7 +302,7 @@ impl Staged {
 
     fn inode_of(&self, name: &OsStr) -> Option<Inode> {
         let stat = rustix::fs::statat(&self.folder, name, AtFlags::SYMLINK_NOFOLLOW);
-        stat.ok().map(|stat| Look::of(&stat).inode)
+        stat.ok().map(|stat| FileMetadata::of(&stat).inode)
     }
 
     /// Whether the old file has this name now, and still holds what was planned on.

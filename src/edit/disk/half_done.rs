@@ -18,7 +18,7 @@ use super::{FileWrite, LOCK_WAIT, Target};
 
 /// One file of a write, by the journal.
 #[derive(Debug)]
-struct Piece {
+struct HalfDoneFile {
     path: PathBuf,
     /// What it held; `None` for a file that was to be made.
     old: Option<Planned>,
@@ -40,7 +40,7 @@ enum Now {
     },
 }
 
-impl Piece {
+impl HalfDoneFile {
     /// Whether the file is as the write made it.
     fn is_new(&self) -> bool {
         matches!(self.now, Now::New(_))
@@ -84,7 +84,7 @@ impl Recovery<'_> {
         if written == 0 || written == pieces.len() {
             return Settled::Yes;
         }
-        if self.is_left && !pieces.iter().any(Piece::is_new) {
+        if self.is_left && !pieces.iter().any(HalfDoneFile::is_new) {
             // Said by an earlier start, which left the journal for the sake of one file.
             return Settled::Yes;
         }
@@ -97,8 +97,8 @@ impl Recovery<'_> {
     }
 
     /// What there is of one file; `None` where it cannot be reached, or not in these roots.
-    fn piece(&mut self, path: &Path, about: &About) -> Option<Piece> {
-        let mut piece = Piece {
+    fn piece(&mut self, path: &Path, about: &About) -> Option<HalfDoneFile> {
+        let mut piece = HalfDoneFile {
             path: path.to_path_buf(),
             old: about.old,
             new: about.new,
@@ -151,12 +151,12 @@ impl Recovery<'_> {
     }
 
     /// Errors with why it could be neither.
-    fn undo_or_complete(&self, pieces: &[Piece]) -> Result<Became, String> {
-        let can_undo = |piece: &Piece| match piece.now {
+    fn undo_or_complete(&self, pieces: &[HalfDoneFile]) -> Result<Became, String> {
+        let can_undo = |piece: &HalfDoneFile| match piece.now {
             Now::New(_) => piece.old.is_none() || piece.old_bytes.is_some(),
             _ => true,
         };
-        let can_complete = |piece: &Piece| match piece.now {
+        let can_complete = |piece: &HalfDoneFile| match piece.now {
             Now::Old(_) => piece.new_bytes.is_some(),
             _ => true,
         };
@@ -169,7 +169,7 @@ impl Recovery<'_> {
         }
     }
 
-    fn undo(&self, pieces: &[Piece]) -> Result<(), String> {
+    fn undo(&self, pieces: &[HalfDoneFile]) -> Result<(), String> {
         let back = pieces.iter().filter_map(|piece| match &piece.now {
             Now::New(handle) => Some(FileWrite {
                 target: Target::opened(handle, piece.new),
@@ -186,7 +186,7 @@ impl Recovery<'_> {
         Ok(())
     }
 
-    fn complete(&self, pieces: &[Piece]) -> Result<(), String> {
+    fn complete(&self, pieces: &[HalfDoneFile]) -> Result<(), String> {
         let mut writes = Vec::new();
         for piece in pieces {
             let (Now::Old(handle), Some(bytes)) = (&piece.now, &piece.new_bytes) else {
@@ -249,8 +249,8 @@ enum Became {
 }
 
 /// What is said of it.
-fn told(pieces: &[Piece], outcome: &Result<Became, String>) -> String {
-    let list = |wanted: fn(&Piece) -> bool| {
+fn told(pieces: &[HalfDoneFile], outcome: &Result<Became, String>) -> String {
+    let list = |wanted: fn(&HalfDoneFile) -> bool| {
         let paths = pieces.iter().filter(|piece| wanted(piece));
         let paths = paths.map(|piece| piece.path.display().to_string());
         paths.collect::<Vec<_>>().join(", ")
@@ -260,7 +260,7 @@ fn told(pieces: &[Piece], outcome: &Result<Became, String>) -> String {
         Ok(Became::Completed) => "It was completed: its files have their new texts".to_owned(),
         Err(why) => format!(
             "It could be neither undone nor completed ({why}): only {} have the new text",
-            list(Piece::is_new)
+            list(HalfDoneFile::is_new)
         ),
     };
     let all = list(|_| true);

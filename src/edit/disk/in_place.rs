@@ -19,7 +19,7 @@ use super::cleanup::Cleanup;
 use super::content::{CHUNK, Planned, fill, read_all};
 use super::error::{FileError, Step, step};
 use super::journal::{JournalEntry, name_of_write, next_number};
-use super::metadata::Look;
+use super::metadata::FileMetadata;
 use super::stage::{Old, halves};
 use super::state::{Room, StateDirectory, sync_parent};
 
@@ -93,7 +93,7 @@ impl InPlace {
     /// Overwrites the file with the new bytes and flushes it.
     pub(super) fn overwrite(&self) -> Result<(), FileError> {
         let target = &self.target.write;
-        let look = step(Step::Overwrite, || Look::at(target))?;
+        let look = step(Step::Overwrite, || FileMetadata::at(target))?;
         reserve(target, self.new.len() as u64)?;
         self.target.put(&self.new, Step::Overwrite)?;
         self.keep_mode(&look);
@@ -107,9 +107,9 @@ impl InPlace {
 
     /// The system takes the set-ID bits from a file that is written to; its owner can give them
     /// back, and for others that is how it is with every write.
-    fn keep_mode(&self, before: &Look) {
+    fn keep_mode(&self, before: &FileMetadata) {
         let target = &self.target.write;
-        let now = Look::at(target);
+        let now = FileMetadata::at(target);
         if now.is_ok_and(|now| now.mode != before.mode) {
             let _ = rustix::fs::fchmod(target, before.mode);
         }

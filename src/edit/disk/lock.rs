@@ -45,7 +45,7 @@ impl Drop for HeldLock {
 
 /// What came of an attempt to lock a file.
 #[derive(Debug)]
-pub(super) enum Attempt {
+pub(super) enum LockAttempt {
     Held(HeldLock),
     /// Another open file of this inode has the lock.
     Taken,
@@ -124,15 +124,15 @@ fn by_number(
 /// Tries until it has the lock; `None` where the file itself cannot be locked.
 fn wait(
     (deadline, work): (Instant, &Work),
-    mut attempt: impl FnMut() -> Result<Attempt, FileError>,
+    mut attempt: impl FnMut() -> Result<LockAttempt, FileError>,
 ) -> Result<Option<HeldLock>, FileError> {
     let mut pause = PAUSES.0;
     loop {
         match attempt()? {
-            Attempt::Held(held) => return Ok(Some(held)),
-            Attempt::ByPath => return Ok(None),
-            Attempt::Taken if Instant::now() >= deadline => return Err(FileError::Busy),
-            Attempt::Taken => {}
+            LockAttempt::Held(held) => return Ok(Some(held)),
+            LockAttempt::ByPath => return Ok(None),
+            LockAttempt::Taken if Instant::now() >= deadline => return Err(FileError::Busy),
+            LockAttempt::Taken => {}
         }
         work.check()?;
         // flock(2) waits without a limit or not at all.
@@ -142,25 +142,25 @@ fn wait(
 }
 
 /// Locks a file if nobody else has it locked.
-pub(super) fn try_lock(file: &Arc<File>, doing: Step) -> Result<Attempt, FileError> {
+pub(super) fn try_lock(file: &Arc<File>, doing: Step) -> Result<LockAttempt, FileError> {
     if is_locked_by_path(file) {
-        return Ok(Attempt::ByPath);
+        return Ok(LockAttempt::ByPath);
     }
     match attempt(doing, || Ok::<_, std::io::Error>(())) {
         Ok(()) => locked(file),
-        Err(error) if is_unsupported(&error) => Ok(Attempt::ByPath),
+        Err(error) if is_unsupported(&error) => Ok(LockAttempt::ByPath),
         Err(error) => Err(FileError::Io(doing, error)),
     }
 }
 
-fn locked(file: &Arc<File>) -> Result<Attempt, FileError> {
+fn locked(file: &Arc<File>) -> Result<LockAttempt, FileError> {
     match rustix::fs::flock(&**file, FlockOperation::NonBlockingLockExclusive) {
-        Ok(()) => Ok(Attempt::Held(HeldLock(file.clone()))),
-        Err(Errno::WOULDBLOCK | Errno::INTR) => Ok(Attempt::Taken),
+        Ok(()) => Ok(LockAttempt::Held(HeldLock(file.clone()))),
+        Err(Errno::WOULDBLOCK | Errno::INTR) => Ok(LockAttempt::Taken),
         // A server without locks, or one that wants a descriptor for writing.
-        Err(Errno::NOLCK | Errno::BADF) => Ok(Attempt::ByPath),
+        Err(Errno::NOLCK | Errno::BADF) => Ok(LockAttempt::ByPath),
         Err(error) => match is_unsupported(&error.into()) {
-            true => Ok(Attempt::ByPath),
+            true => Ok(LockAttempt::ByPath),
             false => Err(FileError::Io(Step::Lock, error.into())),
         },
     }

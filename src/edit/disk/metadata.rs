@@ -13,7 +13,7 @@ use super::error::{FileError, Step, attempt, errno_of, is_unsupported, step};
 
 /// What a file is but for its bytes, at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Look {
+pub(super) struct FileMetadata {
     pub(super) inode: Inode,
     pub(super) kind: rustix::fs::FileType,
     pub(super) mode: Mode,
@@ -27,15 +27,15 @@ pub(super) struct Look {
 /// Which file it is, whatever its name.
 pub(super) type Inode = (i128, i128);
 
-impl Look {
-    pub(super) fn at(file: impl AsFd) -> io::Result<Look> {
-        Ok(Look::of(&rustix::fs::fstat(file)?))
+impl FileMetadata {
+    pub(super) fn at(file: impl AsFd) -> io::Result<FileMetadata> {
+        Ok(FileMetadata::of(&rustix::fs::fstat(file)?))
     }
 
-    pub(super) fn of(stat: &Stat) -> Look {
+    pub(super) fn of(stat: &Stat) -> FileMetadata {
         // The fields' widths and signs differ between systems.
         let time = |s: i128, ns: i128| s * 1_000_000_000 + ns;
-        Look {
+        FileMetadata {
             inode: (i128::from(stat.st_dev), i128::from(stat.st_ino)),
             kind: rustix::fs::FileType::from_raw_mode(stat.st_mode),
             mode: Mode::from_raw_mode(stat.st_mode),
@@ -51,7 +51,7 @@ impl Look {
     }
 
     /// Whether the inode was touched between the two looks, as far as times can tell.
-    pub(super) fn was_touched(&self, later: &Look) -> bool {
+    pub(super) fn was_touched(&self, later: &FileMetadata) -> bool {
         (self.size, self.changed_ns) != (later.size, later.changed_ns) || self.differs(later)
     }
 
@@ -63,7 +63,7 @@ impl Look {
     }
 
     /// Whether owner or mode differ.
-    fn differs(&self, other: &Look) -> bool {
+    fn differs(&self, other: &FileMetadata) -> bool {
         (self.user, self.group, self.mode) != (other.user, other.group, other.mode)
     }
 }
@@ -78,15 +78,15 @@ pub(super) enum Preserved {
 
 /// Gives `new` the owner, mode, attributes and inode flags of `old`. To be done after its bytes are written,
 /// since the system takes privileges from a file that is written to.
-pub(super) fn keep(old: &File, look: &Look, new: &File) -> Result<Preserved, FileError> {
-    let mut now = step(Step::Owner, || Look::at(new))?;
+pub(super) fn keep(old: &File, look: &FileMetadata, new: &File) -> Result<Preserved, FileError> {
+    let mut now = step(Step::Owner, || FileMetadata::at(new))?;
     if (now.user, now.group) != (look.user, look.group) {
         let (user, group) = (Uid::from_raw(look.user), Gid::from_raw(look.group));
         let chown = || rustix::fs::fchown(new, Some(user), Some(group));
         if refused(attempt(Step::Owner, chown), Step::Owner)? == Preserved::NotAll {
             return Ok(Preserved::NotAll);
         }
-        now = step(Step::Owner, || Look::at(new))?;
+        now = step(Step::Owner, || FileMetadata::at(new))?;
     }
     if now.mode != look.mode {
         let chmod = || rustix::fs::fchmod(new, look.mode);
@@ -94,7 +94,7 @@ pub(super) fn keep(old: &File, look: &Look, new: &File) -> Result<Preserved, Fil
             return Ok(Preserved::NotAll);
         }
         // A set-group-ID bit for a group that one is not in is dropped without a word.
-        if step(Step::Mode, || Look::at(new))?.differs(look) {
+        if step(Step::Mode, || FileMetadata::at(new))?.differs(look) {
             return Ok(Preserved::NotAll);
         }
     }

@@ -38,12 +38,12 @@ use crate::task::Work;
 use crate::workspace::{Folder, Handle, RealPath, Scope, Stamp};
 
 use cleanup::Cleanup;
-use commit::{Done, Failed, Left};
+use commit::{Done, FailedWrite, Left};
 use folders::{Flushable, Folders};
 use journal::Journal;
 use lock::Locks;
 use metadata::Inode;
-use stage::{Stage, Staged, Way};
+use stage::{StageContext, Staged, Way};
 use state::StateDirectory;
 
 pub use content::Planned;
@@ -207,7 +207,7 @@ impl Transaction<'_> {
         let mut folders = Folders::new(scope);
         for (index, file) in files.into_iter().enumerate() {
             work.check()?;
-            let mut stage = Stage {
+            let mut stage = StageContext {
                 state: &self.writer.state,
                 folders: &mut folders,
                 cleanup: &mut self.cleanup,
@@ -286,7 +286,7 @@ impl Transaction<'_> {
         for index in 0..self.staged.len() {
             match self.staged[index].put(&mut self.cleanup) {
                 Ok(put) => done.push(put),
-                Err(Failed { fault, left }) => {
+                Err(FailedWrite { fault, left }) => {
                     return Err(self.roll_back(
                         &done,
                         fault.of(index),

@@ -20,7 +20,7 @@ use super::half_done::Settled;
 use super::in_place::Overwritten;
 use super::journal::{JournalEntry, WriterProcess, read_entries};
 use super::lock::{LockTarget, Locks};
-use super::metadata::Look;
+use super::metadata::FileMetadata;
 use super::stage::mark_of;
 use super::state::Room;
 use super::{DiskWriter, LOCK_WAIT};
@@ -269,7 +269,7 @@ impl Recovery<'_> {
         handle: &Handle,
         file: File,
     ) -> Result<(Arc<File>, Locks), FileError> {
-        let look = Look::at(&file).map_err(|error| FileError::Io(Step::Open, error))?;
+        let look = FileMetadata::at(&file).map_err(|error| FileError::Io(Step::Open, error))?;
         let file = Arc::new(file);
         let wanted = LockTarget {
             index: 0,

@@ -19,8 +19,8 @@ use super::folders::Folders;
 use super::in_place::InPlace;
 use super::journal::{JournalEntry, next_number};
 use super::lease::stays_open_for_writing;
-use super::lock::{Attempt, HeldLock, try_lock};
-use super::metadata::{Inode, Look, Preserved, keep, refuse_guarded};
+use super::lock::{HeldLock, LockAttempt, try_lock};
+use super::metadata::{FileMetadata, Inode, Preserved, keep, refuse_guarded};
 use super::state::StateDirectory;
 use super::{FileWrite, Target};
 
@@ -69,12 +69,12 @@ pub(super) struct Temporary {
 #[derive(Debug)]
 pub(super) struct Old {
     pub(super) file: Arc<File>,
-    pub(super) look: Look,
+    pub(super) look: FileMetadata,
     pub(super) planned: Planned,
 }
 
 /// What staging needs besides the file.
-pub(super) struct Stage<'a, 'b> {
+pub(super) struct StageContext<'a, 'b> {
     pub(super) state: &'a StateDirectory,
     pub(super) folders: &'a mut Folders<'b>,
     pub(super) cleanup: &'a mut Cleanup,
@@ -91,7 +91,7 @@ pub(super) struct For<'a> {
     pub(super) new: Planned,
 }
 
-impl Stage<'_, '_> {
+impl StageContext<'_, '_> {
     /// Makes everything ready to write one file; `index` is its place in the request.
     pub(super) fn file(&mut self, index: usize, write: FileWrite) -> Result<Staged, FileError> {
         let real = write.target.real().clone();
@@ -166,7 +166,7 @@ impl Stage<'_, '_> {
         // Replacing a file takes no permission on the file itself, and changing it does.
         step(Step::Open, || handle.may_write())?;
         let file = Arc::new(step(Step::Open, || handle.open_read())?);
-        let look = step(Step::Open, || Look::at(&*file))?;
+        let look = step(Step::Open, || FileMetadata::at(&*file))?;
         step(Step::Flags, || refuse_guarded(&file))?;
         let old = Old {
             file,
@@ -309,11 +309,11 @@ fn filled(
     };
     let file = Arc::new(file);
     let held = match try_lock(&file, Step::LockNew)? {
-        Attempt::Taken => return Ok(None),
-        Attempt::ByPath => None,
-        Attempt::Held(held) => Some(held),
+        LockAttempt::Taken => return Ok(None),
+        LockAttempt::ByPath => None,
+        LockAttempt::Held(held) => Some(held),
     };
-    let look = step(Step::Create, || Look::at(&*file))?;
+    let look = step(Step::Create, || FileMetadata::at(&*file))?;
     if look.names == 0 {
         return Ok(None);
     }

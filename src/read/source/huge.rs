@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use encoding_rs::Encoding;
 
-use crate::buffer::{Asked, EncodingHints, Overlay};
+use crate::buffer::{EncodingHints, ExcerptRequest, Overlay};
 use crate::protocol::Refusal;
 use crate::protocol::read::{MoreDetails, Origin, ResourceKind};
 use crate::text::label;
@@ -21,7 +21,7 @@ pub fn open(
     overlay: Option<&Arc<Overlay>>,
     means: Means,
 ) -> Result<Opened, Refusal> {
-    let asked = Asked {
+    let asked = ExcerptRequest {
         selector: means.selector,
         limits: means.limits,
         counts_lines: means.counts_lines,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::convert;
 use crate::picture::{
-    self, Crop, Facts, Fit, Format, MAX_DECODED, MAX_PIXELS, MAX_WEIGHTED, Written,
+    self, Crop, Fit, Format, MAX_DECODED, MAX_PIXELS, MAX_WEIGHTED, PictureFacts, Written,
 };
 use crate::protocol::Refusal;
 use crate::protocol::read::{Cache, MoreDetails, ResourceKind};
@@ -44,7 +44,7 @@ pub struct Image;
 /// What was made of an image, for one part and one set of limits.
 #[derive(Debug)]
 struct Made {
-    facts: Facts,
+    facts: PictureFacts,
     /// The part that is shown, if not the whole.
     part: Option<Crop>,
     shown: Option<Shown>,
@@ -182,7 +182,7 @@ fn make(
         return Err(damaged("it has no pixels".to_owned()));
     }
     if !is_plausible(&facts, bytes.len() as u64) {
-        let Facts { width, height, .. } = facts;
+        let PictureFacts { width, height, .. } = facts;
         let size = file_size(bytes.len() as u64);
         return Err(damaged(format!("{width}x{height} pixels in {size}")));
     }
@@ -211,7 +211,7 @@ fn make(
 
 /// Decodes an image and makes it fit; the inner error says in a few words why it cannot be.
 fn fit(
-    facts: &Facts,
+    facts: &PictureFacts,
     bytes: Arc<[u8]>,
     part: Option<Crop>,
     fit: Fit,
@@ -256,7 +256,7 @@ fn fit(
 type Outcome = Result<Option<Written>, String>;
 
 fn made_here(
-    facts: &Facts,
+    facts: &PictureFacts,
     bytes: &[u8],
     part: Option<Crop>,
     anew: Option<Fit>,
@@ -333,13 +333,13 @@ pub fn embedded(
 
 /// What decoding and shrinking take, about: decoders keep as much again beside the pixels, or the
 /// copy in which transparent ones count for less does.
-fn in_memory(facts: &Facts) -> u64 {
+fn in_memory(facts: &PictureFacts) -> u64 {
     facts.decoded_bytes.saturating_mul(2)
 }
 
 /// Whether so many bytes can hold so many pixels: a few spoilt bytes in a header must not cost
 /// hundreds of megabytes.
-fn is_plausible(facts: &Facts, bytes: u64) -> bool {
+fn is_plausible(facts: &PictureFacts, bytes: u64) -> bool {
     let most = bytes.saturating_mul(facts.format.densest());
     facts.decoded_bytes <= MAX_WEIGHTED || facts.decoded_bytes <= most
 }
@@ -356,8 +356,8 @@ fn too_large_file(asked: &Asked) -> Refusal {
     }
 }
 
-fn refuse_large(facts: &Facts, spelled: &str) -> Result<(), Refusal> {
-    let Facts { width, height, .. } = facts;
+fn refuse_large(facts: &PictureFacts, spelled: &str) -> Result<(), Refusal> {
+    let PictureFacts { width, height, .. } = facts;
     let what = if facts.pixels() > MAX_PIXELS {
         format!(
             "the image is {width}x{height}, and at most {} megapixels are decoded",
@@ -382,13 +382,13 @@ fn refuse_large(facts: &Facts, spelled: &str) -> Result<(), Refusal> {
 /// The part that is in the image; `None` for all of it.
 fn within(
     crop: Option<Crop>,
-    facts: &Facts,
+    facts: &PictureFacts,
     spelled: &str,
 ) -> Result<(Option<Crop>, Vec<String>), Refusal> {
     let Some(Crop { x, y, w, h }) = crop else {
         return Ok((None, Vec::new()));
     };
-    let Facts { width, height, .. } = *facts;
+    let PictureFacts { width, height, .. } = *facts;
     if x >= width || y >= height {
         return Err(Refusal::BadSelector {
             path: Some(spelled.to_owned()),
@@ -455,7 +455,7 @@ fn document(asked: &Asked, made: &Made, cache: Cache) -> Document {
 
 /// `Attached is image/jpeg, 2000x1500, 250.3KB, made of image/png, 4000x3000, 8.1MB`.
 fn made_of(shown: &Shown, made: &Made, bytes: u64) -> String {
-    let Facts { width, height, .. } = made.facts;
+    let PictureFacts { width, height, .. } = made.facts;
     let part = made
         .part
         .map(|Crop { x, y, w, h }| format!("the part {x},{y},{w},{h} of "));
@@ -473,7 +473,7 @@ fn made_of(shown: &Shown, made: &Made, bytes: u64) -> String {
 
 /// `[photo.png: image/png, 4000x3000, 8.1MB; shown at 2000x1500]`.
 fn note(name: &str, bytes: u64, made: &Made) -> String {
-    let Facts { width, height, .. } = made.facts;
+    let PictureFacts { width, height, .. } = made.facts;
     let mut parts = Vec::new();
     if let Some(Crop { x, y, w, h }) = made.part {
         parts.push(format!("part {x},{y},{w},{h}"));

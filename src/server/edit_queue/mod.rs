@@ -226,7 +226,7 @@ impl Grant {
         T: Send + 'static,
         Running: Future<Output = Result<T, Refusal>> + Send + 'static,
     {
-        let begun = Begun::new(&self.entry.queue)?;
+        let begun = BegunCommit::new(&self.entry.queue)?;
         let commit = Commit {
             grant: self,
             _begun: begun,
@@ -249,7 +249,7 @@ impl Grant {
 #[derive(Debug)]
 pub struct Commit {
     grant: Grant,
-    _begun: Begun,
+    _begun: BegunCommit,
 }
 
 impl Commit {
@@ -261,22 +261,22 @@ impl Commit {
 
 /// Counts among the commits that have begun.
 #[derive(Debug)]
-struct Begun(Arc<EditQueue>);
+struct BegunCommit(Arc<EditQueue>);
 
-impl Begun {
-    fn new(queue: &Arc<EditQueue>) -> Result<Begun, Refusal> {
+impl BegunCommit {
+    fn new(queue: &Arc<EditQueue>) -> Result<BegunCommit, Refusal> {
         let open = queue.now.send_if_modified(|now| {
             now.committing += usize::from(!now.closed);
             !now.closed
         });
         match open {
-            true => Ok(Begun(queue.clone())),
+            true => Ok(BegunCommit(queue.clone())),
             false => Err(Refusal::Cancelled),
         }
     }
 }
 
-impl Drop for Begun {
+impl Drop for BegunCommit {
     fn drop(&mut self) {
         self.0.now.send_modify(|now| now.committing -= 1);
     }

@@ -26,7 +26,7 @@ use super::conflicts::Sheet;
 use super::folded::Elided;
 use super::selector::Piece;
 use super::window::{Limits, Window};
-use super::{Attachment, Document, Guess, Listing, RefusedByDefault, Target};
+use super::{Attachment, Document, Guess, ListingStyle, RefusedByDefault, Target};
 
 /// What a dialect makes of its parameters.
 #[derive(Debug, Clone, PartialEq)]
@@ -41,7 +41,7 @@ pub struct Request {
     pub most: Option<u64>,
     /// Set where a text that is asked for as a whole may be shown as its outline.
     pub summarize: Option<Summarize>,
-    pub listing: Listing,
+    pub listing: ListingStyle,
     pub refused_by_default: RefusedByDefault,
     /// Set where a text of more lines than so many, asked for as a whole, is shown to there, with
     /// its definitions.
@@ -70,7 +70,7 @@ impl Request {
             limits,
             most: None,
             summarize: None,
-            listing: Listing::Tree,
+            listing: ListingStyle::Tree,
             refused_by_default: RefusedByDefault::default(),
             truncate: None,
             whole_file: None,

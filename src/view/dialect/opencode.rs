@@ -10,7 +10,7 @@ use crate::protocol::params::Fields;
 use crate::protocol::tools::{Edits, Tool};
 use crate::protocol::typed::{self, PathText, Whole};
 use crate::protocol::{Refusal, Settings};
-use crate::view::{Guess, Listing, RefusedByDefault, Style};
+use crate::view::{Guess, ListingStyle, RefusedByDefault, Style};
 
 use super::{Asked, Body, Dialect, Request, Said, View, Written, counted};
 
@@ -54,7 +54,7 @@ impl Dialect for Opencode {
         let offset = parameters.offset.map(Whole::count);
         let limit = parameters.limit.map(Whole::count);
         Ok(Request {
-            listing: Listing::Names,
+            listing: ListingStyle::Names,
             refused_by_default: RefusedByDefault {
                 extensions: BINARY,
                 directories: false,

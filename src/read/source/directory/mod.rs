@@ -17,18 +17,18 @@ use super::{Means, Opened, file_uri};
 pub fn open(handle: &Handle, spelled: &str, means: Means) -> Result<Opened, Refusal> {
     means.work.takes_long()?;
     let mut footers = Vec::new();
-    let deep = means.listing == view::Listing::Tree;
+    let deep = means.listing == view::ListingStyle::Tree;
     let inside = walk::contents(handle, spelled, deep, means.scope, means.work)?;
     let limit = walk::limit_met(&inside).filter(|_| deep || inside.rest != Rest::Nothing);
     let text = match means.listing {
-        view::Listing::Tree => {
+        view::ListingStyle::Tree => {
             let listing = Listing {
                 path: means.display.to_owned(),
                 inside,
             };
             listing::rows(&listing, now_ns())
         }
-        view::Listing::Names => {
+        view::ListingStyle::Names => {
             if let Rest::MoreThan(read) = inside.rest {
                 footers.push(format!("There are more than {read} entries"));
             }
