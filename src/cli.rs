@@ -332,11 +332,11 @@ mod tests {
 
     use super::*;
 
-    /// What `pilcrow read` prints in the eighth dialect, which only tests have.
-    fn in_eighth(root: &Path, path: &str) -> Result<String, String> {
+    /// What `pilcrow read` prints in the dialect `example`, which only tests have.
+    fn in_example(root: &Path, path: &str) -> Result<String, String> {
         let options = ReadOptions {
             path: path.to_owned(),
-            dialect: Some("eighth".to_owned()),
+            dialect: Some("example".to_owned()),
             json: false,
             common: common(root),
         };
@@ -351,21 +351,21 @@ mod tests {
     }
 
     #[test]
-    fn an_eighth_dialect_costs_one_file_and_one_line() {
+    fn one_more_dialect_costs_one_file_and_one_line() {
         let folder = tempfile::tempdir().expect("a folder");
         let root = folder.path();
         let long: String = (1..=2001).map(|line| format!("line {line}\n")).collect();
         std::fs::write(root.join("a.txt"), "one\ntwo\n").expect("a file");
         std::fs::write(root.join("long.txt"), long).expect("a file");
-        assert_eq!(in_eighth(root, "a.txt"), Ok("1. one\n2. two\n".to_owned()));
-        let long = in_eighth(root, "long.txt").expect("a read");
+        assert_eq!(in_example(root, "a.txt"), Ok("1. one\n2. two\n".to_owned()));
+        let long = in_example(root, "long.txt").expect("a read");
         assert!(long.ends_with("\n2000. line 2000\n(go on from 2001)\n"));
         assert_eq!(
-            in_eighth(root, "b.txt"),
+            in_example(root, "b.txt"),
             Err("Cannot read b.txt: File not found: b.txt.".to_owned())
         );
         let options = ToolsOptions {
-            dialect: Some("eighth".to_owned()),
+            dialect: Some("example".to_owned()),
             common: common(root),
         };
         let tools: Value = serde_json::from_str(&tools(&options).expect("tools")).expect("JSON");

@@ -125,17 +125,17 @@ impl Sink {
 }
 
 impl<'a> tracing_subscriber::fmt::MakeWriter<'a> for Sink {
-    type Writer = Line;
+    type Writer = LogLine;
 
-    fn make_writer(&'a self) -> Line {
-        Line {
+    fn make_writer(&'a self) -> LogLine {
+        LogLine {
             spool: self.0.lock().as_ref().map(|(_, spool)| spool.clone()),
             urgent: false,
         }
     }
 
-    fn make_writer_for(&'a self, metadata: &Metadata<'_>) -> Line {
-        Line {
+    fn make_writer_for(&'a self, metadata: &Metadata<'_>) -> LogLine {
+        LogLine {
             urgent: *metadata.level() <= Level::WARN,
             ..self.make_writer()
         }
@@ -143,12 +143,12 @@ impl<'a> tracing_subscriber::fmt::MakeWriter<'a> for Sink {
 }
 
 /// The way of one line into the spool.
-struct Line {
+struct LogLine {
     spool: Option<Arc<Spool>>,
     urgent: bool,
 }
 
-impl Write for Line {
+impl Write for LogLine {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if let Some(spool) = &self.spool {
             spool.push(bytes, self.urgent);

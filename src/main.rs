@@ -9,7 +9,7 @@ use std::process::exit;
 
 use clap::Parser;
 use pilcrow::cli::{self, Arguments, Command};
-use pilcrow::rpc::{self, Lifeline};
+use pilcrow::rpc::{self, Shutdown};
 use pilcrow::server;
 use pilcrow::task::Threads;
 use tokio::runtime::Handle;
@@ -69,20 +69,20 @@ fn serve_until_the_end() -> std::io::Result<bool> {
         .enable_all()
         .build()?;
     let was_shut_down = runtime.block_on(async move {
-        let lifeline = Lifeline::new();
-        tokio::spawn(rpc::end_on_signals(lifeline.clone()));
+        let shutdown = Shutdown::new();
+        tokio::spawn(rpc::end_on_signals(shutdown.clone()));
         let on_settings = log.clone();
         let connection = rpc::Connection::new(output, server::limits());
         let threads = Threads::new(Handle::current());
         let options = server::Options {
-            lifeline: lifeline.clone(),
+            shutdown: shutdown.clone(),
             threads: threads.clone(),
             on_settings: Box::new(move |settings| on_settings.apply(&settings.log)),
         };
         let front = server::build(options, connection.client());
         let was_shut_down = front.was_shut_down();
         let commits = front.commits();
-        let ending = connection.serve(front, input, threads, lifeline).await;
+        let ending = connection.serve(front, input, threads, shutdown).await;
         commits.settled(ending).await;
         tracing::info!(?ending, "the daemon ends");
         log.flush();

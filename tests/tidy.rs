@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use pilcrow::protocol::{Kind, Settings, settings::Images};
+use pilcrow::protocol::{RefusalKind, Settings, settings::Images};
 use serde_json::Value;
 
 use crate::client::Daemon;
@@ -341,15 +341,15 @@ fn the_pages_list_the_schemes() {
 
 #[test]
 fn the_pages_list_the_kinds_of_errors() {
-    let schema = schemars::schema_for!(Kind);
+    let schema = schemars::schema_for!(RefusalKind);
     let kinds = strings(schema.get("enum").expect("variants without comments"));
     let place = "docs/protocol.md, Errors";
     let listed = first_column("docs/protocol.md", "Errors");
-    assert_listed(place, &listed, "protocol::refusal::Kind", &kinds);
+    assert_listed(place, &listed, "protocol::RefusalKind", &kinds);
     assert_listed(
         "pilcrow://errors",
         &first_column_of(&guide("errors")),
-        "protocol::refusal::Kind",
+        "protocol::RefusalKind",
         &kinds,
     );
 }

@@ -16,19 +16,19 @@ use crate::workspace::{Handle, RealPath, Stamp};
 
 use super::proof::{Proof, hash_of, is_of_this_moment, is_settled};
 use super::steady::{STEADY_ATTEMPTS, SteadyRead, read_all, read_steady, too_large};
-use super::watch::{Evicted, Seen};
+use super::watch::{Evicted, PriorState};
 use super::{Buffer, Counts, Loaded, Looked, MAX_BUFFER_BYTES, Store, now_ns};
 
 /// What is said about a file's encoding by those who may know.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Words {
+pub struct EncodingHints {
     /// A caller's word, which is remembered for the file and counts before everything.
     pub declared: Option<&'static Encoding>,
     /// The editor's word, which counts after a BOM.
     pub editor: Option<&'static Encoding>,
 }
 
-impl Words {
+impl EncodingHints {
     /// The encoding that bytes which begin like these are to be read in, if anyone named one.
     pub(super) fn for_bytes(&self, bytes: &[u8]) -> Option<&'static Encoding> {
         let editor = self.editor.filter(|_| Encoding::for_bom(bytes).is_none());
@@ -40,11 +40,11 @@ impl Words {
 struct Errand<'a> {
     handle: &'a Handle,
     spelled: &'a str,
-    words: Words,
+    hints: EncodingHints,
     work: &'a Work,
     counts: &'a Counts,
     /// What was known of it before.
-    seen: Seen,
+    seen: PriorState,
     /// A request asks: it sees for itself what has changed, and tells the sessions.
     asked: bool,
 }
@@ -57,10 +57,10 @@ impl Store {
         &self,
         handle: &Handle,
         spelled: &str,
-        words: Words,
+        hints: EncodingHints,
         work: &Work,
     ) -> Result<Loaded, Refusal> {
-        match self.load_or_torn(handle, spelled, words, work)? {
+        match self.load_or_torn(handle, spelled, hints, work)? {
             Looked::Sound(loaded) => Ok(loaded),
             Looked::Torn(_) => Err(busy(spelled)),
         }
@@ -71,13 +71,13 @@ impl Store {
         &self,
         handle: &Handle,
         spelled: &str,
-        words: Words,
+        hints: EncodingHints,
         work: &Work,
     ) -> Result<Looked, Refusal> {
         self.renew(&Errand {
             handle,
             spelled,
-            words: self.remembered(handle, words),
+            hints: self.remembered(handle, hints),
             work,
             counts: &self.counts,
             seen: self.watch.look(handle.real(), true),
@@ -90,7 +90,7 @@ impl Store {
         &self,
         (handle, loaded): (&Handle, Loaded),
         spelled: &str,
-        words: Words,
+        hints: EncodingHints,
         work: &Work,
     ) -> Result<(Arc<Buffer>, Vec<u8>), Refusal> {
         let refuse = |error: std::io::Error| Refusal::io(spelled, &error);
@@ -106,7 +106,7 @@ impl Store {
             if xxh3_128(&bytes) == buffer.bytes_hash {
                 return Ok((buffer, bytes));
             }
-            buffer = self.load(handle, spelled, words, work)?.buffer;
+            buffer = self.load(handle, spelled, hints, work)?.buffer;
         }
         Err(busy(spelled))
     }
@@ -167,7 +167,7 @@ impl Store {
         let renewed = self.renew(&Errand {
             handle,
             spelled: &handle.real().as_path().to_string_lossy(),
-            words: warm.declared,
+            hints: warm.declared,
             work,
             counts: &Counts::default(),
             seen,
@@ -183,7 +183,7 @@ impl Store {
         let refuse = |error: std::io::Error| Refusal::io(*spelled, &error);
         let stamp = handle.current_stamp().map_err(refuse)?;
         let warm = self.buffers.get(handle.real());
-        let warm = warm.filter(|buffer| buffer.declared == errand.words);
+        let warm = warm.filter(|buffer| buffer.declared == errand.hints);
         if let Some(buffer) = &warm
             && buffer.stamp == stamp
             && buffer.is_proven(handle, errand.seen.doubtful)
@@ -216,13 +216,13 @@ impl Store {
         self.take_in(errand, read).map(Looked::Sound)
     }
 
-    /// These words with the one that a caller said before; a new one is remembered.
-    pub(super) fn remembered(&self, handle: &Handle, words: Words) -> Words {
-        if let Some(encoding) = words.declared {
+    /// These hints with the one that a caller said before; a new one is remembered.
+    pub(super) fn remembered(&self, handle: &Handle, hints: EncodingHints) -> EncodingHints {
+        if let Some(encoding) = hints.declared {
             self.declared.insert(handle.real().clone(), encoding);
         }
-        let declared = words.declared.or_else(|| self.declared.get(handle.real()));
-        Words { declared, ..words }
+        let declared = hints.declared.or_else(|| self.declared.get(handle.real()));
+        EncodingHints { declared, ..hints }
     }
 
     /// The bytes are those of the warm buffer: its text serves on, under the newest stamp.
@@ -287,10 +287,10 @@ impl Store {
 
 /// The text of these bytes. An editor says UTF-8 of every file that it knows nothing of: a word of
 /// its own that the bytes do not bear out counts for less than what they say themselves.
-fn decoded(bytes: &[u8], words: &Words) -> Result<Decoded, NotText> {
-    let said = words.for_bytes(bytes);
+fn decoded(bytes: &[u8], hints: &EncodingHints) -> Result<Decoded, NotText> {
+    let said = hints.for_bytes(bytes);
     let decoded = decode(bytes, said);
-    if said.is_none() || words.declared.is_some() {
+    if said.is_none() || hints.declared.is_some() {
         return decoded;
     }
     let damage = |decoded: &Result<Decoded, NotText>| match decoded {
@@ -310,7 +310,7 @@ fn decoded(bytes: &[u8], words: &Words) -> Result<Decoded, NotText> {
 /// Decodes what was read; refuses what is no text.
 fn buffer_of(errand: &Errand, read: &SteadyRead) -> Result<Arc<Buffer>, Refusal> {
     let total_bytes = read.bytes.len() as u64;
-    let decoded = decoded(&read.bytes, &errand.words)
+    let decoded = decoded(&read.bytes, &errand.hints)
         .map_err(|NotText::Binary { what }| Refusal::not_text(errand.spelled, what))?;
     Ok(Arc::new(Buffer {
         text: decoded.text,
@@ -320,7 +320,7 @@ fn buffer_of(errand: &Errand, read: &SteadyRead) -> Result<Arc<Buffer>, Refusal>
         bad_bytes: decoded.bad_bytes,
         total_bytes,
         fingerprint: OnceLock::new(),
-        declared: errand.words,
+        declared: errand.hints,
         stamp: read.stamp,
         bytes_hash: read.hash,
         looked_at: AtomicI64::new(read.at),

@@ -30,8 +30,8 @@ use crate::workspace::{RealPath, Stamp};
 use watch::{Evictions, Watch};
 
 pub use change_log::{ChangeLog, Place};
-pub use huge::{Asked, Excerpted, Head};
-pub use load::Words;
+pub use huge::{ExcerptRequest, Excerpted, Head};
+pub use load::EncodingHints;
 pub use overlay::{Change, DocumentKey, Overlay};
 pub use overlays::Overlays;
 pub use proof::{COMPARED_BYTES, COMPARED_BYTES_ELSEWHERE, Proof};
@@ -56,7 +56,7 @@ pub struct Buffer {
     pub total_bytes: u64,
     fingerprint: OnceLock<Fingerprint>,
     /// What was said about the encoding when it was decoded.
-    declared: Words,
+    declared: EncodingHints,
     stamp: Stamp,
     /// Identity of the bytes (xxh3-128).
     bytes_hash: u128,
@@ -104,7 +104,7 @@ pub struct Store {
     buffers: Bounded<RealPath, Arc<Buffer>, ByBytes, DefaultHashBuilder, Evictions>,
     watch: Watch,
     /// Line indexes of files too large to hold.
-    huge: huge::Shelf,
+    huge: huge::IndexCache,
     /// Encodings that callers declared, for the files they declared them for.
     declared: Bounded<RealPath, &'static Encoding>,
     budget: AtomicU64,
@@ -159,7 +159,7 @@ impl Store {
         Store {
             buffers: Bounded::with(1024, budget, ByBytes, hasher, watch.evictions()),
             watch,
-            huge: huge::Shelf::default(),
+            huge: huge::IndexCache::default(),
             declared: Bounded::new(DECLARED_ENTRIES),
             budget: AtomicU64::new(budget),
             counts: Counts::default(),

@@ -4,9 +4,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::worker::WorkerLoop;
 
-use super::messages::{Format, Request, Response, Why};
+use super::messages::{ConvertRequest, ConvertResponse, Format, Why};
 #[cfg(any(feature = "failpoints", debug_assertions))]
-use super::messages::{PageState, Part, Whole};
+use super::messages::{PageState, PartKind, Whole};
 use super::{office, paint, pdf};
 
 /// What a job that panicked is said to be.
@@ -25,18 +25,20 @@ pub fn serve(requests: &mut WorkerLoop) -> Option<()> {
             continue;
         }
         let (format, output_bytes) = match request {
-            Request::Open {
+            ConvertRequest::Open {
                 format,
                 output_bytes,
             } => (format, output_bytes),
-            Request::Picture(picture) => {
+            ConvertRequest::Picture(picture) => {
                 match paint::paint(picture, bytes) {
-                    Ok((painted, data)) => requests.answer(&Response::Picture(painted), data)?,
+                    Ok((painted, data)) => {
+                        requests.answer(&ConvertResponse::Picture(painted), data)?
+                    }
                     Err(what) => requests.answer(&failed(&what), "")?,
                 }
                 continue;
             }
-            Request::Page(_) => {
+            ConvertRequest::Page(_) => {
                 requests.answer(&failed("no document is open"), "")?;
                 continue;
             }
@@ -50,14 +52,14 @@ pub fn serve(requests: &mut WorkerLoop) -> Option<()> {
         }));
         drop(bytes);
         match made.unwrap_or_else(|_| Err(Why::Unreadable(STOPPED.to_owned()))) {
-            Ok((whole, text)) => requests.answer(&Response::Whole(whole), &text)?,
-            Err(why) => requests.answer(&Response::Failed(why), "")?,
+            Ok((whole, text)) => requests.answer(&ConvertResponse::Whole(whole), &text)?,
+            Err(why) => requests.answer(&ConvertResponse::Failed(why), "")?,
         }
     }
 }
 
-fn failed(why: &str) -> Response {
-    Response::Failed(Why::Unreadable(why.to_owned()))
+fn failed(why: &str) -> ConvertResponse {
+    ConvertResponse::Failed(Why::Unreadable(why.to_owned()))
 }
 
 /// Does what a document for tests asks for. Whether that was all; `None` where nobody listens any
@@ -68,21 +70,21 @@ fn misbehave(requests: &mut WorkerLoop, bytes: &[u8]) -> Option<bool> {
         return Some(true);
     }
     let asks = |what: &str| requests.may_be_asked(bytes, what);
-    let whole = Response::Whole(Whole::default());
+    let whole = ConvertResponse::Whole(Whole::default());
     if asks("probe") {
         requests.answer(&whole, crate::worker::probe())?;
     } else if asks("bytes") {
         requests.answer(&whole, [0xff, 0xfe])?;
     } else if asks("kind") {
-        requests.answer(&Response::Page(PageState::Text), "a page of nothing")?;
+        requests.answer(&ConvertResponse::Page(PageState::Text), "a page of nothing")?;
     } else if asks("lines") {
         // Parts that begin where there is no line.
-        let parts = Some((Part::Page, vec![9, 1, u64::MAX]));
+        let parts = Some((PartKind::Page, vec![9, 1, u64::MAX]));
         let whole = Whole {
             parts,
             ..Whole::default()
         };
-        requests.answer(&Response::Whole(whole), "a line\n")?;
+        requests.answer(&ConvertResponse::Whole(whole), "a line\n")?;
     } else {
         return Some(false);
     }

@@ -4,9 +4,11 @@ use std::sync::Arc;
 
 use crate::picture::Written;
 use crate::task::Work;
-use crate::worker::{Call, Choice, Input, Limits, Status, Stop, Workers};
+use crate::worker::{Choice, Input, Status, Stop, WorkerCall, WorkerLimits, Workers};
 
-use super::messages::{Damage, Format, PageState, Picture, Request, Response, Whole, Why};
+use super::messages::{
+    ConvertRequest, ConvertResponse, Damage, Format, PageState, Picture, Whole, Why,
+};
 
 /// Converters at a time.
 const PLACES: usize = 2;
@@ -17,7 +19,7 @@ pub struct Converters(Arc<Workers>);
 
 /// What a converter made of a document.
 #[derive(Debug)]
-pub enum Answer {
+pub enum ConvertAnswer {
     Whole(Whole, String),
     Pages(Pages),
     Failed(Why),
@@ -36,14 +38,14 @@ pub struct Pages {
 
 /// A document that is open in a converter.
 #[derive(Debug)]
-pub struct Job(Call);
+pub struct Conversion(WorkerCall);
 
 impl Converters {
-    pub fn new(limits: Limits) -> Converters {
+    pub fn new(limits: WorkerLimits) -> Converters {
         Converters(Arc::new(Workers::new("convert", PLACES, limits)))
     }
 
-    pub fn limits(&self) -> &Limits {
+    pub fn limits(&self) -> &WorkerLimits {
         self.0.limits()
     }
 
@@ -52,28 +54,35 @@ impl Converters {
     }
 
     /// Hands a document to a converter and waits for what it says of it; see [`Workers::call`].
-    pub fn open(&self, format: Format, input: &Input, work: &Work) -> Result<(Job, Answer), Stop> {
-        let request = Request::Open {
+    pub fn open(
+        &self,
+        format: Format,
+        input: &Input,
+        work: &Work,
+    ) -> Result<(Conversion, ConvertAnswer), Stop> {
+        let request = ConvertRequest::Open {
             format,
             output_bytes: self.limits().output_bytes,
         };
         let (call, response, body) = self.0.call(&request, input, Choice::Any, work)?;
-        let mut job = Job(call);
+        let mut job = Conversion(call);
         let text = job.text(body)?;
         let answer = match response {
-            Response::Whole(whole) if has_its_parts(&whole, &text) => Answer::Whole(whole, text),
-            Response::Pages {
+            ConvertResponse::Whole(whole) if has_its_parts(&whole, &text) => {
+                ConvertAnswer::Whole(whole, text)
+            }
+            ConvertResponse::Pages {
                 count,
                 damage,
                 has_xfa,
-            } => Answer::Pages(Pages {
+            } => ConvertAnswer::Pages(Pages {
                 count,
                 damage,
                 has_xfa,
                 fields: text,
             }),
-            Response::Failed(why) => Answer::Failed(why),
-            Response::Whole(_) | Response::Page(_) | Response::Picture(_) => {
+            ConvertResponse::Failed(why) => ConvertAnswer::Failed(why),
+            ConvertResponse::Whole(_) | ConvertResponse::Page(_) | ConvertResponse::Picture(_) => {
                 return Err(job.0.nonsense());
             }
         };
@@ -88,26 +97,26 @@ impl Converters {
         input: &Input,
         work: &Work,
     ) -> Result<Result<Option<Written>, String>, Stop> {
-        let request = Request::Picture(picture);
+        let request = ConvertRequest::Picture(picture);
         let (mut call, response, data) = self.0.call(&request, input, Choice::Any, work)?;
         match response {
-            Response::Picture(painted) => Ok(Ok(painted.map(|painted| Written {
+            ConvertResponse::Picture(painted) => Ok(Ok(painted.map(|painted| Written {
                 format: painted.format,
                 width: painted.width,
                 height: painted.height,
                 data,
             }))),
-            Response::Failed(Why::Unreadable(what)) => Ok(Err(what)),
+            ConvertResponse::Failed(Why::Unreadable(what)) => Ok(Err(what)),
             _ => Err(call.nonsense()),
         }
     }
 }
 
-impl Job {
+impl Conversion {
     /// One page of a PDF that is open. After an error the job is over.
     pub fn page(&mut self, number: u32) -> Result<(PageState, String), Stop> {
-        match self.0.next(&Request::Page(number))? {
-            (Response::Page(state), body) => Ok((state, self.text(body)?)),
+        match self.0.next(&ConvertRequest::Page(number))? {
+            (ConvertResponse::Page(state), body) => Ok((state, self.text(body)?)),
             _ => Err(self.0.nonsense()),
         }
     }

@@ -6,7 +6,7 @@ use crate::picture;
 
 /// What a parent asks of a child.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub enum Request {
+pub enum ConvertRequest {
     /// Take the document in the body; the one before it is dropped.
     Open { format: Format, output_bytes: u64 },
     /// Convert one page of a PDF that is open, counted from 1.
@@ -20,7 +20,7 @@ pub enum Request {
 pub struct Picture {
     pub format: picture::Format,
     /// The part that is shown, if not the whole.
-    pub part: Option<picture::Part>,
+    pub part: Option<picture::Crop>,
     /// How it is to be written anew; without it is only to be seen that it decodes.
     pub fit: Option<picture::Fit>,
 }
@@ -54,7 +54,7 @@ pub enum Extension {
 
 /// What a child answers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub enum Response {
+pub enum ConvertResponse {
     /// All of the document; its Markdown is the body.
     Whole(Whole),
     /// A PDF of so many pages, of which none is converted yet; what is filled in in its form is the
@@ -110,14 +110,14 @@ impl Damage {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Whole {
     /// What its parts are, and the line (from 1) on which each begins.
-    pub parts: Option<(Part, Vec<u64>)>,
+    pub parts: Option<(PartKind, Vec<u64>)>,
     /// What the Markdown leaves out, one sentence each.
     pub footers: Vec<String>,
 }
 
 /// What the parts of a document are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Part {
+pub enum PartKind {
     Page,
     Slide,
     Sheet,

@@ -24,6 +24,6 @@ mod slides;
 mod word;
 
 pub use child::serve;
-pub use job::{Answer, Converters, Job, Pages};
-pub use messages::{Damage, Extension, Format, PageState, Part, Picture, Whole, Why};
+pub use job::{Conversion, ConvertAnswer, Converters, Pages};
+pub use messages::{Damage, Extension, Format, PageState, PartKind, Picture, Whole, Why};
 pub use rows::numbered;

@@ -2,9 +2,9 @@
 
 use anydoc::ConvertError;
 
-use super::messages::{Extension, Format, Part, Whole, Why};
+use super::messages::{Extension, Format, PartKind, Whole, Why};
 use super::rows::{cap, clean, wrapped};
-use super::sheets::{Facts, breaks};
+use super::sheets::{WorkbookFacts, breaks};
 use super::{book, csv, ole, package, ppt, sheets, slides, word};
 
 /// Converts a document to at most `cap_bytes` of Markdown.
@@ -97,7 +97,12 @@ fn with_line_ends(bytes: &[u8], text: String) -> String {
 }
 
 /// The Markdown without marks, in its parts, and what is to be said of it.
-fn arranged(bytes: &[u8], known: anydoc::Format, facts: &Facts, text: String) -> (Whole, String) {
+fn arranged(
+    bytes: &[u8],
+    known: anydoc::Format,
+    facts: &WorkbookFacts,
+    text: String,
+) -> (Whole, String) {
     let mut whole = Whole::default();
     let text = match known {
         anydoc::Format::Excel | anydoc::Format::Ods => {
@@ -107,12 +112,12 @@ fn arranged(bytes: &[u8], known: anydoc::Format, facts: &Facts, text: String) ->
             if facts.has_comments() {
                 text = sheets::with_comments(&text, &mut starts, facts);
             }
-            whole.parts = (!starts.is_empty()).then_some((Part::Sheet, starts));
+            whole.parts = (!starts.is_empty()).then_some((PartKind::Sheet, starts));
             text
         }
         anydoc::Format::Pptx | anydoc::Format::Odp | anydoc::Format::Ppt => {
             let (text, starts) = slides::parted(&text);
-            whole.parts = (!starts.is_empty()).then_some((Part::Slide, starts));
+            whole.parts = (!starts.is_empty()).then_some((PartKind::Slide, starts));
             text
         }
         anydoc::Format::Csv => breaks::with_breaks(text),

@@ -13,7 +13,7 @@ use crate::worker::WorkerLoop;
 
 use super::child::STOPPED;
 use super::mend;
-use super::messages::{Damage, PageState, Request, Response, Why};
+use super::messages::{ConvertRequest, ConvertResponse, Damage, PageState, Why};
 use super::rows::{cap, clean, wrapped};
 
 /// Opens a PDF and converts the pages that are asked for; returns the request that ends that.
@@ -22,9 +22,9 @@ pub(super) fn serve(
     requests: &mut WorkerLoop,
     bytes: Vec<u8>,
     cap_bytes: u64,
-) -> Option<(Request, Vec<u8>)> {
+) -> Option<(ConvertRequest, Vec<u8>)> {
     let has_xfa = memchr::memmem::find(&bytes, b"/XFA").is_some();
-    let Opened {
+    let OpenPdf {
         parser,
         pages,
         fields,
@@ -33,14 +33,14 @@ pub(super) fn serve(
         Ok(opened) => opened,
         Err(why) => return refuse(requests, why),
     };
-    let found = Response::Pages {
+    let found = ConvertResponse::Pages {
         count: pages,
         damage,
         has_xfa,
     };
     requests.answer(&found, &fields)?;
     let mut next = requests.receive()?;
-    while let (Request::Page(first), _) = next {
+    while let (ConvertRequest::Page(first), _) = next {
         let run = Run {
             requests: &mut *requests,
             page: first,
@@ -52,19 +52,21 @@ pub(super) fn serve(
     Some(next)
 }
 
-fn refuse(requests: &mut WorkerLoop, why: Why) -> Option<(Request, Vec<u8>)> {
-    requests.answer(&Response::Failed(why), "")?;
+fn refuse(requests: &mut WorkerLoop, why: Why) -> Option<(ConvertRequest, Vec<u8>)> {
+    requests.answer(&ConvertResponse::Failed(why), "")?;
     loop {
         let next = requests.receive()?;
         match next {
-            (Request::Open { .. } | Request::Picture(_), _) => return Some(next),
-            (Request::Page(_), _) => requests.answer(&Response::Page(PageState::Failed), "")?,
+            (ConvertRequest::Open { .. } | ConvertRequest::Picture(_), _) => return Some(next),
+            (ConvertRequest::Page(_), _) => {
+                requests.answer(&ConvertResponse::Page(PageState::Failed), "")?
+            }
         }
     }
 }
 
 /// A PDF with pages.
-struct Opened {
+struct OpenPdf {
     parser: PdfParser,
     pages: u32,
     /// What is filled in in its form, as a list.
@@ -73,7 +75,7 @@ struct Opened {
 }
 
 /// Opens it as it is, or mended where that gives more of its pages.
-fn open_or_mend(bytes: Vec<u8>) -> Result<Opened, Why> {
+fn open_or_mend(bytes: Vec<u8>) -> Result<OpenPdf, Why> {
     let is_cut = !has_end(&bytes);
     let mut opened = match open(&bytes) {
         Ok(opened) if opened.damage == Some(Damage::Parts) => {
@@ -92,7 +94,7 @@ fn open_or_mend(bytes: Vec<u8>) -> Result<Opened, Why> {
 }
 
 /// Of a document of which some pages are found.
-fn with_more_pages(mut bytes: Vec<u8>, pages: u32) -> Result<Opened, Why> {
+fn with_more_pages(mut bytes: Vec<u8>, pages: u32) -> Result<OpenPdf, Why> {
     let end = bytes.len();
     mend::forget_table(&mut bytes);
     match open(&bytes) {
@@ -105,7 +107,7 @@ fn with_more_pages(mut bytes: Vec<u8>, pages: u32) -> Result<Opened, Why> {
 }
 
 /// Of a document of which no page is found; `why` is what is said where none is to be had.
-fn with_any_pages(mut bytes: Vec<u8>, why: Why) -> Result<Opened, Why> {
+fn with_any_pages(mut bytes: Vec<u8>, why: Why) -> Result<OpenPdf, Why> {
     mend::forget_table(&mut bytes);
     if let Ok(found) = open(&bytes) {
         return Ok(found);
@@ -116,13 +118,13 @@ fn with_any_pages(mut bytes: Vec<u8>, why: Why) -> Result<Opened, Why> {
         return Err(why);
     }
     let found = open(&bytes).map_err(|_| why)?;
-    Ok(Opened {
+    Ok(OpenPdf {
         damage: Some(Damage::Tree),
         ..found
     })
 }
 
-fn open(bytes: &[u8]) -> Result<Opened, Why> {
+fn open(bytes: &[u8]) -> Result<OpenPdf, Why> {
     let document = &bytes[header(bytes)..];
     let parser = catch_unwind(|| PdfParser::from_bytes_with_options(document, options()))
         .map_err(|_| Why::Unreadable(STOPPED.to_owned()))?
@@ -132,7 +134,7 @@ fn open(bytes: &[u8]) -> Result<Opened, Why> {
         return Err(Why::Unreadable("damaged: it has no pages".to_owned()));
     }
     let (fields, damage) = look_around(&parser);
-    Ok(Opened {
+    Ok(OpenPdf {
         parser,
         pages,
         fields,
@@ -218,15 +220,20 @@ struct Run<'b> {
     /// Bytes of its Markdown at most.
     cap_bytes: u64,
     /// What was asked for in the place of the page after it.
-    next: Option<(Request, Vec<u8>)>,
+    next: Option<(ConvertRequest, Vec<u8>)>,
 }
 
 impl Run<'_> {
     /// Converts the page `first` and those after it for as long as each next one is asked for.
-    fn from(mut self, parser: &PdfParser, first: u32, pages: u32) -> Option<(Request, Vec<u8>)> {
+    fn from(
+        mut self,
+        parser: &PdfParser,
+        first: u32,
+        pages: u32,
+    ) -> Option<(ConvertRequest, Vec<u8>)> {
         if first == 0 || first > pages {
             self.requests
-                .answer(&Response::Page(PageState::Failed), "")?;
+                .answer(&ConvertResponse::Page(PageState::Failed), "")?;
             return self.requests.receive();
         }
         let stream = stream(PageSelection::Range(first..=pages));
@@ -258,16 +265,16 @@ impl Run<'_> {
         }
         // It broke off, by an error or a panic, at a page that somebody waits for.
         self.requests
-            .answer(&Response::Page(PageState::Failed), "")?;
+            .answer(&ConvertResponse::Page(PageState::Failed), "")?;
         self.requests.receive()
     }
 
     /// Answers with the page, and takes what is asked for next.
     fn tell(&mut self, state: PageState, text: &str) -> Option<()> {
-        self.requests.answer(&Response::Page(state), text)?;
+        self.requests.answer(&ConvertResponse::Page(state), text)?;
         let next = self.requests.receive()?;
         self.page += 1;
-        if next.0 != Request::Page(self.page) {
+        if next.0 != ConvertRequest::Page(self.page) {
             self.next = Some(next);
         }
         Some(())

@@ -99,8 +99,8 @@ fn take_in(list: &[u8], start: usize, persists: &mut HashMap<u32, Persist>) -> O
 }
 
 /// The document's object with the marks, and the objects of its slides in their order.
-fn marked(document: Record) -> Option<(Vec<u8>, Vec<u32>)> {
-    let is_list = |child: &Record| child.kind == SLIDE_LIST && child.instance() == 0;
+fn marked(document: PptRecord) -> Option<(Vec<u8>, Vec<u32>)> {
+    let is_list = |child: &PptRecord| child.kind == SLIDE_LIST && child.instance() == 0;
     let list = children(document.content).find(is_list)?;
     if document.kind != DOCUMENT {
         return None;
@@ -130,22 +130,22 @@ fn marked(document: Record) -> Option<(Vec<u8>, Vec<u32>)> {
 
 /// A record: version and instance, kind, content.
 #[derive(Clone, Copy)]
-struct Record<'s> {
+struct PptRecord<'s> {
     version: u16,
     kind: u16,
     content: &'s [u8],
 }
 
-impl Record<'_> {
+impl PptRecord<'_> {
     fn instance(&self) -> u16 {
         self.version >> 4
     }
 }
 
-fn record(stream: &[u8], at: usize) -> Option<Record<'_>> {
+fn record(stream: &[u8], at: usize) -> Option<PptRecord<'_>> {
     let head = stream.get(at..at.checked_add(HEAD)?)?;
     let content = stream.get(at + HEAD..)?;
-    Some(Record {
+    Some(PptRecord {
         version: u16::from_le_bytes([head[0], head[1]]),
         kind: u16::from_le_bytes([head[2], head[3]]),
         content: content.get(..number(head, 4)? as usize)?,
@@ -153,7 +153,7 @@ fn record(stream: &[u8], at: usize) -> Option<Record<'_>> {
 }
 
 /// The records within another.
-fn children(content: &[u8]) -> impl Iterator<Item = Record<'_>> {
+fn children(content: &[u8]) -> impl Iterator<Item = PptRecord<'_>> {
     let mut at = 0;
     std::iter::from_fn(move || {
         let child = record(content, at)?;

@@ -15,7 +15,7 @@ mod xlsb;
 
 /// What was found out about a workbook; empty where its kind is not looked into.
 #[derive(Debug, Default, PartialEq)]
-pub(super) struct Facts {
+pub(super) struct WorkbookFacts {
     /// The names of the visible sheets, in their order.
     pub names: Vec<String>,
     /// The comments of each of them, one line each; none at all where their kind has not been read.
@@ -26,7 +26,7 @@ pub(super) struct Facts {
     pub sheets: u64,
 }
 
-impl Facts {
+impl WorkbookFacts {
     pub fn has_comments(&self) -> bool {
         self.comments.iter().any(|comments| !comments.is_empty())
     }
@@ -55,7 +55,7 @@ impl Facts {
 }
 
 /// Looks into a workbook of Excel, as far as can be.
-pub(super) fn look(bytes: &[u8]) -> Facts {
+pub(super) fn look(bytes: &[u8]) -> WorkbookFacts {
     let facts = match bytes.starts_with(b"PK") {
         true => look_into_package(bytes),
         false => biff::look(bytes),
@@ -118,7 +118,7 @@ pub(super) fn headed(markdown: &str, names: &[String]) -> (String, Vec<u64>) {
 /// The Markdown with the comments of each sheet below it, or all of them at the end where it does not
 /// have these sheets; `starts` are the lines on which its sheets begin, and move with what is put
 /// before them.
-pub(super) fn with_comments(markdown: &str, starts: &mut [u64], facts: &Facts) -> String {
+pub(super) fn with_comments(markdown: &str, starts: &mut [u64], facts: &WorkbookFacts) -> String {
     let comments = match starts.len() == facts.names.len() {
         true => facts.comments.clone(),
         false => {
@@ -160,7 +160,7 @@ pub(super) fn with_comments(markdown: &str, starts: &mut [u64], facts: &Facts) -
 }
 
 /// Each with the name of its sheet.
-fn all_comments(facts: &Facts) -> Vec<String> {
+fn all_comments(facts: &WorkbookFacts) -> Vec<String> {
     let sheets = facts.names.iter().zip(&facts.comments);
     let named = sheets.flat_map(|(name, comments)| {
         let name = format!("Comment {name}!");
@@ -188,13 +188,13 @@ fn is_true(tag: &BytesStart, name: &[u8]) -> bool {
 }
 
 /// A workbook as Excel 2007 and later write it.
-fn look_into_package(bytes: &[u8]) -> Option<Facts> {
+fn look_into_package(bytes: &[u8]) -> Option<WorkbookFacts> {
     let mut package = package::opened(bytes)?;
     let Some(workbook) = part(&mut package, "xl/workbook.xml") else {
         return xlsb::look(&mut package);
     };
     let parts = relations(&mut package, "xl", "workbook.xml")?;
-    let mut facts = Facts::default();
+    let mut facts = WorkbookFacts::default();
     let mut shown = Vec::new();
     each_tag(&workbook, |tag| {
         if tag.local_name().as_ref() != b"sheet" {
@@ -210,7 +210,7 @@ fn look_into_package(bytes: &[u8]) -> Option<Facts> {
             }
         }
     })?;
-    let mut reader = comments::Reader::new(&mut package);
+    let mut reader = comments::CommentsReader::new(&mut package);
     for name in shown {
         let sheet = name.and_then(|name| part(&mut package, name));
         // What cannot be read of a sheet is not counted.
@@ -243,7 +243,7 @@ impl Hidden {
 }
 
 /// Counts the hidden rows and columns of a sheet that hold something; gives them all.
-fn count_hidden(sheet: &[u8], facts: &mut Facts) -> Option<Hidden> {
+fn count_hidden(sheet: &[u8], facts: &mut WorkbookFacts) -> Option<Hidden> {
     let mut hidden = Hidden::default();
     let mut columns_in_use: BTreeSet<u32> = BTreeSet::new();
     let (mut row, mut column) = (0u32, 0u32);
@@ -298,14 +298,14 @@ mod tests {
     #[test]
     fn comments_stand_below_their_sheets_and_move_the_next_ones() {
         let lines = |lines: &[&str]| lines.iter().map(|l| l.to_string()).collect::<Vec<_>>();
-        let facts = Facts {
+        let facts = WorkbookFacts {
             names: lines(&["A", "B", "C"]),
             comments: vec![
                 lines(&["Comment A1: x", "Comment B1: y"]),
                 Vec::new(),
                 lines(&["Comment C1: z"]),
             ],
-            ..Facts::default()
+            ..WorkbookFacts::default()
         };
         let made = "## A\n\n| a |\n\n## B\n\n## C\n";
         let mut starts = [1, 5, 7];
@@ -343,7 +343,7 @@ mod tests {
             <row r="1"><c r="A1"><v>1</v></c><c r="B1"><v>2</v></c><c r="C1"/></row>
             <row r="2" hidden="1"><c r="A2"><v>1</v></c></row><row r="3" hidden="true"/>
             </sheetData></worksheet>"#;
-        let mut facts = Facts::default();
+        let mut facts = WorkbookFacts::default();
         count_hidden(sheet, &mut facts).expect("read");
         assert_eq!((facts.rows, facts.columns), (1, 1));
         assert_eq!(

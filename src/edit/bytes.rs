@@ -3,7 +3,7 @@
 use crate::hashline::PlainBatch;
 use crate::hashline::apply::{EncodingError, FileBytes, Repertoire, new_bytes};
 use crate::hashline::block::Action;
-use crate::hashline::splice::Change;
+use crate::hashline::splice::TextChange;
 use crate::protocol::Refusal;
 use crate::text::encode;
 
@@ -11,7 +11,7 @@ use super::judge::Judge;
 use super::{Home, Live, refuse};
 
 /// The new bytes of a file that is written on disk.
-pub(super) fn bytes_after(live: &Live, changes: &[Change]) -> Result<Option<Vec<u8>>, Refusal> {
+pub(super) fn bytes_after(live: &Live, changes: &[TextChange]) -> Result<Option<Vec<u8>>, Refusal> {
     if let Home::Editor { .. } = &live.home {
         for change in changes {
             holds(live, &change.text).map_err(|error| refuse::encoding(&error, &live.name))?;

@@ -3,8 +3,8 @@
 use crate::hashline::apply::new_text;
 use crate::hashline::changed::{Outcome, gaps_of};
 use crate::hashline::line_map::LineMap;
-use crate::hashline::replace_text::Spot;
-use crate::hashline::splice::Change;
+use crate::hashline::replace_text::TextPosition;
+use crate::hashline::splice::TextChange;
 use crate::notebook::{CannotWrite, Rewrite, Splice, parse, render, rewrite};
 use crate::protocol::{EditRefusal, Refusal};
 use crate::read::Converted;
@@ -15,22 +15,22 @@ use super::Live;
 
 /// The change of the JSON.
 #[derive(Debug, Clone)]
-pub struct Recast {
+pub struct NotebookEdit {
     /// In order and apart.
-    pub changes: Vec<Change>,
+    pub changes: Vec<TextChange>,
     /// All of it afterwards.
     pub text: Text,
 }
 
 /// What `outcome`, which is of a notebook's text, makes of its JSON, and the text that the notebook
 /// then has: its markers are numbered anew.
-pub fn recast(
+pub fn notebook_edit(
     live: &Live,
     notebook: &Converted,
     json: &Text,
     outcome: Outcome,
     work: &Work,
-) -> Result<(Recast, Outcome), Refusal> {
+) -> Result<(NotebookEdit, Outcome), Refusal> {
     let markers = notebook.markers.iter();
     let kept: Vec<Option<usize>> = markers
         .map(|line| {
@@ -45,7 +45,7 @@ pub fn recast(
         &kept,
     )
     .map_err(|error| refuse(&error, live))?;
-    let changes: Vec<Change> = splices.iter().map(|splice| change(json, splice)).collect();
+    let changes: Vec<TextChange> = splices.iter().map(|splice| change(json, splice)).collect();
     let after = new_text(json, &changes);
     let reads_back = parse(&after, work).is_ok_and(|after| {
         let cells = after.cells();
@@ -60,11 +60,11 @@ pub fn recast(
         return Err(Refusal::Internal);
     }
     let text = Text::new(&rendered.text);
-    let recast = Recast {
+    let notebook_edit = NotebookEdit {
         changes,
         text: Text::new(&after),
     };
-    Ok((recast, named_anew(live.text(), outcome, text)))
+    Ok((notebook_edit, named_anew(live.text(), outcome, text)))
 }
 
 /// The outcome with the text as it is written down from the cells. A marker with another number is
@@ -85,15 +85,15 @@ fn named_anew(old: &Text, outcome: Outcome, text: Text) -> Outcome {
     }
 }
 
-fn change(json: &Text, splice: &Splice) -> Change {
+fn change(json: &Text, splice: &Splice) -> TextChange {
     let spot = |at: usize| {
         let line = json.rope().byte_to_line(at);
-        Spot {
+        TextPosition {
             line,
             column: at - json.rope().line_to_byte(line),
         }
     };
-    Change {
+    TextChange {
         start: spot(splice.place.start),
         end: spot(splice.place.end),
         text: splice.text.clone(),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use crate::buffer::{Overlay, Words};
+use crate::buffer::{EncodingHints, Overlay};
 use crate::protocol::Refusal;
 use crate::session::{Actor, AsOf, Current};
 use crate::workspace::RealPath;
@@ -23,8 +23,8 @@ fn look(planned: &Planned, real: &RealPath, means: Means) -> Result<Current, Ref
         Some(buffer) => (buffer, looked_at),
         None => {
             let handle = means.scope.open(real.as_path())?;
-            let (name, words) = (&planned.live.name, Words::default());
-            let loaded = means.buffers.load(&handle, name, words, means.work);
+            let (name, hints) = (&planned.live.name, EncodingHints::default());
+            let loaded = means.buffers.load(&handle, name, hints, means.work);
             (loaded?.buffer, handle.opened_at())
         }
     };

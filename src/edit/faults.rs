@@ -3,7 +3,7 @@
 use crate::hashline::structured::{Misread, StructuredError};
 use crate::hashline::{Origin, PatchError};
 use crate::protocol::edit_refusal::{self, LiveFile};
-use crate::protocol::{EditRefusal, Kind, Refusal, shortened};
+use crate::protocol::{EditRefusal, Refusal, RefusalKind, shortened};
 
 use super::outdated::{Room, with_lines};
 use super::refuse;
@@ -41,8 +41,8 @@ impl Fault {
         }
     }
 
-    fn on_the_wire(&self) -> edit_refusal::Fault {
-        edit_refusal::Fault {
+    fn on_the_wire(&self) -> edit_refusal::FaultData {
+        edit_refusal::FaultData {
             kind: self.refusal.kind(),
             path: self.path.clone(),
             patch_line: self.origin.patch_line(),
@@ -117,7 +117,7 @@ impl From<Misread> for Fault {
 fn is_of_the_moment(refusal: &Refusal) -> bool {
     matches!(
         refusal.kind(),
-        Kind::Busy | Kind::Timeout | Kind::Cancelled | Kind::Internal
+        RefusalKind::Busy | RefusalKind::Timeout | RefusalKind::Cancelled | RefusalKind::Internal
     )
 }
 

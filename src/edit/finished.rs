@@ -6,7 +6,7 @@ use crate::protocol::edit::EditResult;
 use crate::session::Notice;
 use crate::task::Work;
 
-use super::beside::{TOLD_WITHIN, Told};
+use super::deferred::{DeferredReports, REPORTED_WITHIN};
 use super::disk::{Step, failpoint};
 use super::reply::{Done, Rows, reply};
 
@@ -16,7 +16,7 @@ pub struct Finished {
     pub(super) done: Vec<Done>,
     pub(super) rows: Vec<Rows>,
     /// Of these of the files.
-    pub(super) told: (Vec<usize>, Told),
+    pub(super) reports: (Vec<usize>, DeferredReports),
     pub(super) dry_run: bool,
     /// What other sessions are to hear.
     pub(super) notices: Vec<Notice>,
@@ -26,7 +26,7 @@ pub struct Finished {
 
 /// The answer to a change.
 #[derive(Debug)]
-pub struct Answer {
+pub struct EditAnswer {
     pub result: EditResult,
     /// What other sessions are to hear.
     pub notices: Vec<Notice>,
@@ -37,27 +37,27 @@ pub struct Answer {
 impl Finished {
     /// Makes the answer. That takes a tenth of a second at most: what is not known by then is left
     /// out.
-    pub fn answer(self, work: &Work) -> Answer {
+    pub fn answer(self, work: &Work) -> EditAnswer {
         // It can be held up here, but not fail.
         let _ = failpoint(Step::Answer);
         let Finished {
             mut done,
             rows,
-            told: (files, told),
+            reports: (files, reports),
             dry_run,
             notices,
             since,
         } = self;
-        for (at, warnings) in files.iter().zip(told.warnings(since)) {
+        for (at, warnings) in files.iter().zip(reports.warnings(since)) {
             done[*at].planned.warnings.extend(warnings);
         }
         let result = reply(&done, &rows, dry_run);
         // The handles of the files that were replaced: they are the last ones.
         work.let_go_later(done);
-        Answer {
+        EditAnswer {
             result,
             notices,
-            until: since + TOLD_WITHIN,
+            until: since + REPORTED_WITHIN,
         }
     }
 }

@@ -13,13 +13,13 @@ use crate::session::Notice;
 use crate::task::CancelToken;
 
 use super::applied::{Applied, Made, Request};
-use super::beside::Told;
 use super::commit::{record_disk, record_seen};
+use super::deferred::DeferredReports;
 use super::disk::{self, DiskWriter, FileWrite, Target, WriteError, Written};
 use super::finished::Finished;
 use super::live::Means;
 use super::record::Recorded;
-use super::reply::{Done, Outcome, Rows, changed_since, rows};
+use super::reply::{Done, FileOutcome, Rows, changed_since, rows};
 use super::target::PlacedFiles;
 use super::{Home, NoOps, Planned, Plans};
 use crate::workspace::ResourceId;
@@ -178,9 +178,9 @@ impl Job<'_> {
         } else if !dry_run {
             self.no_ops.lock().forget(session);
         }
-        let (changed, told) = self.told(&parts);
+        let (changed, reports) = self.reports(&parts);
         if !dry_run {
-            self.write_disk(&mut parts, &told)?;
+            self.write_disk(&mut parts, &reports)?;
         }
         // From here on it is done, and nothing fails any more.
         let since = Instant::now();
@@ -194,8 +194,8 @@ impl Job<'_> {
             }
             let mut content = planned.live.version.content;
             let outcome = match (planned.is_no_change(), dry_run) {
-                (true, _) => Outcome::NoChange,
-                (false, true) => Outcome::Tried,
+                (true, _) => FileOutcome::NoChange,
+                (false, true) => FileOutcome::Tried,
                 (false, false) => {
                     let recorded = self.record(&planned, seen);
                     notices.extend(recorded.notices);
@@ -203,7 +203,7 @@ impl Job<'_> {
                     if recorded.drifted {
                         planned.warnings.push(changed_since(&planned.live.name));
                     }
-                    Outcome::Written {
+                    FileOutcome::Written {
                         now: recorded.now,
                         changed: recorded.changed,
                         persisted: !planned.live.is_editors(),
@@ -220,7 +220,7 @@ impl Job<'_> {
         Ok(Finished {
             rows: self.shown_rows(&done),
             done,
-            told: (changed, told),
+            reports: (changed, reports),
             dry_run,
             notices,
             since,
@@ -233,7 +233,7 @@ impl Job<'_> {
         Finished {
             rows: rows(&done, 0),
             done,
-            told: (Vec::new(), Told::of(Vec::new(), self.means)),
+            reports: (Vec::new(), DeferredReports::of(Vec::new(), self.means)),
             dry_run: self.change.dry_run,
             notices,
             since: Instant::now(),
@@ -241,12 +241,12 @@ impl Job<'_> {
     }
 
     /// Begins to work out what is to be told, and of which of the files.
-    fn told(&self, parts: &[Part]) -> (Vec<usize>, Told) {
+    fn reports(&self, parts: &[Part]) -> (Vec<usize>, DeferredReports) {
         let is_changed = |at: &usize| !parts[*at].0.is_no_change();
         let changed: Vec<usize> = (0..parts.len()).filter(is_changed).collect();
-        let beside = changed.iter().map(|at| parts[*at].0.beside.clone());
-        let told = Told::of(beside.collect(), self.means);
-        (changed, told)
+        let reports = changed.iter().map(|at| parts[*at].0.deferred.clone());
+        let reports = DeferredReports::of(reports.collect(), self.means);
+        (changed, reports)
     }
 
     /// The rows that the answer shows, which count as shown from now on.
@@ -254,7 +254,7 @@ impl Job<'_> {
         let mut rows = rows(done, self.settings.read.max_columns);
         let sessions = self.means.sessions;
         for (file, rows) in done.iter().zip(&mut rows) {
-            if let Outcome::Written { now, changed, .. } = &file.outcome {
+            if let FileOutcome::Written { now, changed, .. } = &file.outcome {
                 // What a session wrote itself counts as shown.
                 let shown = &mut rows.shown;
                 changed
@@ -281,7 +281,7 @@ impl Job<'_> {
 
     /// Writes the files that are on disk, all or none. What is to be told of them is worked out
     /// meanwhile.
-    fn write_disk(&self, parts: &mut [Part], told: &Told) -> Result<(), Failed> {
+    fn write_disk(&self, parts: &mut [Part], reports: &DeferredReports) -> Result<(), Failed> {
         let is_disks = |at: &usize| {
             let (file, _) = &parts[*at];
             !file.is_no_change() && file.bytes.is_some()
@@ -295,7 +295,7 @@ impl Job<'_> {
         let (scope, work) = (self.means.scope, self.means.work);
         let written = self
             .writer
-            .write_and(scope, writes, work, || told.work_out());
+            .write_and(scope, writes, work, || reports.work_out());
         match written {
             Ok(written) => {
                 self.take_in(&written, &files, parts);
@@ -319,7 +319,10 @@ impl Job<'_> {
             if let (Home::Disk { buffer, .. }, Some(bytes), Some(stamp)) =
                 (&planned.live.home, &planned.bytes, written.stamp)
             {
-                let fingerprint = planned.recast.is_none().then(|| planned.fingerprint());
+                let fingerprint = planned
+                    .notebook_edit
+                    .is_none()
+                    .then(|| planned.fingerprint());
                 let text = (planned.home_text(), fingerprint);
                 let buffers = self.means.buffers;
                 let bytes = (bytes.len() as u64, written.hash);

@@ -17,13 +17,13 @@ use super::refuse::{self, sentence};
 #[derive(Debug)]
 pub struct Judge<'a> {
     revealer: Revealer<'a>,
-    found: Vec<Found>,
+    found: Vec<HunkFault>,
     /// Live lines to be given.
     lines: LineSet,
 }
 
 #[derive(Debug)]
-enum Found {
+enum HunkFault {
     Plain(Origin, Refusal),
     /// The lines are no longer what was addressed; why.
     Outdated(Outdated, Origin, String),
@@ -53,7 +53,7 @@ impl<'a> Judge<'a> {
 
     pub fn two_tags(&mut self, error: &TwoTags) {
         self.found
-            .push(Found::Plain(error.second.1, refuse::two_tags(error)));
+            .push(HunkFault::Plain(error.second.1, refuse::two_tags(error)));
     }
 
     /// A tag that names nothing, or nothing any more; `named` are the lines addressed by it.
@@ -65,7 +65,7 @@ impl<'a> Judge<'a> {
     ) {
         let words = self.revealer.no_version_words(why, tag);
         let reason = format!("{}{words}", written_at(Some(origin)));
-        self.found.push(Found::Outdated(why, origin, reason));
+        self.found.push(HunkFault::Outdated(why, origin, reason));
         self.give(named);
     }
 
@@ -84,13 +84,13 @@ impl<'a> Judge<'a> {
             self.give(std::iter::once(carry::place_of(span, steps)));
         }
         self.found
-            .push(Found::Plain(error.origin, refuse::syntax(error)));
+            .push(HunkFault::Plain(error.origin, refuse::syntax(error)));
     }
 
     pub fn overlap(&mut self, error: &Overlap) {
         let name = &self.revealer.live.name;
         self.found
-            .push(Found::Plain(error.second, refuse::overlap(error, name)));
+            .push(HunkFault::Plain(error.second, refuse::overlap(error, name)));
     }
 
     /// Lines that are others now. What stands around all anchors is given, of sound ones too.
@@ -98,7 +98,7 @@ impl<'a> Judge<'a> {
         self.found.extend(
             stale
                 .reasons()
-                .map(|(origin, reason)| Found::Outdated(Outdated::Stale, origin, reason)),
+                .map(|(origin, reason)| HunkFault::Outdated(Outdated::Stale, origin, reason)),
         );
         self.give(stale.anchors.iter().map(|anchor| anchor.now));
     }
@@ -111,7 +111,7 @@ impl<'a> Judge<'a> {
             live.name, live.version.tag
         );
         self.found
-            .push(Found::Outdated(Outdated::Stale, origin, reason));
+            .push(HunkFault::Outdated(Outdated::Stale, origin, reason));
         self.give(named);
     }
 
@@ -119,13 +119,13 @@ impl<'a> Judge<'a> {
     pub fn not_shown(&mut self, origin: Origin, unseen: LineSet) {
         let spans = unseen.spans().iter();
         spans.for_each(|span| self.lines.insert(span.start, span.end));
-        self.found.push(Found::NotShown(origin, unseen));
+        self.found.push(HunkFault::NotShown(origin, unseen));
     }
 
     pub fn no_match(&mut self, error: &NoMatch) {
         let name = &self.revealer.live.name;
         let refusal = refuse::no_match(error, name);
-        self.found.push(Found::Plain(error.origin, refusal));
+        self.found.push(HunkFault::Plain(error.origin, refusal));
         let diverges = error.divergence.as_ref().map(|at| LineSpan {
             start: at.line,
             end: at.line,
@@ -138,7 +138,7 @@ impl<'a> Judge<'a> {
             path: self.revealer.live.name.clone(),
             message: format!("{}{error}", written_at(Some(origin))),
         };
-        self.found.push(Found::Plain(origin, refusal));
+        self.found.push(HunkFault::Plain(origin, refusal));
     }
 
     /// Hands the faults on, with the lines that are given for them.
@@ -151,20 +151,20 @@ impl<'a> Judge<'a> {
         for found in &self.found {
             faults.add(fault(&revealer, found, &revealed));
         }
-        if !revealed.file.lines.is_empty() || self.found.iter().any(Found::gives_lines) {
+        if !revealed.file.lines.is_empty() || self.found.iter().any(HunkFault::gives_lines) {
             faults.add_lines(revealed.file);
         }
     }
 }
 
-impl Found {
+impl HunkFault {
     /// Whether a client is promised the live tag with it.
     fn gives_lines(&self) -> bool {
-        matches!(self, Found::Outdated(..) | Found::NotShown(..))
+        matches!(self, HunkFault::Outdated(..) | HunkFault::NotShown(..))
     }
 }
 
-fn fault(revealer: &Revealer, found: &Found, revealed: &Revealed) -> Fault {
+fn fault(revealer: &Revealer, found: &HunkFault, revealed: &Revealed) -> Fault {
     let name = &revealer.live.name;
     let outdated = |why, message: &str| {
         Refusal::from(EditRefusal::Outdated {
@@ -175,15 +175,15 @@ fn fault(revealer: &Revealer, found: &Found, revealed: &Revealed) -> Fault {
         })
     };
     match found {
-        Found::Plain(origin, refusal) => Fault::new(*origin, name, refusal.clone()),
-        Found::Outdated(why, origin, reason) => {
+        HunkFault::Plain(origin, refusal) => Fault::new(*origin, name, refusal.clone()),
+        HunkFault::Outdated(why, origin, reason) => {
             let message = format!("{reason} {}", revealer.go_on());
             Fault {
                 reason: Some(sentence(reason)),
                 ..Fault::new(*origin, name, outdated(*why, &message))
             }
         }
-        Found::NotShown(origin, unseen) => {
+        HunkFault::NotShown(origin, unseen) => {
             let message = revealer.not_shown_words(unseen, Some(*origin), revealed);
             Fault::new(*origin, name, outdated(Outdated::NotShown, &message))
         }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use crate::buffer::{Buffer, Overlay, Overlays, Store, Words};
+use crate::buffer::{Buffer, EncodingHints, Overlay, Overlays, Store};
 use crate::hashline::Tag;
 use crate::hashline::tag::Fingerprint;
 use crate::notebook::NotRead;
@@ -277,12 +277,12 @@ impl Home {
         match held(&handle, spelled, None, overlays, means.buffers, means.work)? {
             Held::Editor { overlay, disk } => {
                 // A dirty document's file tells what the editor cannot hold; it may be gone.
-                let words = Words {
+                let hints = EncodingHints {
                     declared: None,
                     editor: overlay.encoding,
                 };
                 let load = || {
-                    let loaded = means.buffers.load(&handle, spelled, words, means.work);
+                    let loaded = means.buffers.load(&handle, spelled, hints, means.work);
                     loaded.ok().map(|loaded| loaded.buffer)
                 };
                 let disk = disk.or_else(load);
@@ -294,14 +294,14 @@ impl Home {
                 Err(Refusal::Busy { message })
             }
             Held::Disk { overlay, loaded } => {
-                let words = Words {
+                let hints = EncodingHints {
                     declared: None,
                     editor: overlay.as_ref().and_then(|overlay| overlay.encoding),
                 };
                 let loaded = (&handle, loaded);
                 let (buffer, bytes) = means
                     .buffers
-                    .with_bytes(loaded, spelled, words, means.work)?;
+                    .with_bytes(loaded, spelled, hints, means.work)?;
                 match overlay {
                     Some(overlay) if means.editor.apply && *overlay.text() == buffer.text => {
                         let disk = Some(buffer);

@@ -1,11 +1,11 @@
 //! Edits: planned against a version, then committed by the one writer of each file; nothing is written before everything is planned.
 
 mod applied;
-mod beside;
 mod blocks;
 mod bytes;
 mod cells;
 mod commit;
+mod deferred;
 #[allow(clippy::disallowed_methods, reason = "the one writer of files")]
 pub mod disk;
 mod faults;
@@ -26,7 +26,7 @@ mod write;
 
 pub use applied::{Applied, Made, Request};
 pub use faults::{Fault, Faults};
-pub use finished::{Answer, Finished};
+pub use finished::{EditAnswer, Finished};
 pub use job::{Begun, Change, Found, Job, Part, Plan, Seen, partly};
 pub use live::{EditorCan, Home, Live, Means, Wanted};
 pub use no_ops::NoOps;

@@ -9,7 +9,7 @@ use crate::hashline::changed::{self, Outcome};
 use crate::hashline::echo::echoes;
 use crate::hashline::ops::Op;
 use crate::hashline::replace_text::TextMatch;
-use crate::hashline::splice::{Change, Splices, splices};
+use crate::hashline::splice::{Splices, TextChange, splices};
 use crate::hashline::tag::Fingerprint;
 use crate::hashline::{
     self, Batch, BlockSpan, Faulty, Hunk, Moved, NoBlockReason, Origin, PlainBatch, PlainHunk,
@@ -25,10 +25,10 @@ use crate::view::LineSet;
 use crate::workspace::{ResourceId, Stamp};
 
 use super::applied::{Applied, Part, Request};
-use super::beside::Beside;
 use super::blocks::blocks_at;
 use super::bytes::{bytes_after, check_characters};
-use super::cells::{Recast, recast};
+use super::cells::{NotebookEdit, notebook_edit};
+use super::deferred::DeferredReport;
 use super::faults::{Fault, Faults};
 use super::job::Found;
 use super::judge::Judge;
@@ -43,9 +43,9 @@ pub struct Planned {
     pub tag_before: Option<Tag>,
     pub splices: Splices,
     pub outcome: Arc<Outcome>,
-    pub beside: Arc<Beside>,
+    pub deferred: Arc<DeferredReport>,
     /// Where the text is that of a notebook's cells: what becomes of the JSON.
-    pub recast: Option<Recast>,
+    pub notebook_edit: Option<NotebookEdit>,
     /// The new bytes of a file that is written on disk.
     pub bytes: Option<Vec<u8>>,
     pub blocks: Vec<BlockSpan>,
@@ -67,24 +67,24 @@ impl Planned {
     }
 
     /// The changes of the text that the home holds.
-    pub fn home_changes(&self) -> &[Change] {
-        match &self.recast {
-            Some(recast) => &recast.changes,
+    pub fn home_changes(&self) -> &[TextChange] {
+        match &self.notebook_edit {
+            Some(notebook_edit) => &notebook_edit.changes,
             None => &self.splices.changes,
         }
     }
 
     /// The text that the home is to hold.
     pub fn home_text(&self) -> &Text {
-        match &self.recast {
-            Some(recast) => &recast.text,
+        match &self.notebook_edit {
+            Some(notebook_edit) => &notebook_edit.text,
             None => &self.outcome.text,
         }
     }
 
     /// Of the text after the edit.
     pub fn fingerprint(&self) -> Fingerprint {
-        self.beside.fingerprint()
+        self.deferred.fingerprint()
     }
 }
 
@@ -262,19 +262,19 @@ impl<'a> Planner<'a> {
             }
         };
         let Made {
-            recast,
+            notebook_edit,
             outcome,
             bytes,
         } = made;
         let removed = removed(&plain, &tagged);
         let outcome = Arc::new(outcome);
         Ok(Some(Planned {
-            beside: Beside::new(&live, outcome.clone()),
+            deferred: DeferredReport::new(&live, outcome.clone()),
             live,
             tag_before,
             splices,
             outcome,
-            recast,
+            notebook_edit,
             bytes,
             blocks: plain.blocks,
             remapped,
@@ -288,18 +288,20 @@ impl<'a> Planner<'a> {
     /// What the edit makes of the text and of the bytes.
     fn carried_through(&self, live: &Live, splices: &Splices) -> Result<Made, Refusal> {
         let outcome = changed::outcome(live.text(), splices);
-        let (recast, outcome) = match (&live.notebook, live.home.text()) {
+        let (notebook_edit, outcome) = match (&live.notebook, live.home.text()) {
             (Some(notebook), Some(json)) => {
                 let work = self.means.work;
-                let (recast, outcome) = recast(live, notebook, json, outcome, work)?;
-                (Some(recast), outcome)
+                let (notebook_edit, outcome) = notebook_edit(live, notebook, json, outcome, work)?;
+                (Some(notebook_edit), outcome)
             }
             _ => (None, outcome),
         };
-        let changes = recast.as_ref().map_or(&splices.changes, |it| &it.changes);
+        let changes = notebook_edit
+            .as_ref()
+            .map_or(&splices.changes, |it| &it.changes);
         Ok(Made {
             bytes: bytes_after(live, changes)?,
-            recast,
+            notebook_edit,
             outcome,
         })
     }
@@ -541,7 +543,7 @@ fn removed(plain: &PlainBatch, tagged: &Version) -> Vec<Removed> {
 
 /// What becomes of a file.
 struct Made {
-    recast: Option<Recast>,
+    notebook_edit: Option<NotebookEdit>,
     outcome: Outcome,
     bytes: Option<Vec<u8>>,
 }

@@ -31,12 +31,12 @@ const EXCERPT: usize = 60;
 #[derive(Debug)]
 pub struct Done {
     pub planned: Planned,
-    pub outcome: Outcome,
+    pub outcome: FileOutcome,
 }
 
 /// What came of a plan.
 #[derive(Debug)]
-pub enum Outcome {
+pub enum FileOutcome {
     /// Nothing was to be written.
     NoChange,
     /// The same request has written it before.
@@ -65,22 +65,24 @@ impl Done {
         });
         Done {
             planned,
-            outcome: Outcome::Applied,
+            outcome: FileOutcome::Applied,
         }
     }
 
     fn version(&self) -> &Version {
         match &self.outcome {
-            Outcome::NoChange | Outcome::Applied | Outcome::Tried => &self.planned.live.version,
-            Outcome::Written { now, .. } => now,
+            FileOutcome::NoChange | FileOutcome::Applied | FileOutcome::Tried => {
+                &self.planned.live.version
+            }
+            FileOutcome::Written { now, .. } => now,
         }
     }
 
     fn changed(&self) -> &[LineSpan] {
         match &self.outcome {
-            Outcome::NoChange | Outcome::Applied => &[],
-            Outcome::Tried => &self.planned.outcome.changed,
-            Outcome::Written { changed, .. } => changed,
+            FileOutcome::NoChange | FileOutcome::Applied => &[],
+            FileOutcome::Tried => &self.planned.outcome.changed,
+            FileOutcome::Written { changed, .. } => changed,
         }
     }
 }
@@ -97,12 +99,12 @@ pub struct Rows {
 pub fn rows(files: &[Done], columns: usize) -> Vec<Rows> {
     let mut bytes = 0;
     let rows = |file: &Done| match &file.outcome {
-        Outcome::Written { changed, .. } => {
+        FileOutcome::Written { changed, .. } => {
             let rows = write_rows(&file.version().text, changed, columns, bytes);
             bytes += rows.text.len();
             rows
         }
-        Outcome::NoChange | Outcome::Applied | Outcome::Tried => Rows::default(),
+        FileOutcome::NoChange | FileOutcome::Applied | FileOutcome::Tried => Rows::default(),
     };
     files.iter().map(rows).collect()
 }
@@ -111,7 +113,7 @@ pub fn rows(files: &[Done], columns: usize) -> Vec<Rows> {
 pub fn reply(files: &[Done], rows: &[Rows], dry_run: bool) -> EditResult {
     let mut text = String::new();
     for (index, (file, rows)) in files.iter().zip(rows).enumerate() {
-        let is_applied = |at: usize| matches!(files[at].outcome, Outcome::Applied);
+        let is_applied = |at: usize| matches!(files[at].outcome, FileOutcome::Applied);
         if index > 0 && !(is_applied(index - 1) && is_applied(index)) {
             text.push('\n');
         }
@@ -131,21 +133,21 @@ fn write_file(file: &Done, rows: &Rows, out: &mut String) {
     let Planned { live, warnings, .. } = &file.planned;
     let name = in_header(&live.name);
     let tag = file.version().tag;
-    if let Outcome::Applied = &file.outcome {
+    if let FileOutcome::Applied = &file.outcome {
         let _ = writeln!(out, "[Already applied: {name} is #{tag}]");
         return;
     }
     let _ = writeln!(out, "¶{name}#{tag}");
     write_notes(&file.planned, out);
     match &file.outcome {
-        Outcome::NoChange | Outcome::Applied => {
+        FileOutcome::NoChange | FileOutcome::Applied => {
             out.push_str("[No change: the file already reads so. Nothing was written.]\n");
         }
-        Outcome::Tried => {
-            out.push_str(file.planned.beside.diff());
+        FileOutcome::Tried => {
+            out.push_str(file.planned.deferred.diff());
             out.push_str("[Dry run: nothing was written.]\n");
         }
-        Outcome::Written { .. } => out.push_str(&rows.text),
+        FileOutcome::Written { .. } => out.push_str(&rows.text),
     }
     for warning in warnings {
         let _ = writeln!(out, "warning: {}", warning.message);
@@ -280,11 +282,11 @@ fn details(file: &Done) -> EditedFile {
             false => Via::Disk,
         },
         persisted: match &file.outcome {
-            Outcome::Written { persisted, .. } => *persisted,
-            Outcome::NoChange | Outcome::Applied | Outcome::Tried => !live.is_editors(),
+            FileOutcome::Written { persisted, .. } => *persisted,
+            FileOutcome::NoChange | FileOutcome::Applied | FileOutcome::Tried => !live.is_editors(),
         },
         warnings: planned.warnings.clone(),
-        diff: planned.beside.diff().to_owned(),
+        diff: planned.deferred.diff().to_owned(),
     }
 }
 

@@ -8,7 +8,7 @@ use crate::hashline::splice::Splices;
 use crate::protocol::Refusal;
 
 use super::applied::{Made, Request};
-use super::beside::Beside;
+use super::deferred::DeferredReport;
 use super::faults::Faults;
 use super::judge::Judge;
 use super::plan::{Planned, Planner};
@@ -73,12 +73,12 @@ impl Planned {
         let splices = Splices::default();
         let outcome = Arc::new(changed::outcome(live.text(), &splices));
         Planned {
-            beside: Beside::new(&live, outcome.clone()),
+            deferred: DeferredReport::new(&live, outcome.clone()),
             live,
             tag_before,
             splices,
             outcome,
-            recast: None,
+            notebook_edit: None,
             bytes: None,
             blocks: Vec::new(),
             remapped: Vec::new(),

@@ -6,8 +6,8 @@ use std::sync::{Arc, OnceLock};
 
 use crate::hashline::Tag;
 use crate::hashline::changed;
-use crate::hashline::replace_text::Spot;
-use crate::hashline::splice::{Change, Region, Splices};
+use crate::hashline::replace_text::TextPosition;
+use crate::hashline::splice::{Region, Splices, TextChange};
 use crate::protocol::edit_refusal::Outdated;
 use crate::protocol::params::Fields;
 use crate::protocol::read::LineSpan;
@@ -18,8 +18,8 @@ use crate::text::{LineEnding, Text};
 use crate::view::LineSet;
 
 use super::applied::{Part, Request};
-use super::beside::Beside;
 use super::bytes::bytes_after;
+use super::deferred::DeferredReport;
 use super::live::refuse_read_only;
 use super::plan::{Planned, Planner, Plans};
 use super::request::flag;
@@ -231,12 +231,12 @@ fn applied(live: Live, tag: Option<Tag>, notices: Vec<Notice>, request: Request)
 fn planned(live: Live, tag: Option<Tag>, splices: Splices, bytes: Option<Vec<u8>>) -> Planned {
     let outcome = Arc::new(changed::outcome(live.text(), &splices));
     Planned {
-        beside: Beside::new(&live, outcome.clone()),
+        deferred: DeferredReport::new(&live, outcome.clone()),
         live,
         tag_before: tag,
         splices,
         outcome,
-        recast: None,
+        notebook_edit: None,
         bytes,
         blocks: Vec::new(),
         remapped: Vec::new(),
@@ -290,8 +290,8 @@ fn whole(old: &Text, new: String) -> Splices {
         .count();
     let (removed, added) = (old_total - head - tail, new_total - head - tail);
     let spot = |line: usize| match line < old_total || old.ends_with_newline() || line == 0 {
-        true => Spot { line, column: 0 },
-        false => Spot {
+        true => TextPosition { line, column: 0 },
+        false => TextPosition {
             line: line - 1,
             column: old.line_bytes(line - 1),
         },
@@ -302,7 +302,7 @@ fn whole(old: &Text, new: String) -> Splices {
     };
     let holds_cr = text.contains('\r');
     Splices {
-        changes: vec![Change {
+        changes: vec![TextChange {
             start: spot(head),
             end: spot(head + removed),
             text,

@@ -6,8 +6,8 @@ use std::ops::Range;
 use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE};
 use memchr::memchr_iter;
 
-use super::replace_text::Spot;
-use super::splice::Change;
+use super::replace_text::TextPosition;
+use super::splice::TextChange;
 use crate::text::{Confidence, LineEnding, Rival, Text, Unmappable, disagreement, encode, rivals};
 
 /// Why bytes cannot be changed as their text was: `encoding` on the wire.
@@ -40,11 +40,11 @@ pub enum EncodingError {
 
 /// The UTF-8 bytes of the text, as it is held, that a change replaces; line ends as in the file,
 /// since those of a text with CR lines are as long as the held ones.
-pub fn byte_range(text: &Text, change: &Change) -> Range<usize> {
+pub fn byte_range(text: &Text, change: &TextChange) -> Range<usize> {
     byte_of(text, change.start)..byte_of(text, change.end)
 }
 
-fn byte_of(text: &Text, spot: Spot) -> usize {
+fn byte_of(text: &Text, spot: TextPosition) -> usize {
     match spot.line < text.len_lines() {
         true => text.rope().line_to_byte(spot.line) + spot.column,
         false => text.len_bytes(),
@@ -52,7 +52,7 @@ fn byte_of(text: &Text, spot: Spot) -> usize {
 }
 
 /// The whole new text, with the line ends of the file. `changes` are in order and apart.
-pub fn new_text(text: &Text, changes: &[Change]) -> String {
+pub fn new_text(text: &Text, changes: &[TextChange]) -> String {
     let grown: usize = changes.iter().map(|change| change.text.len()).sum();
     let mut new = String::with_capacity(text.len_bytes() + grown);
     let mut kept_from = 0;
@@ -67,7 +67,7 @@ pub fn new_text(text: &Text, changes: &[Change]) -> String {
 }
 
 /// The same as a text, which shares with the old one what they have in common.
-pub fn text_after(text: &Text, changes: &[Change]) -> Text {
+pub fn text_after(text: &Text, changes: &[TextChange]) -> Text {
     // It is held with other line ends than the file has.
     if text.line_ending() == LineEnding::Cr {
         return Text::new(&new_text(text, changes));
@@ -108,7 +108,7 @@ pub struct FileBytes<'a> {
 
 /// The new bytes of a file: those outside the changes as they were, the new text encoded. The
 /// result is read back before it is returned.
-pub fn new_bytes(file: &FileBytes, changes: &[Change]) -> Result<Vec<u8>, EncodingError> {
+pub fn new_bytes(file: &FileBytes, changes: &[TextChange]) -> Result<Vec<u8>, EncodingError> {
     let encoding = file.encoding.name();
     let (bom, body) = file.bytes.split_at(file.bom_bytes());
     if file.is_its_text(body) {
@@ -190,7 +190,7 @@ impl<'a> Repertoire<'a> {
 }
 
 /// The bytes of a text that are written as they are held, changed.
-fn spliced(text: &Text, body: &[u8], changes: &[Change]) -> Vec<u8> {
+fn spliced(text: &Text, body: &[u8], changes: &[TextChange]) -> Vec<u8> {
     let grown: usize = changes.iter().map(|change| change.text.len()).sum();
     let mut new = Vec::with_capacity(body.len() + grown);
     let mut kept_from = 0;
@@ -263,7 +263,7 @@ impl<'a> RawLines<'a> {
         })
     }
 
-    fn byte_of(&self, spot: Spot) -> Option<usize> {
+    fn byte_of(&self, spot: TextPosition) -> Option<usize> {
         let Some(&start) = self.starts.get(spot.line) else {
             return Some(self.body.len());
         };

@@ -77,7 +77,7 @@ impl fmt::Display for NoBlock {
 
 /// Where rows go in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
+pub enum InsertionPoint {
     Head,
     /// 1-indexed.
     Before(u64),
@@ -89,12 +89,9 @@ pub enum Place {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Action {
     /// Without rows it deletes.
-    Replace {
-        lines: LineSpan,
-        rows: Vec<String>,
-    },
+    Replace { lines: LineSpan, rows: Vec<String> },
     Insert {
-        place: Place,
+        place: InsertionPoint,
         rows: Vec<String>,
     },
 }
@@ -124,11 +121,11 @@ impl PlainHunk {
         match &self.action {
             Action::Replace { lines, .. } => Some(*lines),
             Action::Insert { place, .. } => match *place {
-                Place::Before(line) | Place::After(line) => Some(LineSpan {
+                InsertionPoint::Before(line) | InsertionPoint::After(line) => Some(LineSpan {
                     start: line,
                     end: line,
                 }),
-                Place::Head | Place::Tail => None,
+                InsertionPoint::Head | InsertionPoint::Tail => None,
             },
         }
     }
@@ -254,18 +251,21 @@ impl PlainBatch {
                 let lines = block(line, true)?;
                 (delete(lines), Some((line, lines)))
             }
-            Op::InsertBefore { line, rows } => (insert(Place::Before(line), rows), None),
-            Op::InsertAfter { line, rows } => (insert(Place::After(line), rows), None),
+            Op::InsertBefore { line, rows } => (insert(InsertionPoint::Before(line), rows), None),
+            Op::InsertAfter { line, rows } => (insert(InsertionPoint::After(line), rows), None),
             Op::InsertAfterBlock { line, rows } => match block(line, false) {
-                Ok(lines) => (insert(Place::After(lines.end), rows), Some((line, lines))),
+                Ok(lines) => (
+                    insert(InsertionPoint::After(lines.end), rows),
+                    Some((line, lines)),
+                ),
                 Err((_, why)) if why.reason == NoBlockReason::Closing => {
                     self.warnings.push(after_closing(origin, line));
-                    (insert(Place::After(line), rows), None)
+                    (insert(InsertionPoint::After(line), rows), None)
                 }
                 Err(none) => return Err(none),
             },
-            Op::InsertHead { rows } => (insert(Place::Head, rows), None),
-            Op::InsertTail { rows } => (insert(Place::Tail, rows), None),
+            Op::InsertHead { rows } => (insert(InsertionPoint::Head, rows), None),
+            Op::InsertTail { rows } => (insert(InsertionPoint::Tail, rows), None),
             Op::ReplaceText { old, new, all } => {
                 self.texts.push(TextHunk {
                     old,
@@ -355,7 +355,7 @@ fn delete(lines: LineSpan) -> Action {
     }
 }
 
-fn insert(place: Place, rows: Vec<String>) -> Action {
+fn insert(place: InsertionPoint, rows: Vec<String>) -> Action {
     Action::Insert { place, rows }
 }
 

@@ -1,6 +1,6 @@
 //! Edits carried from the version they are numbered by to the live text; an edit whose lines changed is never moved to other lines.
 
-use super::block::{Action, Place, PlainHunk};
+use super::block::{Action, InsertionPoint, PlainHunk};
 use super::diffed::DiffedMap;
 use super::line_map::LineMap;
 use super::ops::Origin;
@@ -199,8 +199,8 @@ impl PlainHunk {
         match &mut self.action {
             Action::Replace { lines, .. } => *lines = now,
             Action::Insert { place, .. } => match place {
-                Place::Before(line) | Place::After(line) => *line = now.start,
-                Place::Head | Place::Tail => {}
+                InsertionPoint::Before(line) | InsertionPoint::After(line) => *line = now.start,
+                InsertionPoint::Head | InsertionPoint::Tail => {}
             },
         }
     }

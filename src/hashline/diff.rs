@@ -36,7 +36,7 @@ pub fn unified(path: &str, old: &Text, outcome: &Outcome, work: &Work) -> Result
     if edits.is_empty() {
         return Ok(String::new());
     }
-    let mut lines = Lines {
+    let mut lines = DiffLines {
         shown: vec![format!("--- a/{path}"), format!("+++ b/{path}")],
         left_out: 0,
     };
@@ -106,12 +106,12 @@ fn refine(gap: Edit, old: &Text, new: &Text, edits: &mut Vec<Edit>) {
     }));
 }
 
-struct Lines {
+struct DiffLines {
     shown: Vec<String>,
     left_out: usize,
 }
 
-impl Lines {
+impl DiffLines {
     fn push(&mut self, line: String) {
         match self.shown.len() < MAX_LINES {
             true => self.shown.push(line),

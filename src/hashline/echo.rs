@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::block::{Action, Place, PlainHunk};
+use super::block::{Action, InsertionPoint, PlainHunk};
 use super::ops::{Warning, WarningCode};
 use crate::text::Text;
 
@@ -28,10 +28,10 @@ pub fn echoes(text: &Text, hunks: &[PlainHunk]) -> Vec<Warning> {
                 (rows, lines.start.checked_sub(1), Some(lines.end + 1))
             }
             Action::Insert { place, rows } => match *place {
-                Place::Before(line) => (rows, None, Some(line)),
-                Place::After(line) => (rows, Some(line), None),
-                Place::Head => (rows, None, Some(1)),
-                Place::Tail => (rows, Some(total), None),
+                InsertionPoint::Before(line) => (rows, None, Some(line)),
+                InsertionPoint::After(line) => (rows, Some(line), None),
+                InsertionPoint::Head => (rows, None, Some(1)),
+                InsertionPoint::Tail => (rows, Some(total), None),
             },
         };
         let sides = [("first", rows.first(), above), ("last", rows.last(), below)];

@@ -24,7 +24,9 @@ pub mod tag;
 #[cfg(test)]
 mod tests;
 
-pub use block::{Action, BlockAt, BlockSpan, NoBlock, NoBlockReason, Place, PlainBatch, PlainHunk};
+pub use block::{
+    Action, BlockAt, BlockSpan, InsertionPoint, NoBlock, NoBlockReason, PlainBatch, PlainHunk,
+};
 pub use carry::{Anchor, Moved, Remap, Stale, StaleReason, Step, carry};
 pub use diffed::DiffedMap;
 pub use error::{Faulty, Overlap, PatchError, Syntax};

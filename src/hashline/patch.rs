@@ -123,10 +123,10 @@ impl<'a> Parser<'a> {
             }
             return true;
         }
-        match Marker::of(line) {
-            Some(Marker::Begin) => return true,
-            Some(Marker::End) => return false,
-            Some(Marker::Foreign) => {
+        match ForeignMarker::of(line) {
+            Some(ForeignMarker::Begin) => return true,
+            Some(ForeignMarker::End) => return false,
+            Some(ForeignMarker::Foreign) => {
                 // An op without rows was to have those of the other format.
                 self.open
                     .take_if(|open| open.body.iter().all(|(_, line)| is_blank(line)));
@@ -372,7 +372,7 @@ pub(super) fn lacks_rows(op: &Op) -> bool {
 }
 
 /// Lines of other patch formats.
-enum Marker {
+enum ForeignMarker {
     /// Around the patch, harmless.
     Begin,
     End,
@@ -380,17 +380,17 @@ enum Marker {
     Foreign,
 }
 
-impl Marker {
-    fn of(line: &str) -> Option<Marker> {
+impl ForeignMarker {
+    fn of(line: &str) -> Option<ForeignMarker> {
         let line = line.trim().to_ascii_lowercase();
         if let Some(rest) = line.strip_prefix("*** ") {
             let starts = |words: &[&str]| words.iter().any(|word| rest.starts_with(word));
             return if starts(&["begin patch"]) {
-                Some(Marker::Begin)
+                Some(ForeignMarker::Begin)
             } else if ["end patch", "abort"].contains(&rest.trim()) {
-                Some(Marker::End)
+                Some(ForeignMarker::End)
             } else if starts(&["update file:", "add file:", "delete file:", "move to:"]) {
-                Some(Marker::Foreign)
+                Some(ForeignMarker::Foreign)
             } else {
                 None
             };
@@ -400,6 +400,6 @@ impl Marker {
             let rest = rest.trim_start();
             rest.is_empty() || rest.starts_with('-') || rest.ends_with("@@")
         });
-        (is_range || line.starts_with("diff --git ")).then_some(Marker::Foreign)
+        (is_range || line.starts_with("diff --git ")).then_some(ForeignMarker::Foreign)
     }
 }

@@ -9,7 +9,7 @@ use crate::text::Text;
 
 /// A place between two characters: a line, from 0, and UTF-8 bytes into it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Spot {
+pub struct TextPosition {
     pub line: usize,
     pub column: usize,
 }
@@ -17,9 +17,9 @@ pub struct Spot {
 /// An occurrence of a text, and what is to stand there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TextMatch {
-    pub start: Spot,
+    pub start: TextPosition,
     /// At or after `start`; after a final newline it is the start of a line that does not exist.
-    pub end: Spot,
+    pub end: TextPosition,
     pub new: String,
     pub origin: Origin,
 }
@@ -170,9 +170,9 @@ impl Haystack {
         })
     }
 
-    fn spot(&self, at: usize) -> Spot {
+    fn spot(&self, at: usize) -> TextPosition {
         let line = self.starts.partition_point(|start| *start <= at) - 1;
-        Spot {
+        TextPosition {
             line,
             column: at - self.starts[line],
         }

@@ -2,18 +2,18 @@
 
 use std::collections::BTreeMap;
 
-use super::block::{Action, Place, PlainHunk};
+use super::block::{Action, InsertionPoint, PlainHunk};
 use super::error::Overlap;
 use super::ops::Origin;
-use super::replace_text::{Spot, TextMatch};
+use super::replace_text::{TextMatch, TextPosition};
 use crate::protocol::read::LineSpan;
 use crate::text::{LineEnding, Text};
 
 /// A range of characters and the text that takes its place, line ends included.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Change {
-    pub start: Spot,
-    pub end: Spot,
+pub struct TextChange {
+    pub start: TextPosition,
+    pub end: TextPosition,
     pub text: String,
 }
 
@@ -28,7 +28,7 @@ pub struct Region {
 /// All that happens to a text: in order and apart.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Splices {
-    pub changes: Vec<Change>,
+    pub changes: Vec<TextChange>,
     pub regions: Vec<Region>,
     /// Some new line has a carriage return inside, which in a text with CR lines would end it.
     pub holds_cr: bool,
@@ -38,11 +38,11 @@ pub struct Splices {
 struct RowSplice<'a> {
     start: u64,
     removed: u64,
-    rows: Vec<Row<'a>>,
+    rows: Vec<NewRow<'a>>,
     origin: Origin,
 }
 
-struct Row<'a> {
+struct NewRow<'a> {
     text: &'a str,
     /// The line whose end it takes.
     end_of: u64,
@@ -73,11 +73,12 @@ pub fn splices(
     let found = touching_joined(found)?;
     let ends = Ends::of(text);
     check_found(&rows, &found, ends.eof())?;
-    let mut changes: Vec<(u8, Change)> = rows.iter().map(|rows| (0, ends.of_rows(rows))).collect();
+    let mut changes: Vec<(u8, TextChange)> =
+        rows.iter().map(|rows| (0, ends.of_rows(rows))).collect();
     changes.extend(found.iter().map(|found| (1, ends.of_match(found))));
     // Rows that go in where a text begins stand before it; those after it begin later.
     changes.sort_by_key(|(kind, change)| (change.start, *kind));
-    let mut joined: Vec<Change> = Vec::new();
+    let mut joined: Vec<TextChange> = Vec::new();
     for (_, change) in changes {
         match joined.last_mut() {
             Some(last) if last.end == change.start => {
@@ -101,7 +102,7 @@ pub fn splices(
 
 /// What happens at one line of the original.
 #[derive(Default)]
-struct Slot<'a> {
+struct LineEdits<'a> {
     before: Vec<&'a PlainHunk>,
     replaced: Option<&'a PlainHunk>,
     after: Vec<&'a PlainHunk>,
@@ -110,17 +111,17 @@ struct Slot<'a> {
 /// The order at one line: rows before it, rows for the range that begins there, rows after it; the
 /// head is after line 0, the tail before the line past the end.
 fn row_splices(hunks: &[PlainHunk], total: u64) -> Vec<RowSplice<'_>> {
-    let mut slots: BTreeMap<u64, Slot> = BTreeMap::new();
+    let mut slots: BTreeMap<u64, LineEdits> = BTreeMap::new();
     for hunk in hunks {
         match &hunk.action {
             Action::Replace { lines, .. } => {
                 slots.entry(lines.start).or_default().replaced = Some(hunk);
             }
             Action::Insert { place, .. } => match *place {
-                Place::Head => slots.entry(0).or_default().after.push(hunk),
-                Place::Before(line) => slots.entry(line).or_default().before.push(hunk),
-                Place::After(line) => slots.entry(line).or_default().after.push(hunk),
-                Place::Tail => slots.entry(total + 1).or_default().before.push(hunk),
+                InsertionPoint::Head => slots.entry(0).or_default().after.push(hunk),
+                InsertionPoint::Before(line) => slots.entry(line).or_default().before.push(hunk),
+                InsertionPoint::After(line) => slots.entry(line).or_default().after.push(hunk),
+                InsertionPoint::Tail => slots.entry(total + 1).or_default().before.push(hunk),
             },
         }
     }
@@ -154,7 +155,7 @@ fn add<'a>(
     let (Action::Replace { rows, .. } | Action::Insert { rows, .. }) = &hunk.action;
     let last_removed = anchor + removed.saturating_sub(1);
     let step = u64::from(removed > 0);
-    let rows = rows.iter().enumerate().map(|(k, text)| Row {
+    let rows = rows.iter().enumerate().map(|(k, text)| NewRow {
         text,
         end_of: (anchor + k as u64 * step).min(last_removed),
     });
@@ -195,7 +196,7 @@ fn touching_joined(mut found: Vec<TextMatch>) -> Result<Vec<TextMatch>, Overlap>
     Ok(joined)
 }
 
-fn check_found(rows: &[RowSplice], found: &[TextMatch], eof: Spot) -> Result<(), Overlap> {
+fn check_found(rows: &[RowSplice], found: &[TextMatch], eof: TextPosition) -> Result<(), Overlap> {
     for found in found {
         let lines = found.lines();
         let from = rows.partition_point(|rows| rows.after() < lines.start);
@@ -317,16 +318,16 @@ impl<'a> Ends<'a> {
     }
 
     /// Where the text ends.
-    fn eof(&self) -> Spot {
+    fn eof(&self) -> TextPosition {
         match self.total > 0 && !self.text.ends_with_newline() {
             true => {
                 let line = self.text.len_lines() - 1;
-                Spot {
+                TextPosition {
                     line,
                     column: self.text.line_bytes(line),
                 }
             }
-            false => Spot {
+            false => TextPosition {
                 line: self.text.len_lines(),
                 column: 0,
             },
@@ -334,17 +335,17 @@ impl<'a> Ends<'a> {
     }
 
     /// The beginning of a line (1-indexed), or the end of the text.
-    fn spot(&self, line: u64) -> Spot {
+    fn spot(&self, line: u64) -> TextPosition {
         match line > self.total {
             true => self.eof(),
-            false => Spot {
+            false => TextPosition {
                 line: (line - 1) as usize,
                 column: 0,
             },
         }
     }
 
-    fn of_rows(&self, splice: &RowSplice) -> Change {
+    fn of_rows(&self, splice: &RowSplice) -> TextChange {
         let (start, end) = (self.spot(splice.start), self.spot(splice.after()));
         let mut text = String::new();
         if start.column > 0 {
@@ -361,11 +362,11 @@ impl<'a> Ends<'a> {
                 None => self.default,
             });
         }
-        Change { start, end, text }
+        TextChange { start, end, text }
     }
 
     /// The new text's newlines take the ends of those that go, further ones that of the last.
-    fn of_match(&self, found: &TextMatch) -> Change {
+    fn of_match(&self, found: &TextMatch) -> TextChange {
         let gone = found.end.line - found.start.line;
         let mut text = String::with_capacity(found.new.len());
         for (at, piece) in found.new.split('\n').enumerate() {
@@ -379,7 +380,7 @@ impl<'a> Ends<'a> {
             }
             text.push_str(piece);
         }
-        Change {
+        TextChange {
             start: found.start,
             end: found.end,
             text,

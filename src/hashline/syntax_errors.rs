@@ -98,8 +98,8 @@ impl Replaced {
 mod tests {
     use super::*;
     use crate::hashline::changed;
-    use crate::hashline::replace_text::Spot;
-    use crate::hashline::splice::{Change, Region, Splices};
+    use crate::hashline::replace_text::TextPosition;
+    use crate::hashline::splice::{Region, Splices, TextChange};
 
     /// Replaces `removed` lines from `start` on by `rows`, and tells what errors at these lines mean.
     #[track_caller]
@@ -110,13 +110,13 @@ mod tests {
         expect: Option<u64>,
     ) {
         let before = Text::new(&"line\n".repeat(20));
-        let spot = |line: u64| Spot {
+        let spot = |line: u64| TextPosition {
             line: line as usize,
             column: 0,
         };
         let text: String = rows.iter().map(|row| format!("{row}\n")).collect();
         let splices = Splices {
-            changes: vec![Change {
+            changes: vec![TextChange {
                 start: spot(start - 1),
                 end: spot(start - 1 + removed),
                 text,

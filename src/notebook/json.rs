@@ -10,13 +10,13 @@ const MAX_DEPTH: usize = 10_000;
 /// Why a text is no JSON, and where.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("{what}")]
-pub struct Fault {
+pub struct JsonError {
     /// Byte at which it was seen.
     pub at: usize,
     pub what: &'static str,
 }
 
-impl Fault {
+impl JsonError {
     /// Line and character in it, both from 1.
     pub fn place(&self, json: &str) -> (usize, usize) {
         let before = &json.as_bytes()[..self.at.min(json.len())];
@@ -50,8 +50,8 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    pub fn fault<T>(&self, what: &'static str) -> Result<T, Fault> {
-        Err(Fault { at: self.at, what })
+    pub fn fault<T>(&self, what: &'static str) -> Result<T, JsonError> {
+        Err(JsonError { at: self.at, what })
     }
 
     /// Where the next value begins.
@@ -77,7 +77,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    fn take(&mut self, byte: u8, what: &'static str) -> Result<(), Fault> {
+    fn take(&mut self, byte: u8, what: &'static str) -> Result<(), JsonError> {
         match self.peek() {
             Some(found) if found == byte => {
                 self.at += 1;
@@ -89,7 +89,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// Nothing comes any more.
-    pub fn end(&mut self) -> Result<(), Fault> {
+    pub fn end(&mut self) -> Result<(), JsonError> {
         match self.peek() {
             None => Ok(()),
             Some(_) => self.fault("there is more text after the end"),
@@ -99,8 +99,8 @@ impl<'a> Scanner<'a> {
     /// An object; `member` is told the place of each key, and must take the value after it.
     pub fn object(
         &mut self,
-        mut member: impl FnMut(&mut Scanner<'a>, Range<usize>) -> Result<(), Fault>,
-    ) -> Result<Range<usize>, Fault> {
+        mut member: impl FnMut(&mut Scanner<'a>, Range<usize>) -> Result<(), JsonError>,
+    ) -> Result<Range<usize>, JsonError> {
         let start = self.at();
         self.take(b'{', "an object is expected here")?;
         if self.peek() == Some(b'}') {
@@ -125,8 +125,8 @@ impl<'a> Scanner<'a> {
     /// An array; `item` must take each value.
     pub fn array(
         &mut self,
-        mut item: impl FnMut(&mut Scanner<'a>) -> Result<(), Fault>,
-    ) -> Result<Range<usize>, Fault> {
+        mut item: impl FnMut(&mut Scanner<'a>) -> Result<(), JsonError>,
+    ) -> Result<Range<usize>, JsonError> {
         let start = self.at();
         self.take(b'[', "an array is expected here")?;
         if self.peek() == Some(b']') {
@@ -148,7 +148,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// A key and the colon after it; its place, with the quotes.
-    fn key(&mut self) -> Result<Range<usize>, Fault> {
+    fn key(&mut self) -> Result<Range<usize>, JsonError> {
         let key = match self.peek() {
             Some(b'"') => self.string()?,
             None => return self.fault("the text ends early"),
@@ -159,7 +159,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// A string; its place, with the quotes.
-    pub fn string(&mut self) -> Result<Range<usize>, Fault> {
+    pub fn string(&mut self) -> Result<Range<usize>, JsonError> {
         let start = self.at();
         self.take(b'"', "a string is expected here")?;
         loop {
@@ -186,7 +186,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// Any value; its place.
-    pub fn value(&mut self) -> Result<Range<usize>, Fault> {
+    pub fn value(&mut self) -> Result<Range<usize>, JsonError> {
         let start = self.at();
         // What is open: whether each is an object.
         let mut open: Vec<bool> = Vec::new();
@@ -247,7 +247,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    fn push(&self, open: &mut Vec<bool>, is_object: bool) -> Result<(), Fault> {
+    fn push(&self, open: &mut Vec<bool>, is_object: bool) -> Result<(), JsonError> {
         if open.len() >= MAX_DEPTH {
             return self.fault("it is nested too deeply");
         }
@@ -256,7 +256,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// A number or a word. Python also writes `NaN` and `Infinity`, and reads them.
-    fn scalar(&mut self) -> Result<(), Fault> {
+    fn scalar(&mut self) -> Result<(), JsonError> {
         let rest = &self.bytes[self.at..];
         let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || b"+-.".contains(byte);
         let length = rest.iter().take_while(|byte| is_part(byte)).count();
@@ -275,7 +275,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// A whole number; anything else is skipped.
-    pub fn whole_number(&mut self) -> Result<Option<u64>, Fault> {
+    pub fn whole_number(&mut self) -> Result<Option<u64>, JsonError> {
         let place = self.value()?;
         let word = std::str::from_utf8(&self.bytes[place]);
         Ok(word.ok().and_then(|word| word.parse().ok()))

@@ -14,7 +14,7 @@ mod text;
 #[cfg(test)]
 mod tests;
 
-pub use json::Fault;
+pub use json::JsonError;
 pub use model::{Cell, NotRead, Notebook, parse};
 pub use outputs::{Picture, Shown, with_outputs};
 pub use rewrite::{CannotWrite, Rewrite, Splice, rewrite};

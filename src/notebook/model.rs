@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::json::{Fault, Scanner, decode};
+use super::json::{JsonError, Scanner, decode};
 use crate::task::{Stopped, Work};
 
 /// A notebook, by places in the JSON that it was read from.
@@ -63,12 +63,12 @@ pub struct Member {
 pub enum NotRead {
     /// It is something else.
     NoNotebook,
-    Damaged(Fault),
+    Damaged(JsonError),
     Stopped(Stopped),
 }
 
-impl From<Fault> for NotRead {
-    fn from(fault: Fault) -> NotRead {
+impl From<JsonError> for NotRead {
+    fn from(fault: JsonError) -> NotRead {
         NotRead::Damaged(fault)
     }
 }
@@ -150,7 +150,7 @@ impl<'a> Reading<'a> {
         decode(&self.json[key.clone()]).0
     }
 
-    fn worksheets(&mut self, scanner: &mut Scanner<'a>) -> Result<Vec<Sheet>, Fault> {
+    fn worksheets(&mut self, scanner: &mut Scanner<'a>) -> Result<Vec<Sheet>, JsonError> {
         let mut sheets = Vec::new();
         scanner.array(|scanner| {
             scanner.object(|scanner, key| match self.name(&key).as_str() {
@@ -165,7 +165,7 @@ impl<'a> Reading<'a> {
         Ok(sheets)
     }
 
-    fn sheet(&mut self, scanner: &mut Scanner<'a>) -> Result<Sheet, Fault> {
+    fn sheet(&mut self, scanner: &mut Scanner<'a>) -> Result<Sheet, JsonError> {
         if scanner.peek() != Some(b'[') {
             return scanner.fault("the cells are expected here as an array");
         }
@@ -181,7 +181,7 @@ impl<'a> Reading<'a> {
         Ok(Sheet { place, cells })
     }
 
-    fn cell(&mut self, scanner: &mut Scanner<'a>) -> Result<Cell, Fault> {
+    fn cell(&mut self, scanner: &mut Scanner<'a>) -> Result<Cell, JsonError> {
         if scanner.peek() != Some(b'{') {
             return scanner.fault("a cell is expected here as an object");
         }
@@ -226,7 +226,7 @@ impl<'a> Reading<'a> {
     }
 }
 
-fn read_source(json: &str, scanner: &mut Scanner, cell: &mut Cell) -> Result<(), Fault> {
+fn read_source(json: &str, scanner: &mut Scanner, cell: &mut Cell) -> Result<(), JsonError> {
     cell.source.clear();
     cell.is_lossy = false;
     let mut push = |place: &Range<usize>| {

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::json::{Fault, Scanner, decode};
+use super::json::{JsonError, Scanner, decode};
 use super::model::{Cell, Notebook};
 use super::text::Rendered;
 use crate::task::{Stopped, Work};
@@ -51,7 +51,7 @@ const TEXTS: [(&str, &str); 5] = [
 
 /// Writes cells down with what they gave.
 pub fn with_outputs(json: &str, notebook: &Notebook, work: &Work) -> Result<Shown, Stopped> {
-    let mut writer = Writer {
+    let mut writer = OutputWriter {
         json,
         rendered: Rendered::default(),
         pictures: Vec::new(),
@@ -71,7 +71,7 @@ pub fn with_outputs(json: &str, notebook: &Notebook, work: &Work) -> Result<Show
     })
 }
 
-struct Writer<'a> {
+struct OutputWriter<'a> {
     json: &'a str,
     rendered: Rendered,
     pictures: Vec<Picture>,
@@ -94,8 +94,8 @@ impl Output {
     }
 }
 
-impl Writer<'_> {
-    fn cell(&mut self, cell: &Cell, number: usize) -> Result<(), Fault> {
+impl OutputWriter<'_> {
+    fn cell(&mut self, cell: &Cell, number: usize) -> Result<(), JsonError> {
         let Some(place) = &cell.outputs else {
             return Ok(());
         };
@@ -187,7 +187,7 @@ impl Writer<'_> {
     }
 }
 
-fn output(json: &str, scanner: &mut Scanner) -> Result<Output, Fault> {
+fn output(json: &str, scanner: &mut Scanner) -> Result<Output, JsonError> {
     let mut output = Output::default();
     scanner.object(|scanner, key| {
         let (name, _) = decode(&json[key]);
@@ -237,7 +237,7 @@ fn text_of_lines(json: &str, place: Option<&Range<usize>>) -> String {
 
 fn each_string(json: &str, place: &Range<usize>, mut part: impl FnMut(String)) -> Option<()> {
     let mut scanner = Scanner::starting_at(json, place.start);
-    let mut string = |scanner: &mut Scanner| -> Result<(), Fault> {
+    let mut string = |scanner: &mut Scanner| -> Result<(), JsonError> {
         let place = scanner.string()?;
         part(decode(&json[place]).0);
         Ok(())

@@ -62,7 +62,7 @@ pub fn rewrite(
     let mut drafts = drafts(text).map_err(|line| CannotWrite::BeforeFirst { line: line + 1 })?;
     let old: Vec<&Cell> = notebook.cells().collect();
     let matched = matches(&drafts, kept);
-    let mut writer = Writer {
+    let mut writer = JsonWriter {
         json,
         notebook,
         style: Style::of(json, notebook),
@@ -76,9 +76,9 @@ pub fn rewrite(
                 let cell = old[*index];
                 draft.source = with_ends_of(&draft.source, &cell.source);
                 splices.extend(writer.edited(cell, draft, *index)?);
-                slots.push(Slot::Old(*index));
+                slots.push(NewCell::Old(*index));
             }
-            None => slots.push(Slot::New(writer.new_cell(draft)?)),
+            None => slots.push(NewCell::New(writer.new_cell(draft)?)),
         }
     }
     splices.extend(writer.lists(&slots));
@@ -93,7 +93,7 @@ pub fn rewrite(
 }
 
 /// A cell of the new list.
-enum Slot {
+enum NewCell {
     Old(usize),
     New(String),
 }
@@ -171,7 +171,7 @@ fn joined(mut splices: Vec<Splice>) -> Vec<Splice> {
     joined
 }
 
-struct Writer<'a> {
+struct JsonWriter<'a> {
     json: &'a str,
     notebook: &'a Notebook,
     style: Style,
@@ -179,7 +179,7 @@ struct Writer<'a> {
     ids: HashSet<String>,
 }
 
-impl Writer<'_> {
+impl JsonWriter<'_> {
     /// What an edit makes of a cell that stays; `None` where it reads as before.
     fn edited(
         &self,
@@ -349,7 +349,7 @@ impl Writer<'_> {
     }
 
     /// What becomes of the lists of cells. A new cell goes where the one before it is.
-    fn lists(&self, slots: &[Slot]) -> Vec<Splice> {
+    fn lists(&self, slots: &[NewCell]) -> Vec<Splice> {
         let sheets = &self.notebook.sheets;
         let mut firsts = Vec::new();
         let mut count = 0;
@@ -360,9 +360,9 @@ impl Writer<'_> {
         let sheet_of = |index: usize| firsts.partition_point(|first| *first <= index).max(1) - 1;
         let first_used = sheets.iter().position(|sheet| !sheet.cells.is_empty());
         let mut now = first_used.unwrap_or(0);
-        let mut of_sheets: Vec<Vec<&Slot>> = sheets.iter().map(|_| Vec::new()).collect();
+        let mut of_sheets: Vec<Vec<&NewCell>> = sheets.iter().map(|_| Vec::new()).collect();
         for slot in slots {
-            if let Slot::Old(index) = slot {
+            if let NewCell::Old(index) = slot {
                 now = sheet_of(*index);
             }
             if let Some(slots) = of_sheets.get_mut(now) {
@@ -377,13 +377,13 @@ impl Writer<'_> {
     }
 
     /// What becomes of one list, of which the first cell is the one of that index.
-    fn of_list(&self, sheet: &Sheet, slots: &[&Slot], first: usize, splices: &mut Vec<Splice>) {
+    fn of_list(&self, sheet: &Sheet, slots: &[&NewCell], first: usize, splices: &mut Vec<Splice>) {
         let mut before = None;
         let mut new: Vec<&str> = Vec::new();
         for slot in slots {
             match slot {
-                Slot::New(cell) => new.push(cell),
-                Slot::Old(index) => {
+                NewCell::New(cell) => new.push(cell),
+                NewCell::Old(index) => {
                     let after = index - first;
                     splices.extend(self.gap(sheet, before, &new, Some(after)));
                     new.clear();

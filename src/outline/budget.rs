@@ -5,7 +5,7 @@ use std::collections::BinaryHeap;
 
 use crate::task::Stopped;
 
-use super::candidate::{Candidate, Kind};
+use super::candidate::{Candidate, FoldKind};
 use super::walk::Walk;
 
 /// Rows from which nothing more is opened.
@@ -25,7 +25,7 @@ pub(super) fn unfold<'tree>(
     let mut smallest = BinaryHeap::new();
     let add = |all: &mut Vec<_>, heap: &mut BinaryHeap<_>, more: Vec<Candidate<'tree>>| {
         for candidate in more {
-            if candidate.kind != Kind::Closed {
+            if candidate.kind != FoldKind::Closed {
                 heap.push(Reverse((candidate.lines(), candidate.first, all.len())));
             }
             all.push(Some(candidate));

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use tree_sitter::Node;
 
-use crate::syntax::{Captures, Step};
+use crate::syntax::{Captures, PathNode};
 
 use super::Fold;
 
@@ -13,7 +13,7 @@ pub(super) const MIN_LINES: usize = 3;
 
 /// What kind of thing is folded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum FoldKind {
     /// The body of a function, a callback included.
     Function,
     /// Data or text.
@@ -30,13 +30,13 @@ pub(super) struct Candidate<'tree> {
     pub first: usize,
     pub last: usize,
     pub fold: Fold,
-    pub kind: Kind,
+    pub kind: FoldKind,
     /// What to look into when the range is opened.
     pub node: Node<'tree>,
     /// What is captured in there.
     pub captures: &'tree Captures,
     /// The last steps of the way to the node.
-    pub way: Vec<Step<'tree>>,
+    pub way: Vec<PathNode<'tree>>,
 }
 
 impl Candidate<'_> {

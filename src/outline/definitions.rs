@@ -5,7 +5,7 @@
 
 use tree_sitter::{Node, TreeCursor};
 
-use crate::syntax::{Captures, Parsed, Piece, Role, Source, Step};
+use crate::syntax::{Captures, Parsed, PathNode, Piece, Role, Source};
 use crate::task::{Stopped, Work};
 
 use super::{Definition, span};
@@ -36,7 +36,7 @@ pub fn definitions(parsed: &Parsed, work: &Work) -> Result<Vec<Definition>, Stop
         if !captures.has(Role::Definition) {
             continue;
         }
-        let mut search = Search {
+        let mut search = DefinitionSearch {
             source: &parsed.source,
             piece,
             captures,
@@ -53,20 +53,20 @@ pub fn definitions(parsed: &Parsed, work: &Work) -> Result<Vec<Definition>, Stop
     Ok(found)
 }
 
-struct Search<'tree> {
+struct DefinitionSearch<'tree> {
     source: &'tree Source,
     piece: &'tree Piece,
     captures: &'tree Captures,
     work: &'tree Work,
     steps: u32,
-    way: Vec<Step<'tree>>,
+    way: Vec<PathNode<'tree>>,
     found: Vec<Definition>,
 }
 
-impl<'tree> Search<'tree> {
+impl<'tree> DefinitionSearch<'tree> {
     /// Looks through the children of the node under the cursor, which is so deep in a line.
     fn children(&mut self, cursor: &mut TreeCursor<'tree>, in_line: usize) -> Result<(), Stopped> {
-        let step = Step {
+        let step = PathNode {
             node: cursor.node(),
             field: cursor.field_id(),
         };

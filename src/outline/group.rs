@@ -5,7 +5,7 @@ use tree_sitter::Node;
 use crate::syntax::{Captures, Role, Source};
 
 use super::Fold;
-use super::candidate::{Candidate, Kind, MIN_LINES};
+use super::candidate::{Candidate, FoldKind, MIN_LINES};
 use super::comment;
 
 /// A group of imports up to this many lines stays as it is.
@@ -14,10 +14,10 @@ const MAX_IMPORT_LINES: usize = 8;
 /// The comments or imports that stand together so far.
 pub(super) struct Group<'tree> {
     captures: &'tree Captures,
-    open: Option<Open<'tree>>,
+    open: Option<OpenGroup<'tree>>,
 }
 
-struct Open<'tree> {
+struct OpenGroup<'tree> {
     role: Role,
     first: usize,
     last: usize,
@@ -59,7 +59,7 @@ impl<'tree> Group<'tree> {
         let ended = self.end(source, min_lines);
         // A shebang is no part of the comment under it.
         if !(first == 0 && source.line(0).starts_with("#!") && role == Role::Comment) {
-            self.open = Some(Open {
+            self.open = Some(OpenGroup {
                 role,
                 first,
                 last,
@@ -92,7 +92,7 @@ impl<'tree> Group<'tree> {
             first: open.first,
             last: open.last,
             fold,
-            kind: Kind::Closed,
+            kind: FoldKind::Closed,
             node: open.node,
             captures: self.captures,
             way: Vec::new(),
@@ -115,7 +115,13 @@ fn own_lines(source: &Source, node: Node<'_>) -> Option<(usize, usize)> {
 }
 
 /// Line comments stand together on adjacent lines; between imports blank lines may stand.
-fn stands_with(source: &Source, open: &Open<'_>, role: Role, first: usize, last: usize) -> bool {
+fn stands_with(
+    source: &Source,
+    open: &OpenGroup<'_>,
+    role: Role,
+    first: usize,
+    last: usize,
+) -> bool {
     if first <= open.last {
         return false;
     }
@@ -127,7 +133,7 @@ fn stands_with(source: &Source, open: &Open<'_>, role: Role, first: usize, last:
 }
 
 /// A single import between brackets is a row with its head and tail, a group one with its first line.
-fn imports(source: &Source, open: &Open<'_>) -> Fold {
+fn imports(source: &Source, open: &OpenGroup<'_>) -> Fold {
     let head = source.line(open.first).trim_end();
     let tail = source.line(open.last).trim();
     if open.members == 1 && head.ends_with(['{', '(', '[']) && tail.starts_with(['}', ')', ']']) {

@@ -57,7 +57,7 @@ pub struct Definition {
 pub struct Outline {
     pub language: &'static str,
     /// In line order; together they name every line exactly once.
-    pub rows: Vec<Row>,
+    pub rows: Vec<OutlineRow>,
     /// The first rows as they are written.
     written: Written,
 }
@@ -86,18 +86,18 @@ impl Outline {
 
     /// Bytes in memory, about.
     pub fn weight(&self) -> usize {
-        let of_fold = |row: &Row| {
+        let of_fold = |row: &OutlineRow| {
             let fold = row.fold.as_ref();
             fold.map_or(0, |fold| fold.head.len() + fold.tail.len())
         };
         let folds: usize = self.rows.iter().map(of_fold).sum();
         let written = self.written.text.len() + self.written.ends.len() * size_of::<usize>();
-        self.rows.len() * size_of::<Row>() + folds + written
+        self.rows.len() * size_of::<OutlineRow>() + folds + written
     }
 }
 
 impl Written {
-    fn of(rows: &[Row], text: &Text) -> Written {
+    fn of(rows: &[OutlineRow], text: &Text) -> Written {
         let mut written = Written::default();
         let mut lines = text.lines_at(0);
         for row in rows {
@@ -135,7 +135,7 @@ impl Fold {
 
 /// A line, or a folded range of lines.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Row {
+pub struct OutlineRow {
     /// One line where there is no fold.
     pub span: LineSpan,
     pub fold: Option<Fold>,
@@ -165,7 +165,11 @@ impl Outline {
     /// # Errors
     ///
     /// `Misplaced` where they overlap, or are not within the text.
-    pub fn new(language: &'static str, folds: Vec<Row>, text: &Text) -> Result<Outline, Misplaced> {
+    pub fn new(
+        language: &'static str,
+        folds: Vec<OutlineRow>,
+        text: &Text,
+    ) -> Result<Outline, Misplaced> {
         let total = text.len_lines() as u64;
         let mut rows = Vec::with_capacity(folds.len() * 4);
         let mut next = 1;
@@ -228,7 +232,7 @@ fn outline_with(
 /// # Errors
 ///
 /// `Stopped` when `work` is cancelled or out of time.
-pub fn folds(parsed: &Parsed, rules: Rules, work: &Work) -> Result<Vec<Row>, Stopped> {
+pub fn folds(parsed: &Parsed, rules: Rules, work: &Work) -> Result<Vec<OutlineRow>, Stopped> {
     folds_with(parsed, rules, Unfold::ByBudget, work)
 }
 
@@ -237,13 +241,13 @@ fn folds_with(
     rules: Rules,
     unfold: Unfold,
     work: &Work,
-) -> Result<Vec<Row>, Stopped> {
+) -> Result<Vec<OutlineRow>, Stopped> {
     let walk = Walk::new(&parsed.source, rules, work);
     let mut folded = walk.pieces(&parsed.pieces)?;
     if unfold == Unfold::ByBudget {
         folded = budget::unfold(&walk, folded, parsed.source.len_lines())?;
     }
-    let row = |candidate: Candidate<'_>| Row {
+    let row = |candidate: Candidate<'_>| OutlineRow {
         span: span(candidate.first, candidate.last),
         fold: Some(candidate.fold),
     };
@@ -251,8 +255,8 @@ fn folds_with(
 }
 
 /// A line, counted from 1.
-fn ordinary(line: u64) -> Row {
-    Row {
+fn ordinary(line: u64) -> OutlineRow {
+    OutlineRow {
         span: LineSpan {
             start: line,
             end: line,

@@ -2,13 +2,13 @@
 
 use tree_sitter::{Node, TreeCursor};
 
-use crate::syntax::{Capture, Role, Step};
+use crate::syntax::{Capture, PathNode, Role};
 use crate::task::Stopped;
 
 use super::Fold;
-use super::candidate::Kind;
+use super::candidate::FoldKind;
 use super::geometry::{Shape, shape};
-use super::walk::{Place, Walk};
+use super::walk::{Walk, WalkState};
 
 /// What a section holds before its first subsection.
 #[derive(Default)]
@@ -24,11 +24,11 @@ struct Text<'tree> {
 pub(super) fn section<'tree>(
     walk: &Walk<'tree>,
     cursor: &mut TreeCursor<'tree>,
-    place: &mut Place<'tree>,
+    place: &mut WalkState<'tree>,
 ) -> Result<(), Stopped> {
     let section = cursor.node();
     let mut text = Text::default();
-    let step = Step {
+    let step = PathNode {
         node: section,
         field: cursor.field_id(),
     };
@@ -62,7 +62,7 @@ pub(super) fn section<'tree>(
 fn section_once_more<'tree>(
     walk: &Walk<'tree>,
     cursor: &mut TreeCursor<'tree>,
-    place: &mut Place<'tree>,
+    place: &mut WalkState<'tree>,
 ) -> Result<(), Stopped> {
     if place.way.len() > 100 {
         return Ok(());
@@ -74,7 +74,7 @@ fn fold_text<'tree>(
     walk: &Walk<'tree>,
     section: Node<'tree>,
     text: &Text<'tree>,
-    place: &mut Place<'tree>,
+    place: &mut WalkState<'tree>,
 ) {
     let Some((first, capture)) = text.first else {
         return;
@@ -85,7 +85,7 @@ fn fold_text<'tree>(
         let (start, end) = (first.start_byte(), first.end_byte());
         if let Some(shape) = shape(walk.source, start, end, capture.rest) {
             shown_end = shape.last + 1;
-            walk.push(shape, Kind::Literal, first, place);
+            walk.push(shape, FoldKind::Literal, first, place);
         }
     }
     if shown_end < text.end {
@@ -94,7 +94,7 @@ fn fold_text<'tree>(
             last: text.end - 1,
             fold: Fold::default(),
         };
-        walk.push(rest, Kind::Literal, section, place);
+        walk.push(rest, FoldKind::Literal, section, place);
     }
 }
 

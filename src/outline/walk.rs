@@ -5,11 +5,11 @@ use std::ops::Range;
 
 use tree_sitter::{Node, TreeCursor};
 
-use crate::syntax::{Capture, Captures, Piece, Role, Source, Step};
+use crate::syntax::{Capture, Captures, PathNode, Piece, Role, Source};
 use crate::task::{Stopped, Work};
 
 use super::Rules;
-use super::candidate::{Candidate, Kind, MIN_LINES, settle};
+use super::candidate::{Candidate, FoldKind, MIN_LINES, settle};
 use super::geometry::{Shape, shape, shape_of_body};
 use super::group::Group;
 use super::prose;
@@ -35,10 +35,10 @@ pub(super) struct Walk<'tree> {
 }
 
 /// Where a walk is: what it has found, and how it goes on.
-pub(super) struct Place<'tree> {
+pub(super) struct WalkState<'tree> {
     /// Those of the language of the piece.
     pub captures: &'tree Captures,
-    pub way: Vec<Step<'tree>>,
+    pub way: Vec<PathNode<'tree>>,
     pub found: Vec<Candidate<'tree>>,
     /// Whether what holds functions is looked through. Inside an opened body nothing is.
     scopes: bool,
@@ -87,11 +87,11 @@ impl<'tree> Walk<'tree> {
     fn below(
         &self,
         node: Node<'tree>,
-        (way, captures): (Vec<Step<'tree>>, &'tree Captures),
+        (way, captures): (Vec<PathNode<'tree>>, &'tree Captures),
         lines: &Range<usize>,
         scopes: bool,
     ) -> Result<Vec<Candidate<'tree>>, Stopped> {
-        let mut place = Place {
+        let mut place = WalkState {
             captures,
             way,
             found: Vec::new(),
@@ -105,12 +105,12 @@ impl<'tree> Walk<'tree> {
     pub fn children(
         &self,
         cursor: &mut TreeCursor<'tree>,
-        place: &mut Place<'tree>,
+        place: &mut WalkState<'tree>,
     ) -> Result<(), Stopped> {
         if place.way.len() > MAX_DEPTH {
             return Ok(());
         }
-        let step = Step {
+        let step = PathNode {
             node: cursor.node(),
             field: cursor.field_id(),
         };
@@ -136,7 +136,7 @@ impl<'tree> Walk<'tree> {
         &self,
         cursor: &mut TreeCursor<'tree>,
         group: &mut Group<'tree>,
-        place: &mut Place<'tree>,
+        place: &mut WalkState<'tree>,
     ) -> Result<(), Stopped> {
         let node = cursor.node();
         let capture = self.find(cursor, place);
@@ -162,7 +162,7 @@ impl<'tree> Walk<'tree> {
         &self,
         cursor: &mut TreeCursor<'tree>,
         capture: Option<Capture>,
-        place: &mut Place<'tree>,
+        place: &mut WalkState<'tree>,
     ) -> Result<(), Stopped> {
         let Some(capture) = capture else {
             return self.children(cursor, place);
@@ -171,9 +171,9 @@ impl<'tree> Walk<'tree> {
             Role::Keep | Role::Heading => Ok(()),
             Role::Section => prose::section(self, cursor, place),
             Role::Body => self.body(cursor, capture, place),
-            Role::Callback => self.scope(cursor, capture, Kind::Function, place),
-            Role::Literal => self.scope(cursor, capture, Kind::Literal, place),
-            Role::Markup => self.scope(cursor, capture, Kind::Markup, place),
+            Role::Callback => self.scope(cursor, capture, FoldKind::Function, place),
+            Role::Literal => self.scope(cursor, capture, FoldKind::Literal, place),
+            Role::Markup => self.scope(cursor, capture, FoldKind::Markup, place),
             Role::Container | Role::Comment | Role::Doc | Role::Import | Role::Definition => {
                 self.children(cursor, place)
             }
@@ -186,7 +186,7 @@ impl<'tree> Walk<'tree> {
         &self,
         cursor: &mut TreeCursor<'tree>,
         capture: Capture,
-        place: &mut Place<'tree>,
+        place: &mut WalkState<'tree>,
     ) -> Result<(), Stopped> {
         let node = cursor.node();
         if node.has_error() {
@@ -211,7 +211,7 @@ impl<'tree> Walk<'tree> {
             group.push(self.source, Role::Doc, doc, self.min_lines);
             place.found.extend(group.end(self.source, self.min_lines));
         }
-        self.push_from(min_lines, shape, Kind::Function, node, place);
+        self.push_from(min_lines, shape, FoldKind::Function, node, place);
         Ok(())
     }
 
@@ -230,12 +230,12 @@ impl<'tree> Walk<'tree> {
     fn leading_doc(
         &self,
         cursor: &mut TreeCursor<'tree>,
-        place: &mut Place<'tree>,
+        place: &mut WalkState<'tree>,
     ) -> Option<Node<'tree>> {
         if !place.captures.has(Role::Doc) {
             return None;
         }
-        place.way.push(Step {
+        place.way.push(PathNode {
             node: cursor.node(),
             field: cursor.field_id(),
         });
@@ -257,8 +257,8 @@ impl<'tree> Walk<'tree> {
         &self,
         cursor: &mut TreeCursor<'tree>,
         capture: Capture,
-        kind: Kind,
-        place: &mut Place<'tree>,
+        kind: FoldKind,
+        place: &mut WalkState<'tree>,
     ) -> Result<(), Stopped> {
         let node = cursor.node();
         if node.has_error() {
@@ -286,22 +286,28 @@ impl<'tree> Walk<'tree> {
     }
 
     /// Whether a fold mostly holds functions, or is most of a file of markup.
-    fn is_scope(&self, kind: Kind, lines: usize, inner: &[Candidate<'_>]) -> bool {
+    fn is_scope(&self, kind: FoldKind, lines: usize, inner: &[Candidate<'_>]) -> bool {
         let wanted = match kind {
-            Kind::Markup => Kind::Markup,
-            _ => Kind::Function,
+            FoldKind::Markup => FoldKind::Markup,
+            _ => FoldKind::Function,
         };
         let held = || inner.iter().filter(|candidate| candidate.kind == wanted);
         let held_lines: usize = held().map(Candidate::lines).sum();
         let most = held_lines * 2 >= lines;
         match kind {
-            Kind::Markup => most && lines * 2 > self.source.len_lines(),
+            FoldKind::Markup => most && lines * 2 > self.source.len_lines(),
             _ => most && held().count() >= 2,
         }
     }
 
     /// Adds a fold if it is long enough.
-    pub fn push(&self, shape: Shape, kind: Kind, node: Node<'tree>, place: &mut Place<'tree>) {
+    pub fn push(
+        &self,
+        shape: Shape,
+        kind: FoldKind,
+        node: Node<'tree>,
+        place: &mut WalkState<'tree>,
+    ) {
         self.push_from(self.min_lines, shape, kind, node, place);
     }
 
@@ -309,9 +315,9 @@ impl<'tree> Walk<'tree> {
         &self,
         min_lines: usize,
         shape: Shape,
-        kind: Kind,
+        kind: FoldKind,
         node: Node<'tree>,
-        place: &mut Place<'tree>,
+        place: &mut WalkState<'tree>,
     ) {
         if shape.last + 1 < shape.first + min_lines {
             return;
@@ -328,7 +334,7 @@ impl<'tree> Walk<'tree> {
         });
     }
 
-    pub fn find(&self, cursor: &TreeCursor<'tree>, place: &Place<'tree>) -> Option<Capture> {
+    pub fn find(&self, cursor: &TreeCursor<'tree>, place: &WalkState<'tree>) -> Option<Capture> {
         place.captures.find(cursor, &place.way, self.source.text())
     }
 
@@ -342,9 +348,9 @@ impl<'tree> Walk<'tree> {
 }
 
 /// Whether a language has what makes a scope of such a fold.
-fn may_hold(captures: &Captures, kind: Kind) -> bool {
+fn may_hold(captures: &Captures, kind: FoldKind) -> bool {
     match kind {
-        Kind::Markup => true,
+        FoldKind::Markup => true,
         _ => captures.has(Role::Callback) || captures.has(Role::Body),
     }
 }

@@ -5,5 +5,5 @@ mod pixels;
 
 pub use format::Format;
 pub use pixels::{
-    Facts, Fit, MAX_DECODED, MAX_PIXELS, MAX_WEIGHTED, Part, Written, decode, facts, make,
+    Crop, Fit, MAX_DECODED, MAX_PIXELS, MAX_WEIGHTED, PictureFacts, Written, decode, facts, make,
 };

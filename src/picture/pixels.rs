@@ -38,7 +38,7 @@ const QUALITIES: [u8; 3] = [85, 75, 60];
 
 /// What is known of a picture before its pixels are.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Facts {
+pub struct PictureFacts {
     pub format: Format,
     /// As it is seen, turned upright.
     pub width: u32,
@@ -51,7 +51,7 @@ pub struct Facts {
     pub decoded_bytes: u64,
 }
 
-impl Facts {
+impl PictureFacts {
     pub fn pixels(&self) -> u64 {
         u64::from(self.width) * u64::from(self.height)
     }
@@ -59,7 +59,7 @@ impl Facts {
 
 /// A part of a picture, in the pixels of the upright one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Part {
+pub struct Crop {
     pub x: u32,
     pub y: u32,
     pub w: u32,
@@ -119,7 +119,7 @@ fn in_short(error: &str) -> String {
 }
 
 /// Reads the header; the error says in a few words why it cannot be.
-pub fn facts(format: Format, bytes: &[u8]) -> Result<Facts, String> {
+pub fn facts(format: Format, bytes: &[u8]) -> Result<PictureFacts, String> {
     guarded(|| {
         let mut decoder = decoder(format, bytes, MAX_BESIDE)?;
         let (width, height) = decoder.dimensions();
@@ -130,7 +130,7 @@ pub fn facts(format: Format, bytes: &[u8]) -> Result<Facts, String> {
             true => (height, width),
             false => (width, height),
         };
-        Ok(Facts {
+        Ok(PictureFacts {
             format,
             width,
             height,
@@ -165,13 +165,13 @@ fn is_turned(orientation: Orientation) -> bool {
 }
 
 /// Where a part of the upright picture is in the stored one, which is `width` by `height`.
-fn stored(part: Part, orientation: Orientation, (width, height): (u32, u32)) -> Part {
-    let Part { x, y, w, h } = part;
+fn stored(part: Crop, orientation: Orientation, (width, height): (u32, u32)) -> Crop {
+    let Crop { x, y, w, h } = part;
     let (right, bottom) = (width.wrapping_sub(x + w), height.wrapping_sub(y + h));
     // Of a turned picture, the upright columns are stored rows.
     let (turned_right, turned_bottom) = (width.wrapping_sub(y + h), height.wrapping_sub(x + w));
-    let straight = |x, y| Part { x, y, w, h };
-    let turned = |x, y| Part { x, y, w: h, h: w };
+    let straight = |x, y| Crop { x, y, w, h };
+    let turned = |x, y| Crop { x, y, w: h, h: w };
     match orientation {
         Orientation::NoTransforms => part,
         Orientation::Rotate180 => straight(right, bottom),
@@ -201,15 +201,15 @@ pub fn fitted((width, height): (u32, u32), max_dimension: u32) -> (u32, u32) {
 /// Makes a picture fit: the part of it, upright, of so many pixels and bytes.
 pub fn make(
     pixels: DynamicImage,
-    facts: &Facts,
-    part: Option<Part>,
+    facts: &PictureFacts,
+    part: Option<Crop>,
     fit: Fit,
 ) -> Result<Written, String> {
     guarded(|| {
         let is_flat = is_flat(&pixels);
         let size = (pixels.width(), pixels.height());
         let pixels = match part.map(|part| stored(part, facts.orientation, size)) {
-            Some(Part { x, y, w, h }) => pixels.crop_imm(x, y, w, h),
+            Some(Crop { x, y, w, h }) => pixels.crop_imm(x, y, w, h),
             None => pixels,
         };
         let size = fitted((pixels.width(), pixels.height()), fit.max_dimension);
@@ -325,14 +325,14 @@ mod tests {
             let orientation = Orientation::from_exif(exif).expect("one of eight");
             let mut upright = pixels.clone();
             upright.apply_orientation(orientation);
-            let part = Part {
+            let part = Crop {
                 x: 1,
                 y: 2,
                 w: 3,
                 h: 2,
             };
             let expected = upright.crop_imm(part.x, part.y, part.w, part.h);
-            let Part { x, y, w, h } = stored(part, orientation, (width, height));
+            let Crop { x, y, w, h } = stored(part, orientation, (width, height));
             let mut found = pixels.crop_imm(x, y, w, h);
             found.apply_orientation(orientation);
             assert_eq!(found, expected, "{orientation:?}");

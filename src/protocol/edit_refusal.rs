@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::read::LineSpan;
-use super::{Kind, Refusal};
+use super::{Refusal, RefusalKind};
 
 /// What only edits refuse. Nothing is written where one of these is answered, but for `Partly` and
 /// `Unconfirmed`, which say so.
@@ -52,7 +52,7 @@ pub enum EditRefusal {
         /// The one that is written first: what the client goes by.
         first: Box<Refusal>,
         /// In the order written.
-        faults: Vec<Fault>,
+        faults: Vec<FaultData>,
         files: Vec<LiveFile>,
         retryable: bool,
     },
@@ -99,8 +99,8 @@ pub enum Outdated {
 /// One thing that is wrong with an edit.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Fault {
-    pub kind: Kind,
+pub struct FaultData {
+    pub kind: RefusalKind,
     /// As it was written, or as headers name it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
@@ -143,23 +143,23 @@ impl EditRefusal {
         }
     }
 
-    pub fn kind(&self) -> Kind {
+    pub fn kind(&self) -> RefusalKind {
         match self {
-            EditRefusal::PatchSyntax { .. } => Kind::PatchSyntax,
-            EditRefusal::Overlap { .. } => Kind::Overlap,
+            EditRefusal::PatchSyntax { .. } => RefusalKind::PatchSyntax,
+            EditRefusal::Overlap { .. } => RefusalKind::Overlap,
             EditRefusal::Outdated { why, .. } => match why {
-                Outdated::Stale => Kind::Stale,
-                Outdated::UnknownTag => Kind::UnknownTag,
-                Outdated::ExpiredTag => Kind::ExpiredTag,
-                Outdated::NotShown => Kind::NotShown,
+                Outdated::Stale => RefusalKind::Stale,
+                Outdated::UnknownTag => RefusalKind::UnknownTag,
+                Outdated::ExpiredTag => RefusalKind::ExpiredTag,
+                Outdated::NotShown => RefusalKind::NotShown,
             },
-            EditRefusal::NoMatch { .. } => Kind::NoMatch,
-            EditRefusal::ReaderPrefixes { .. } => Kind::BadParams,
+            EditRefusal::NoMatch { .. } => RefusalKind::NoMatch,
+            EditRefusal::ReaderPrefixes { .. } => RefusalKind::BadParams,
             EditRefusal::Faults { first, .. } => first.kind(),
-            EditRefusal::NoChange { .. } => Kind::NoChange,
-            EditRefusal::Exists { .. } => Kind::Exists,
-            EditRefusal::Unconfirmed { .. } => Kind::Timeout,
-            EditRefusal::Partly { .. } => Kind::Io,
+            EditRefusal::NoChange { .. } => RefusalKind::NoChange,
+            EditRefusal::Exists { .. } => RefusalKind::Exists,
+            EditRefusal::Unconfirmed { .. } => RefusalKind::Timeout,
+            EditRefusal::Partly { .. } => RefusalKind::Io,
         }
     }
 

@@ -11,7 +11,7 @@ pub mod tools;
 pub mod typed;
 
 pub use edit_refusal::EditRefusal;
-pub use refusal::{Kind, Refusal, Rule, shortened};
+pub use refusal::{Refusal, RefusalKind, Rule, shortened};
 pub use settings::Settings;
 
 /// Version of the wire contract, reported at `initialize` and by `agent/status`.

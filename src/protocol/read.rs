@@ -191,7 +191,7 @@ pub struct Summary {
 
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Limits {
+pub struct ListingLimits {
     pub result_limit: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub total: Option<u64>,
@@ -273,7 +273,7 @@ pub struct MoreDetails {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub summary: Option<Summary>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub limits: Option<Limits>,
+    pub limits: Option<ListingLimits>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub display_content: Option<DisplayContent>,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -161,7 +161,7 @@ pub enum Refusal {
 /// which `tests/tidy.rs` judges `protocol.md`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub enum Kind {
+pub enum RefusalKind {
     NotFound,
     OutsideWorkspace,
     Denied,
@@ -219,39 +219,39 @@ impl Refusal {
         }
     }
 
-    pub fn kind(&self) -> Kind {
+    pub fn kind(&self) -> RefusalKind {
         match self {
             Refusal::NotFound { .. }
             | Refusal::NothingToEdit { .. }
-            | Refusal::NoSuchPart { .. } => Kind::NotFound,
-            Refusal::OutsideWorkspace { .. } => Kind::OutsideWorkspace,
-            Refusal::Denied { .. } => Kind::Denied,
-            Refusal::Binary { .. } => Kind::Binary,
-            Refusal::NotRegular { .. } => Kind::NotRegular,
-            Refusal::TooLarge { .. } => Kind::TooLarge,
-            Refusal::Damaged { .. } => Kind::Damaged,
-            Refusal::Encrypted { .. } => Kind::Encrypted,
-            Refusal::Unsupported { .. } | Refusal::Directory { .. } => Kind::Unsupported,
-            Refusal::OutOfRange { .. } => Kind::OutOfRange,
+            | Refusal::NoSuchPart { .. } => RefusalKind::NotFound,
+            Refusal::OutsideWorkspace { .. } => RefusalKind::OutsideWorkspace,
+            Refusal::Denied { .. } => RefusalKind::Denied,
+            Refusal::Binary { .. } => RefusalKind::Binary,
+            Refusal::NotRegular { .. } => RefusalKind::NotRegular,
+            Refusal::TooLarge { .. } => RefusalKind::TooLarge,
+            Refusal::Damaged { .. } => RefusalKind::Damaged,
+            Refusal::Encrypted { .. } => RefusalKind::Encrypted,
+            Refusal::Unsupported { .. } | Refusal::Directory { .. } => RefusalKind::Unsupported,
+            Refusal::OutOfRange { .. } => RefusalKind::OutOfRange,
             Refusal::Worded { refusal, .. } => refusal.kind(),
-            Refusal::BadSelector { .. } => Kind::BadSelector,
-            Refusal::BadParams { .. } => Kind::BadParams,
-            Refusal::Encoding { .. } => Kind::Encoding,
-            Refusal::Busy { .. } => Kind::Busy,
-            Refusal::Timeout { .. } => Kind::Timeout,
-            Refusal::Io { .. } | Refusal::Write { .. } => Kind::Io,
+            Refusal::BadSelector { .. } => RefusalKind::BadSelector,
+            Refusal::BadParams { .. } => RefusalKind::BadParams,
+            Refusal::Encoding { .. } => RefusalKind::Encoding,
+            Refusal::Busy { .. } => RefusalKind::Busy,
+            Refusal::Timeout { .. } => RefusalKind::Timeout,
+            Refusal::Io { .. } | Refusal::Write { .. } => RefusalKind::Io,
             Refusal::Edit(refusal) => refusal.kind(),
-            Refusal::Cancelled => Kind::Cancelled,
-            Refusal::Internal => Kind::Internal,
+            Refusal::Cancelled => RefusalKind::Cancelled,
+            Refusal::Internal => RefusalKind::Internal,
         }
     }
 
     /// JSON-RPC code, as `protocol.md` assigns them.
     pub fn code(&self) -> i64 {
         match self.kind() {
-            Kind::BadSelector | Kind::BadParams | Kind::PatchSyntax => -32602,
-            Kind::Cancelled => -32800,
-            Kind::Internal => -32603,
+            RefusalKind::BadSelector | RefusalKind::BadParams | RefusalKind::PatchSyntax => -32602,
+            RefusalKind::Cancelled => -32800,
+            RefusalKind::Internal => -32603,
             _ => -32803,
         }
     }
@@ -262,7 +262,10 @@ impl Refusal {
             // Of some nobody knows what came of it: sending them again could do it twice.
             Refusal::Edit(refusal) => refusal.retryable(),
             Refusal::Worded { refusal, .. } => refusal.retryable(),
-            _ => matches!(self.kind(), Kind::Busy | Kind::Timeout | Kind::Io),
+            _ => matches!(
+                self.kind(),
+                RefusalKind::Busy | RefusalKind::Timeout | RefusalKind::Io
+            ),
         }
     }
 

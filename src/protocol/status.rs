@@ -10,11 +10,11 @@ pub struct Status {
     pub roots: Vec<String>,
     pub sessions: usize,
     pub buffers: Buffers,
-    pub snapshots: Held,
+    pub snapshots: MemoryUse,
     pub summaries: Summaries,
     /// Names of the roots, kept for paths that are not there.
-    pub names: Held,
-    pub watches: Watches,
+    pub names: MemoryUse,
+    pub watches: WatchesStatus,
     pub cache: CacheCounts,
     pub workers: Workers,
     /// Walks of the tree since the start.
@@ -36,7 +36,7 @@ pub struct Buffers {
 }
 
 #[derive(Debug, Clone, Copy, Default, Serialize)]
-pub struct Held {
+pub struct MemoryUse {
     pub count: usize,
     pub bytes: u64,
 }
@@ -50,7 +50,7 @@ pub struct Summaries {
 }
 
 #[derive(Debug, Clone, Copy, Default, Serialize)]
-pub struct Watches {
+pub struct WatchesStatus {
     pub count: usize,
     pub limit: usize,
     /// The system refuses watches; why is said in `problems`.

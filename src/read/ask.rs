@@ -7,7 +7,7 @@ use crate::protocol::params::Fields;
 use crate::protocol::read::{
     Cache, ContentBlock, Location, MoreDetails, ReadDetails, ReadResult, ResourceKind,
 };
-use crate::protocol::{Kind, Refusal, Settings, shortened};
+use crate::protocol::{Refusal, RefusalKind, Settings, shortened};
 use crate::text::{encoding_for_label, percent_of_controls};
 use crate::view::dialect::{self, Asked, Dialect, Request, Said};
 use crate::view::window::Limits;
@@ -157,7 +157,8 @@ impl Ask {
         located: &Located,
         document: &Document,
     ) -> Result<(), Refusal> {
-        let (Some(percent), None) = (self.request.bars.controls, self.encoding) else {
+        let (Some(percent), None) = (self.request.refused_by_default.controls, self.encoding)
+        else {
             return Ok(());
         };
         if document.kind != ResourceKind::File || document.style != Style::Lines {
@@ -195,12 +196,12 @@ impl Ask {
         let bare = located.selector == Selector::default() && located.inner.is_none();
         let path = || self.path().to_owned();
         match found.handle.file_type() {
-            FileType::Directory if bare && self.request.bars.directories => {
+            FileType::Directory if bare && self.request.refused_by_default.directories => {
                 Err(Refusal::Directory { path: path() })
             }
             FileType::Regular if bare => {
                 let name = found.display.to_lowercase();
-                let extensions = self.request.bars.extensions.iter();
+                let extensions = self.request.refused_by_default.extensions.iter();
                 match extensions.into_iter().find(|end| name.ends_with(**end)) {
                     None => Ok(()),
                     Some(end) => Err(Refusal::Binary {
@@ -216,7 +217,10 @@ impl Ask {
 
     /// The answer that a refusal is in this dialect. Looks at the names that are suggested.
     pub fn refused(&self, refusal: Refusal, scope: &Scope) -> Result<ReadResult, Refusal> {
-        if matches!(refusal.kind(), Kind::Cancelled | Kind::Internal) {
+        if matches!(
+            refusal.kind(),
+            RefusalKind::Cancelled | RefusalKind::Internal
+        ) {
             return Err(refusal);
         }
         let path = shortened(self.path());

@@ -6,8 +6,8 @@ use crate::buffer::{DocumentKey, Overlays, Store, Warm};
 use crate::convert::Converters;
 use crate::outline::Definition;
 use crate::protocol::read::{
-    DisplayContent, Hashline, Limits as ListingLimits, MoreDetails, ReadDetails, ReadResult,
-    ResourceKind, SuffixResolution, Summary as SummaryDetails, Truncation,
+    DisplayContent, Hashline, ListingLimits, MoreDetails, ReadDetails, ReadResult, ResourceKind,
+    SuffixResolution, Summary as SummaryDetails, Truncation,
 };
 use crate::protocol::{Refusal, shortened};
 use crate::session::{self, Actor, Form, Notice, Sessions, Version};
@@ -18,7 +18,7 @@ use crate::task::Work;
 use crate::view::dialect::{Body, View};
 use crate::view::excerpt::Lines;
 use crate::view::window::{Limits, Spent, Window};
-use crate::view::{Attachment, Budget, Document, LineSet, Listing, Selector, Style};
+use crate::view::{Attachment, Budget, Document, LineSet, ListingStyle, Selector, Style};
 use crate::worker;
 use crate::workspace::{At, FileType, Found, ResourceId, Scope, Via};
 
@@ -86,7 +86,7 @@ impl Reader {
     /// other kinds than text keep warm, the rest in buffers and in snapshots alike.
     pub fn new(budget: u64) -> Reader {
         let (texts, eighth) = shares(budget);
-        let parsers = Arc::new(Parsers::new(worker::Limits::of_syntax()));
+        let parsers = Arc::new(Parsers::new(worker::WorkerLimits::of_syntax()));
         Reader {
             buffers: Arc::new(Store::new(texts)),
             sessions: Sessions::new(texts),
@@ -95,8 +95,8 @@ impl Reader {
             checks: Arc::new(SyntaxChecks::new(parsers.clone())),
             parsers,
             warm: Warm::new(eighth),
-            converters: Converters::new(worker::Limits::of_convert()),
-            queriers: Queriers::new(worker::Limits::of_query()),
+            converters: Converters::new(worker::WorkerLimits::of_convert()),
+            queriers: Queriers::new(worker::WorkerLimits::of_query()),
         }
     }
 
@@ -396,7 +396,7 @@ impl Reader {
             // Of a file too large to hold there is nothing to tell: one line of it is enough.
             selector: &Selector::line(1),
             limits: Limits::ONE_LINE,
-            listing: Listing::Tree,
+            listing: ListingStyle::Tree,
             whole_file: None,
             image_bytes: None,
             counts_lines: false,

@@ -65,7 +65,7 @@ mod tests {
 
     use serde_json::{Value, json};
 
-    use super::super::lifeline::Lifeline;
+    use super::super::shutdown::Shutdown;
     use super::super::writer::{self, Outbox};
     use super::*;
 
@@ -105,7 +105,7 @@ mod tests {
         let reading = std::thread::spawn(move || numbers(input));
         let Output { stream, at_once } = Output::of(File::from(output));
         let outbox = Outbox::new(usize::MAX, at_once);
-        writer::start(outbox.clone(), stream, Lifeline::new())?;
+        writer::start(outbox.clone(), stream, Shutdown::new())?;
         for number in 0..3000_u64 {
             let length = number.wrapping_mul(number) % 9000;
             let message = json!({ "number": number, "fill": "x".repeat(length as usize) });

@@ -23,19 +23,19 @@ use super::writer::Outbox;
 #[derive(Debug, Clone)]
 pub struct Client {
     outbox: Arc<Outbox>,
-    asked: Arc<Asked>,
+    asked: Arc<PendingRequests>,
 }
 
 /// Requests of ours that are not answered. Who asks limits its own wait, and its entry goes when
 /// it no longer waits; so there are never more than there are calls in flight.
 #[derive(Debug, Default)]
-struct Asked {
+struct PendingRequests {
     next: AtomicU64,
     waiting: Mutex<HashMap<Id, oneshot::Sender<Result<Value, Error>>>>,
 }
 
 /// Takes a question off the list when nobody waits for its answer any more.
-struct Question<'a>(&'a Asked, Id);
+struct Question<'a>(&'a PendingRequests, Id);
 
 impl Drop for Question<'_> {
     fn drop(&mut self) {

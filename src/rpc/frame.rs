@@ -39,7 +39,7 @@ pub struct Frames<R> {
 }
 
 /// What a line of the header block is.
-enum Line {
+enum HeaderLine {
     Blank,
     /// `Content-Length`, and what it says when that is a number.
     Length(Option<u64>),
@@ -50,7 +50,7 @@ enum Line {
 
 /// What the lines since the last blank one add up to.
 #[derive(PartialEq)]
-enum Block {
+enum HeaderBlock {
     Empty,
     Fields,
     Noisy,
@@ -89,26 +89,26 @@ impl<R: Read> Frames<R> {
     /// Reads up to the end of a header block. `Some(None)` is a block without a usable length.
     fn header(&mut self) -> io::Result<Option<Option<u64>>> {
         let mut length = None;
-        let mut block = Block::Empty;
+        let mut block = HeaderBlock::Empty;
         while let Some(line) = self.line()? {
             match line {
                 // The last one counts: a header may be cut off and another one follow.
-                Line::Length(value) => length = Some(value),
-                Line::Blank => match length {
+                HeaderLine::Length(value) => length = Some(value),
+                HeaderLine::Blank => match length {
                     Some(value) => return Ok(Some(value)),
-                    None if block == Block::Fields => return Ok(Some(None)),
-                    None => block = Block::Empty,
+                    None if block == HeaderBlock::Fields => return Ok(Some(None)),
+                    None => block = HeaderBlock::Empty,
                 },
-                Line::Field if block == Block::Empty => block = Block::Fields,
-                Line::Field => {}
-                Line::Noise => block = Block::Noisy,
+                HeaderLine::Field if block == HeaderBlock::Empty => block = HeaderBlock::Fields,
+                HeaderLine::Field => {}
+                HeaderLine::Noise => block = HeaderBlock::Noisy,
             }
         }
         Ok(None)
     }
 
     /// The next line, or `None` at the end of the input.
-    fn line(&mut self) -> io::Result<Option<Line>> {
+    fn line(&mut self) -> io::Result<Option<HeaderLine>> {
         let mut searched = 0;
         loop {
             let unread = &self.buffer[self.unread.clone()];
@@ -166,18 +166,18 @@ impl<R: Read> Frames<R> {
                 .unwrap_or(usize::MAX)
                 .min(unread.len());
             match find_header(unread, within) {
-                Found::Header(at) => {
+                HeaderSearch::Header(at) => {
                     self.consume(at);
                     self.skipping = 0;
                 }
-                Found::Perhaps(at) => {
+                HeaderSearch::Perhaps(at) => {
                     self.consume(at);
                     self.skipping -= at as u64;
                     if !self.fill()? {
                         return Ok(false);
                     }
                 }
-                Found::Nothing => {
+                HeaderSearch::Nothing => {
                     self.consume(within);
                     self.skipping -= within as u64;
                     if self.skipping > 0 && !self.fill()? {
@@ -219,20 +219,20 @@ impl<R: Read> Frames<R> {
     }
 }
 
-fn classify(line: &[u8], before: u8) -> Line {
+fn classify(line: &[u8], before: u8) -> HeaderLine {
     if let Some(at) = find_length(line, before) {
-        return Line::Length(number(&line[at + LENGTH.len()..]));
+        return HeaderLine::Length(number(&line[at + LENGTH.len()..]));
     }
     if line == b"\r\n" || line == b"\n" {
-        return Line::Blank;
+        return HeaderLine::Blank;
     }
     // Only CRLF ends a header; what else has a colon in it is likelier to be a log line.
     let name = line.split(|&byte| byte == b':').next().unwrap_or(line);
     let is_name = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'-';
     if line.ends_with(b"\r\n") && !name.is_empty() && name.iter().all(is_name) {
-        Line::Field
+        HeaderLine::Field
     } else {
-        Line::Noise
+        HeaderLine::Noise
     }
 }
 
@@ -259,7 +259,7 @@ fn number(value: &[u8]) -> Option<u64> {
 }
 
 /// What [`find_header`] found, and where.
-enum Found {
+enum HeaderSearch {
     Header(usize),
     /// The bytes end before it is certain.
     Perhaps(usize),
@@ -267,7 +267,7 @@ enum Found {
 }
 
 /// The first raw `Content-Length: <digits>\r\n` that begins in the first `within` bytes.
-fn find_header(bytes: &[u8], within: usize) -> Found {
+fn find_header(bytes: &[u8], within: usize) -> HeaderSearch {
     for at in memchr::memchr2_iter(b'c', b'C', &bytes[..within]) {
         let rest = &bytes[at..];
         let name = &rest[..rest.len().min(LENGTH.len())];
@@ -277,15 +277,15 @@ fn find_header(bytes: &[u8], within: usize) -> Found {
         let value = &rest[name.len()..];
         match memchr::memchr(b'\n', &value[..value.len().min(MAX_VALUE)]) {
             Some(end) if value[..end].ends_with(b"\r") && number(&value[..end]).is_some() => {
-                return Found::Header(at);
+                return HeaderSearch::Header(at);
             }
             None if value.len() < MAX_VALUE && value.iter().all(is_value) => {
-                return Found::Perhaps(at);
+                return HeaderSearch::Perhaps(at);
             }
             _ => {}
         }
     }
-    Found::Nothing
+    HeaderSearch::Nothing
 }
 
 fn is_value(byte: &u8) -> bool {

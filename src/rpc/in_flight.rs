@@ -25,13 +25,13 @@ const FEW: usize = 3;
 #[derive(Debug)]
 pub struct InFlight {
     limit: usize,
-    table: Mutex<Table>,
+    table: Mutex<InFlightTable>,
     freed: Condvar,
     idle: Notify,
 }
 
 #[derive(Debug)]
-struct Table {
+struct InFlightTable {
     begun: HashMap<Id, CancelToken>,
     /// False after a wait that was in vain, until something has finished.
     patient: bool,
@@ -39,7 +39,7 @@ struct Table {
 
 /// The place of one request in flight, given back when dropped.
 #[derive(Debug)]
-pub struct Place {
+pub struct InFlightRequest {
     table: Arc<InFlight>,
     id: Id,
     cancel: CancelToken,
@@ -59,7 +59,7 @@ impl InFlight {
     pub fn new(limit: usize) -> Arc<InFlight> {
         Arc::new(InFlight {
             limit,
-            table: Mutex::new(Table {
+            table: Mutex::new(InFlightTable {
                 begun: HashMap::new(),
                 patient: true,
             }),
@@ -69,11 +69,11 @@ impl InFlight {
     }
 
     /// A place for the request of this id. Called by one thread only.
-    pub fn enter(self: &Arc<InFlight>, id: &Id) -> Result<Place, NoPlace> {
+    pub fn enter(self: &Arc<InFlight>, id: &Id) -> Result<InFlightRequest, NoPlace> {
         let mut table = self.table.lock();
         if table.begun.len() >= self.limit && table.patient {
             let deadline = Instant::now() + PATIENCE;
-            let full = |table: &mut Table| table.begun.len() >= self.limit;
+            let full = |table: &mut InFlightTable| table.begun.len() >= self.limit;
             let waited = self.freed.wait_while_until(&mut table, full, deadline);
             table.patient = !waited.timed_out();
         }
@@ -85,7 +85,7 @@ impl InFlight {
         }
         let cancel = CancelToken::new();
         table.begun.insert(id.clone(), cancel.clone());
-        Ok(Place {
+        Ok(InFlightRequest {
             table: self.clone(),
             id: id.clone(),
             cancel,
@@ -117,7 +117,7 @@ impl InFlight {
     }
 }
 
-impl Place {
+impl InFlightRequest {
     pub fn id(&self) -> &Id {
         &self.id
     }
@@ -133,7 +133,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for InFlightRequest {
     fn drop(&mut self) {
         let mut table = self.table.table.lock();
         table.begun.remove(&self.id);

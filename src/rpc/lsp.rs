@@ -10,10 +10,10 @@ use tower_lsp::jsonrpc::{Error, Request};
 use tower_lsp::{LanguageServer, LspService};
 
 use super::reply::Reply;
-use super::{Call, Service};
+use super::{CallFuture, Service};
 
 impl<S: LanguageServer> Service for LspService<S> {
-    fn begin(&mut self, request: Request, reply: Reply) -> Call {
+    fn begin(&mut self, request: Request, reply: Reply) -> CallFuture {
         let ready = poll_fn(|context| self.poll_ready(context)).now_or_never();
         let Some(Ok(())) = ready else {
             return refused(reply, Error::invalid_request()).boxed();

@@ -11,12 +11,12 @@ mod at_once;
 mod client;
 mod frame;
 mod in_flight;
-mod lifeline;
 mod lsp;
 mod message;
 mod process;
 mod reader;
 mod reply;
+mod shutdown;
 mod surrogates;
 mod writer;
 
@@ -35,21 +35,21 @@ pub use client::Client;
 #[cfg(any(test, fuzzing))]
 pub(crate) use frame::{Frame, Frames};
 use in_flight::InFlight;
-pub use lifeline::{Ending, Lifeline};
 pub use process::{end_on_signals, watch_process};
-use reader::Reader;
+use reader::MessageReader;
 pub use reply::Reply;
+pub use shutdown::{Ending, Shutdown};
 use writer::Outbox;
 
 /// A call that has begun; it answers by its [`Reply`].
-pub type Call = BoxFuture<'static, ()>;
+pub type CallFuture = BoxFuture<'static, ()>;
 
 /// What answers the calls of one client.
 pub trait Service: Send + 'static {
     /// Begins a call: a request or a notification. Called in the order of arrival, in a runtime,
     /// by a thread that must not be held up: what has to hold for all later calls is done on
     /// return, or by the first poll of the call.
-    fn begin(&mut self, call: Request, reply: Reply) -> Call;
+    fn begin(&mut self, call: Request, reply: Reply) -> CallFuture;
 
     /// Whether the client has said `exit`. Asked after each call.
     fn has_exited(&mut self) -> bool;
@@ -57,7 +57,7 @@ pub trait Service: Send + 'static {
 
 /// What one client may ask of the transport.
 #[derive(Debug, Clone)]
-pub struct Limits {
+pub struct TransportLimits {
     /// A frame with a larger body is skipped and answered -32600.
     pub frame_bytes: u64,
     /// Requests begun and not answered; one more is answered with `busy`.
@@ -73,11 +73,11 @@ pub struct Connection {
     outbox: Arc<Outbox>,
     client: Client,
     stream: Box<dyn Write + Send>,
-    limits: Limits,
+    limits: TransportLimits,
 }
 
 impl Connection {
-    pub fn new(output: Output, limits: Limits) -> Connection {
+    pub fn new(output: Output, limits: TransportLimits) -> Connection {
         let Output { stream, at_once } = output;
         let outbox = Outbox::new(limits.unsent_bytes, at_once);
         Connection {
@@ -92,7 +92,7 @@ impl Connection {
         self.client.clone()
     }
 
-    /// Serves the client until the lifeline ends: by the end of the input, `exit`, an output that
+    /// Serves the client until the shutdown ends: by the end of the input, `exit`, an output that
     /// cannot be written to, or from outside. Then requests in flight have a moment to finish and
     /// their answers to be written.
     ///
@@ -102,7 +102,7 @@ impl Connection {
         service: impl Service,
         input: impl Read + Send + 'static,
         threads: Threads,
-        lifeline: Lifeline,
+        shutdown: Shutdown,
     ) -> Ending {
         let Connection {
             outbox,
@@ -111,24 +111,24 @@ impl Connection {
             limits,
         } = self;
         let in_flight = InFlight::new(limits.in_flight);
-        let reader = Reader {
+        let reader = MessageReader {
             service,
             client,
             in_flight: in_flight.clone(),
             busy: limits.busy,
             outbox: outbox.clone(),
-            lifeline: lifeline.clone(),
+            shutdown: shutdown.clone(),
             threads,
         };
-        if let Err(error) = writer::start(outbox.clone(), stream, lifeline.clone()) {
+        if let Err(error) = writer::start(outbox.clone(), stream, shutdown.clone()) {
             tracing::error!(%error, "the writer cannot be started");
-            lifeline.end(Ending::BrokenOutput);
+            shutdown.end(Ending::BrokenOutput);
         }
         if let Err(error) = reader.start(input, limits.frame_bytes, Handle::current()) {
             tracing::error!(%error, "the reader cannot be started");
-            lifeline.end(Ending::EndOfInput);
+            shutdown.end(Ending::EndOfInput);
         }
-        let ending = lifeline.ended().await;
+        let ending = shutdown.ended().await;
         if ending == Ending::Exit {
             in_flight.cancel_all();
         }

@@ -1,11 +1,11 @@
 //! What ends the daemon from outside: signals and the death of the client's process; nothing here ever kills one.
 
-use super::lifeline::{Ending, Lifeline};
+use super::shutdown::{Ending, Shutdown};
 
-/// Ends the lifeline on SIGTERM, SIGINT or SIGHUP. Returns with it, or early if they cannot be
+/// Ends the shutdown on SIGTERM, SIGINT or SIGHUP. Returns with it, or early if they cannot be
 /// listened to.
 #[cfg(unix)]
-pub async fn end_on_signals(lifeline: Lifeline) {
+pub async fn end_on_signals(shutdown: Shutdown) {
     use tokio::signal::unix::{SignalKind, signal};
     let kinds = [
         SignalKind::terminate(),
@@ -17,36 +17,36 @@ pub async fn end_on_signals(lifeline: Lifeline) {
         Ok(mut signals) => {
             let received = signals.iter_mut().map(|signal| Box::pin(signal.recv()));
             futures::future::select_all(received).await;
-            lifeline.end(Ending::Signal);
+            shutdown.end(Ending::Signal);
         }
         Err(error) => tracing::warn!(%error, "signals cannot be listened to"),
     }
 }
 
-/// Ends the lifeline on Ctrl-C.
+/// Ends the shutdown on Ctrl-C.
 #[cfg(not(unix))]
-pub async fn end_on_signals(lifeline: Lifeline) {
+pub async fn end_on_signals(shutdown: Shutdown) {
     if tokio::signal::ctrl_c().await.is_ok() {
-        lifeline.end(Ending::Signal);
+        shutdown.end(Ending::Signal);
     }
 }
 
-/// Ends the lifeline when the process `pid` dies. The end of the input is not enough: another
+/// Ends the shutdown when the process `pid` dies. The end of the input is not enough: another
 /// process may hold the pipe. A process that is not there to begin with is not dead but unknown,
 /// for the client may live in another pid namespace.
 ///
 /// A thread of its own waits, at no cost: of tokio's `AsyncFd` the safe constructors are
 /// deprecated as unsound since 1.54.
 #[cfg(unix)]
-pub fn watch_process(pid: u32, lifeline: Lifeline) {
+pub fn watch_process(pid: u32, shutdown: Shutdown) {
     // Zero and numbers that are negative to the system name groups, not processes.
     let raw = i32::try_from(pid).unwrap_or(0);
     let Some(pid) = rustix::process::Pid::from_raw(raw) else {
         return;
     };
     let watch = move || {
-        if died(pid, &lifeline) {
-            lifeline.end(Ending::ParentDied);
+        if died(pid, &shutdown) {
+            shutdown.end(Ending::ParentDied);
         }
     };
     let thread = std::thread::Builder::new().name("rpc-client-watch".to_owned());
@@ -57,13 +57,13 @@ pub fn watch_process(pid: u32, lifeline: Lifeline) {
 
 /// The death of a process cannot be watched here; the end of the input has to do.
 #[cfg(not(unix))]
-pub fn watch_process(pid: u32, _lifeline: Lifeline) {
+pub fn watch_process(pid: u32, _shutdown: Shutdown) {
     tracing::debug!(pid, "the client's process is not watched");
 }
 
 /// Blocks until a process dies; false if it is unknown.
 #[cfg(target_os = "linux")]
-fn died(pid: rustix::process::Pid, lifeline: &Lifeline) -> bool {
+fn died(pid: rustix::process::Pid, shutdown: &Shutdown) -> bool {
     use rustix::event::{PollFd, PollFlags, poll};
     use rustix::io::Errno;
     use rustix::process::{PidfdFlags, pidfd_open};
@@ -72,29 +72,29 @@ fn died(pid: rustix::process::Pid, lifeline: &Lifeline) -> bool {
             match poll(&mut [PollFd::new(&process, PollFlags::IN)], None) {
                 Ok(_) => return true,
                 Err(Errno::INTR) => {}
-                Err(_) => return vanished(pid, lifeline),
+                Err(_) => return vanished(pid, shutdown),
             }
         },
         Err(Errno::SRCH) => false,
         // An old kernel, or a sandbox that does not know the call.
-        Err(_) => vanished(pid, lifeline),
+        Err(_) => vanished(pid, shutdown),
     }
 }
 
 #[cfg(all(unix, not(target_os = "linux")))]
-fn died(pid: rustix::process::Pid, lifeline: &Lifeline) -> bool {
-    vanished(pid, lifeline)
+fn died(pid: rustix::process::Pid, shutdown: &Shutdown) -> bool {
+    vanished(pid, shutdown)
 }
 
 /// Asks every second whether a process is there; false if it is not to begin with.
 #[cfg(unix)]
-fn vanished(pid: rustix::process::Pid, lifeline: &Lifeline) -> bool {
+fn vanished(pid: rustix::process::Pid, shutdown: &Shutdown) -> bool {
     // Not being allowed to signal it means that it is there.
     let gone = || rustix::process::test_kill_process(pid) == Err(rustix::io::Errno::SRCH);
     if gone() {
         return false;
     }
-    while lifeline.ending().is_none() {
+    while shutdown.ending().is_none() {
         if gone() {
             return true;
         }
@@ -120,16 +120,16 @@ mod tests {
     #[tokio::test]
     async fn sees_a_process_die_that_nobody_reaps() -> std::io::Result<()> {
         let mut client = cat()?;
-        let lifeline = Lifeline::new();
-        watch_process(client.id(), lifeline.clone());
-        let early = tokio::time::timeout(Duration::from_millis(50), lifeline.ended());
+        let shutdown = Shutdown::new();
+        watch_process(client.id(), shutdown.clone());
+        let early = tokio::time::timeout(Duration::from_millis(50), shutdown.ended());
         assert!(early.await.is_err());
         kill_process(Pid::from_child(&client), Signal::KILL)?;
         // On Linux it is seen at once and before the zombie is reaped; elsewhere not before.
         if !cfg!(target_os = "linux") {
             client.wait()?;
         }
-        let ending = tokio::time::timeout(Duration::from_secs(30), lifeline.ended());
+        let ending = tokio::time::timeout(Duration::from_secs(30), shutdown.ended());
         assert_eq!(ending.await.ok(), Some(Ending::ParentDied));
         client.wait().map(drop)
     }
@@ -140,10 +140,10 @@ mod tests {
         client.kill()?;
         client.wait()?;
         let pid = Pid::from_child(&client);
-        assert!(!died(pid, &Lifeline::new()));
-        assert!(!vanished(pid, &Lifeline::new()));
+        assert!(!died(pid, &Shutdown::new()));
+        assert!(!vanished(pid, &Shutdown::new()));
         for unusable in [0, u32::MAX] {
-            watch_process(unusable, Lifeline::new());
+            watch_process(unusable, Shutdown::new());
         }
         Ok(())
     }
@@ -152,7 +152,7 @@ mod tests {
     fn asking_again_and_again_also_works() -> std::io::Result<()> {
         let mut client = cat()?;
         let pid = Pid::from_child(&client);
-        let waiting = std::thread::spawn(move || vanished(pid, &Lifeline::new()));
+        let waiting = std::thread::spawn(move || vanished(pid, &Shutdown::new()));
         client.kill()?;
         client.wait()?;
         // Either verdict is right here: it may be gone before the first look.

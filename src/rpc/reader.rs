@@ -18,24 +18,24 @@ use super::Service;
 use super::client::Client;
 use super::frame::{Frame, Frames};
 use super::in_flight::{InFlight, NoPlace};
-use super::lifeline::{EndOnDrop, Ending, Lifeline};
 use super::message::{self, Message};
 use super::reply::Reply;
+use super::shutdown::{EndOnDrop, Ending, Shutdown};
 use super::writer::Outbox;
 
 /// Reads the input and begins what comes.
-pub struct Reader<S> {
+pub struct MessageReader<S> {
     pub service: S,
     pub client: Client,
     pub in_flight: Arc<InFlight>,
     pub busy: fn() -> Error,
     pub outbox: Arc<Outbox>,
-    pub lifeline: Lifeline,
+    pub shutdown: Shutdown,
     pub threads: Threads,
 }
 
-impl<S: Service> Reader<S> {
-    /// Starts the reading thread. It ends with the input, with the lifeline, or with the service;
+impl<S: Service> MessageReader<S> {
+    /// Starts the reading thread. It ends with the input, with the shutdown, or with the service;
     /// one that waits for input cannot be called back and is left to the end of the process.
     pub fn start(
         mut self,
@@ -46,7 +46,7 @@ impl<S: Service> Reader<S> {
         let thread = std::thread::Builder::new().name("rpc-reader".to_owned());
         let read = move || {
             let _entered = runtime.enter();
-            let _ending = EndOnDrop(self.lifeline.clone(), Ending::EndOfInput);
+            let _ending = EndOnDrop(self.shutdown.clone(), Ending::EndOfInput);
             let mut frames = Frames::new(input, frame_bytes);
             while self.take_next(&mut frames) {}
         };
@@ -55,11 +55,11 @@ impl<S: Service> Reader<S> {
 
     /// Reads and takes one frame; false at the end.
     fn take_next(&mut self, frames: &mut Frames<impl Read>) -> bool {
-        if !self.outbox.wait_for_room() || self.lifeline.ending().is_some() {
+        if !self.outbox.wait_for_room() || self.shutdown.ending().is_some() {
             return false;
         }
         match frames.next() {
-            Ok(Some(frame)) if self.lifeline.ending().is_none() => {
+            Ok(Some(frame)) if self.shutdown.ending().is_none() => {
                 self.take(&frame);
                 true
             }
@@ -109,7 +109,7 @@ impl<S: Service> Reader<S> {
             self.threads.start_here(call);
         }
         if self.service.has_exited() {
-            self.lifeline.end(Ending::Exit);
+            self.shutdown.end(Ending::Exit);
         }
     }
 }

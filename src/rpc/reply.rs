@@ -7,7 +7,7 @@ use tower_lsp::jsonrpc::{Error, Id, Response};
 
 use crate::task::CancelToken;
 
-use super::in_flight::Place;
+use super::in_flight::InFlightRequest;
 use super::writer::Outbox;
 
 /// Answers a call once. Dropped without that, it answers a request with -32603: whoever panicked
@@ -16,7 +16,7 @@ use super::writer::Outbox;
 pub struct Reply {
     outbox: Arc<Outbox>,
     /// Of a request, until it is answered.
-    place: Option<Place>,
+    place: Option<InFlightRequest>,
 }
 
 /// A response as it stands on the wire, around a result that is not copied.
@@ -28,7 +28,7 @@ struct Success<'a, T> {
 }
 
 impl Reply {
-    pub(super) fn new(outbox: Arc<Outbox>, place: Option<Place>) -> Reply {
+    pub(super) fn new(outbox: Arc<Outbox>, place: Option<InFlightRequest>) -> Reply {
         Reply { outbox, place }
     }
 
@@ -77,7 +77,7 @@ impl Reply {
 }
 
 /// The place is given back only when the answer is on its way.
-fn send(outbox: &Outbox, answer: &impl Serialize, place: &Place) {
+fn send(outbox: &Outbox, answer: &impl Serialize, place: &InFlightRequest) {
     // Answers that come by the dozen are better written many at a time.
     match place.is_among_few() {
         true => outbox.send_at_once(answer),

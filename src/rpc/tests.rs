@@ -106,7 +106,7 @@ impl Mock {
 /// One served mock, and the client's ends of its pipes.
 struct Served {
     shared: Arc<Shared>,
-    lifeline: Lifeline,
+    shutdown: Shutdown,
     input: PipeWriter,
     output: BufReader<PipeReader>,
     serving: std::thread::JoinHandle<Ending>,
@@ -120,7 +120,7 @@ fn busy() -> Error {
     }
 }
 
-const LIMITS: Limits = Limits {
+const LIMITS: TransportLimits = TransportLimits {
     frame_bytes: 1 << 20,
     in_flight: 16,
     unsent_bytes: 1 << 20,
@@ -145,9 +145,9 @@ fn service(shared: &Arc<Shared>, client: Client) -> LspService<Mock> {
 
 impl Served {
     /// Serves an uninitialized mock.
-    fn bare(limits: Limits) -> io::Result<Served> {
+    fn bare(limits: TransportLimits) -> io::Result<Served> {
         let shared = Arc::new(Shared::default());
-        let lifeline = Lifeline::new();
+        let shutdown = Shutdown::new();
         let (theirs, input) = io::pipe()?;
         let (output, ours) = io::pipe()?;
         let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -157,17 +157,17 @@ impl Served {
         let connection = Connection::new(Output::new(ours), limits);
         let service = service(&shared, connection.client());
         let threads = Threads::new(runtime.handle().clone());
-        let serve = connection.serve(service, theirs, threads, lifeline.clone());
+        let serve = connection.serve(service, theirs, threads, shutdown.clone());
         Ok(Served {
             shared,
-            lifeline,
+            shutdown,
             input,
             output: BufReader::new(output),
             serving: std::thread::spawn(move || runtime.block_on(serve)),
         })
     }
 
-    fn start(limits: Limits) -> io::Result<Served> {
+    fn start(limits: TransportLimits) -> io::Result<Served> {
         Served::bare(limits)?.initialized()
     }
 
@@ -497,7 +497,7 @@ fn a_stuck_request_does_not_keep_an_ending_server() -> io::Result<()> {
         let begun = Instant::now();
         let held = (ending != Ending::EndOfInput).then_some(served.input);
         if held.is_some() {
-            served.lifeline.end(ending);
+            served.shutdown.end(ending);
         }
         assert_eq!(served.serving.join().ok(), Some(ending));
         let took = begun.elapsed();

@@ -10,7 +10,7 @@ use serde::Serialize;
 use tokio::sync::Notify;
 
 use super::at_once::AtOnce;
-use super::lifeline::{EndOnDrop, Ending, Lifeline};
+use super::shutdown::{EndOnDrop, Ending, Shutdown};
 
 /// Small frames are joined into writes of about this size.
 const BATCH: usize = 128 << 10;
@@ -236,11 +236,11 @@ impl Outbox {
 pub fn start(
     outbox: Arc<Outbox>,
     output: Box<dyn Write + Send>,
-    lifeline: Lifeline,
+    shutdown: Shutdown,
 ) -> io::Result<()> {
     let write = move || {
         let closing = DiscardOnDrop(outbox);
-        let ending = EndOnDrop(lifeline, Ending::BrokenOutput);
+        let ending = EndOnDrop(shutdown, Ending::BrokenOutput);
         match write_all(&closing.0, output) {
             // Closed, so that the ending is known already.
             Ok(()) => {}

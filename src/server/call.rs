@@ -42,7 +42,7 @@ impl Call {
         self,
         path: Option<String>,
         body: impl Future<Output = Result<T, Refusal>> + Send + 'static,
-    ) -> rpc::Call {
+    ) -> rpc::CallFuture {
         let begun = Instant::now();
         let Call {
             method,

@@ -8,7 +8,7 @@ use tokio::time::timeout_at;
 
 use crate::buffer::DocumentKey;
 use crate::edit::{
-    Answer, Begun, Change, EditorCan, Finished, Found, Home, Job, Made, Means, Part, Planned,
+    Begun, Change, EditAnswer, EditorCan, Finished, Found, Home, Job, Made, Means, Part, Planned,
     Plans, Request, declined, partly,
 };
 use crate::protocol::edit::EditResult;
@@ -31,7 +31,7 @@ const PLANS: usize = 3;
 /// How far a commit came in its blocking part.
 pub enum Came {
     /// To the end: the turn is over.
-    Done(Box<Answer>),
+    Done(Box<EditAnswer>),
     /// The editor has to be asked.
     AsksEditor(Commit, Plans),
 }
@@ -71,13 +71,13 @@ impl CarryOut {
             let request = plans.request;
             let parts = match self.ask_editor(plans.files, request).await {
                 Ok(parts) => parts,
-                Err(Asked::MovedOn) if attempt < PLANS => continue,
-                Err(Asked::MovedOn | Asked::Declined) => {
+                Err(NotApplied::MovedOn) if attempt < PLANS => continue,
+                Err(NotApplied::MovedOn | NotApplied::Declined) => {
                     let message = "The document is being typed in.".to_owned();
                     return Err(Refusal::Busy { message });
                 }
-                Err(Asked::Unconfirmed) => return Err(EditRefusal::unconfirmed(None).into()),
-                Err(Asked::Refused(refusal)) => return Err(refusal),
+                Err(NotApplied::Unconfirmed) => return Err(EditRefusal::unconfirmed(None).into()),
+                Err(NotApplied::Refused(refusal)) => return Err(refusal),
             };
             let answer = self.finished(commit, parts, request).await?;
             return Ok(self.answered(answer).await);
@@ -108,7 +108,7 @@ impl CarryOut {
         commit: Commit,
         parts: Vec<Part>,
         request: Request,
-    ) -> Result<Answer, Refusal> {
+    ) -> Result<EditAnswer, Refusal> {
         let job = self.clone();
         let finished = move |work: &Work| {
             let finish = |job: &Job| job.finish(parts, request);
@@ -122,8 +122,8 @@ impl CarryOut {
     }
 
     /// The answer, when others have heard of it or would take too long to be told.
-    async fn answered(&self, answer: Answer) -> EditResult {
-        let Answer {
+    async fn answered(&self, answer: EditAnswer) -> EditResult {
+        let EditAnswer {
             result,
             notices,
             until,
@@ -179,7 +179,7 @@ impl CarryOut {
         &self,
         planned: Vec<Planned>,
         request: Request,
-    ) -> Result<Vec<Part>, Asked> {
+    ) -> Result<Vec<Part>, NotApplied> {
         let session = &self.change.session;
         let made = Made::of_planned(&planned);
         let mut parts: Vec<Part> = Vec::new();
@@ -196,7 +196,7 @@ impl CarryOut {
             match self.client.apply_in_editor(overlay, &file).await {
                 Ok(seen) => parts.push((file, Some(seen))),
                 Err(refused) => {
-                    if let Asked::Unconfirmed = refused {
+                    if let NotApplied::Unconfirmed = refused {
                         // It may show it later.
                         self.engine.applied.lock().remember(session, request, made);
                     }
@@ -204,13 +204,13 @@ impl CarryOut {
                     let written: Vec<String> =
                         done.map(|(file, _)| file.live.name.clone()).collect();
                     return Err(match (written.is_empty(), refused) {
-                        (true, Asked::Declined) => {
+                        (true, NotApplied::Declined) => {
                             let sessions = &self.engine.reader.sessions;
-                            Asked::Refused(declined(session, sessions, &file))
+                            NotApplied::Refused(declined(session, sessions, &file))
                         }
-                        (true, Asked::Unconfirmed) => {
+                        (true, NotApplied::Unconfirmed) => {
                             let name = Some(file.live.name.as_str());
-                            Asked::Refused(EditRefusal::unconfirmed(name).into())
+                            NotApplied::Refused(EditRefusal::unconfirmed(name).into())
                         }
                         (true, refused) => refused,
                         (false, refused) => {
@@ -219,7 +219,7 @@ impl CarryOut {
                                 unwritten.map(|(file, _)| file.live.name.clone()).collect();
                             not_written.push(file.live.name.clone());
                             not_written.extend(planned.map(|file| file.live.name));
-                            Asked::Refused(partly(&refused.in_words(), written, not_written))
+                            NotApplied::Refused(partly(&refused.in_words(), written, not_written))
                         }
                     });
                 }
@@ -264,7 +264,7 @@ impl Drop for Asking {
 
 /// Why the editor did not do it.
 #[derive(Debug)]
-pub enum Asked {
+pub enum NotApplied {
     /// Its text is another than was planned on.
     MovedOn,
     /// It did not take the edit, though its text is what was planned on.
@@ -274,13 +274,13 @@ pub enum Asked {
     Refused(Refusal),
 }
 
-impl Asked {
+impl NotApplied {
     fn in_words(&self) -> String {
         match self {
-            Asked::MovedOn => "the document is being typed in".to_owned(),
-            Asked::Declined => "the editor did not take the edit".to_owned(),
-            Asked::Unconfirmed => "the editor did not show the edit in time".to_owned(),
-            Asked::Refused(refusal) => refusal.to_string(),
+            NotApplied::MovedOn => "the document is being typed in".to_owned(),
+            NotApplied::Declined => "the editor did not take the edit".to_owned(),
+            NotApplied::Unconfirmed => "the editor did not show the edit in time".to_owned(),
+            NotApplied::Refused(refusal) => refusal.to_string(),
         }
     }
 }

@@ -17,7 +17,7 @@ use tower_lsp::ls_types::request::Request;
 
 use crate::buffer::{DocumentKey, Overlays};
 use crate::protocol::Settings;
-use crate::rpc::{self, Lifeline};
+use crate::rpc::{self, Shutdown};
 use crate::session::Actor;
 use crate::text::PositionEncoding;
 
@@ -29,7 +29,7 @@ use super::problems::Problems;
 
 /// What the client said it can do.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Facts {
+pub struct ClientCapabilities {
     /// Answers `workspace/configuration`.
     pub configuration: bool,
     /// What the characters of positions count.
@@ -43,9 +43,9 @@ pub struct Facts {
 pub struct Client {
     /// Nobody hears the command line's engine.
     connection: Option<rpc::Client>,
-    pub lifeline: Lifeline,
+    pub shutdown: Shutdown,
     pub started: Instant,
-    facts: OnceLock<Facts>,
+    facts: OnceLock<ClientCapabilities>,
     config: Arc<Mutex<Arc<WorkspaceConfig>>>,
     overlays: Mutex<Overlays>,
     pub problems: Mutex<Problems>,
@@ -69,12 +69,12 @@ impl Client {
     pub fn new(
         connection: Option<rpc::Client>,
         config: WorkspaceConfig,
-        lifeline: Lifeline,
+        shutdown: Shutdown,
         on_settings: OnSettings,
     ) -> Client {
         Client {
             connection,
-            lifeline,
+            shutdown,
             started: Instant::now(),
             facts: OnceLock::new(),
             config: Arc::new(Mutex::new(Arc::new(config))),
@@ -91,7 +91,7 @@ impl Client {
     }
 
     /// What it said it can do; nothing before it said so.
-    pub fn facts(&self) -> Facts {
+    pub fn facts(&self) -> ClientCapabilities {
         self.facts.get().copied().unwrap_or_default()
     }
 
@@ -101,7 +101,7 @@ impl Client {
     }
 
     /// Takes what it can do. It says so once.
-    pub fn set_facts(&self, facts: Facts) {
+    pub fn set_facts(&self, facts: ClientCapabilities) {
         let _ = self.facts.set(facts);
     }
 

@@ -13,7 +13,7 @@ use super::client::Client;
 use super::engine::Engine;
 use super::read_many::DEFAULT_SESSION;
 
-pub fn begin(engine: &Arc<Engine>, _: &Arc<Client>, call: Call) -> rpc::Call {
+pub fn begin(engine: &Arc<Engine>, _: &Arc<Client>, call: Call) -> rpc::CallFuture {
     let closed = Fields::of(&call.params, "")
         .and_then(|fields| session_name(fields, DEFAULT_SESSION))
         .map(|name| {

@@ -10,7 +10,7 @@ use crate::protocol::edit::EditResult;
 use crate::protocol::read::ReadResult;
 use crate::protocol::status::Status;
 use crate::protocol::{Refusal, Settings};
-use crate::rpc::Lifeline;
+use crate::rpc::Shutdown;
 use crate::task::{CancelToken, Threads};
 
 use super::client::Client;
@@ -33,7 +33,7 @@ impl CommandLine {
         let config = WorkspaceConfig::new(folders, settings, &engine.scans);
         let no_log = Box::new(|_: &Settings| Ok(String::new()));
         CommandLine {
-            client: Arc::new(Client::new(None, config, Lifeline::new(), no_log)),
+            client: Arc::new(Client::new(None, config, Shutdown::new(), no_log)),
             engine,
         }
     }

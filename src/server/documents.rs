@@ -91,7 +91,7 @@ pub fn close(engine: &Arc<Engine>, client: &Arc<Client>, params: &lsp::DidCloseT
 }
 
 /// `agent/documentState { uri, version, dirty, encoding? }`: what the LSP has no word for.
-pub fn begin_state(engine: &Arc<Engine>, client: &Arc<Client>, call: Call) -> rpc::Call {
+pub fn begin_state(engine: &Arc<Engine>, client: &Arc<Client>, call: Call) -> rpc::CallFuture {
     if let Err(refusal) = set_state(engine, client, &call.params) {
         tracing::warn!(%refusal, "agent/documentState");
         client

@@ -18,7 +18,7 @@ use super::config::{ClientSnapshot, WorkspaceConfig};
 use super::engine::Engine;
 use super::read_many::DEFAULT_SESSION;
 
-pub fn begin(engine: &Arc<Engine>, client: &Arc<Client>, call: Call) -> rpc::Call {
+pub fn begin(engine: &Arc<Engine>, client: &Arc<Client>, call: Call) -> rpc::CallFuture {
     let answer = answer(engine, client, &call.params, call.cancel.clone());
     call.answer(None, answer)
 }

@@ -10,11 +10,11 @@ use tower_lsp::ls_types::request::ApplyWorkspaceEdit;
 
 use crate::buffer::{DocumentKey, Overlay};
 use crate::edit::{Home, Planned, Seen};
-use crate::hashline::replace_text::Spot;
+use crate::hashline::replace_text::TextPosition;
 use crate::protocol::Refusal;
 use crate::text::{Text, same_lines};
 
-use super::carry_out::Asked;
+use super::carry_out::NotApplied;
 use super::client::Client;
 
 /// How long the editor has to show what it was asked for.
@@ -67,14 +67,14 @@ impl Client {
         &self,
         overlay: &Arc<Overlay>,
         planned: &Planned,
-    ) -> Result<Seen, Asked> {
+    ) -> Result<Seen, NotApplied> {
         let key = &overlay.key;
         let shown = self.expect(key, planned.home_text());
         if !self.is_at(overlay) {
-            return Err(Asked::MovedOn);
+            return Err(NotApplied::MovedOn);
         }
         let Some(edit) = self.workspace_edit(overlay, planned) else {
-            return Err(Asked::Refused(Refusal::Internal));
+            return Err(NotApplied::Refused(Refusal::Internal));
         };
         let was_clean = self.is_clean(overlay, planned);
         let seen = |overlay: Arc<Overlay>| {
@@ -94,7 +94,7 @@ impl Client {
                 found = &mut shown => return match found {
                     Ok(Some(overlay)) => seen(overlay),
                     // It was closed: what is to be edited is the file's text now.
-                    Ok(None) | Err(_) => Err(Asked::MovedOn),
+                    Ok(None) | Err(_) => Err(NotApplied::MovedOn),
                 },
                 response = &mut answer, if !answered => {
                     answered = true;
@@ -107,11 +107,11 @@ impl Client {
                         return seen(overlay);
                     }
                     return Err(match self.is_at(overlay) {
-                        false => Asked::MovedOn,
-                        true => Asked::Declined,
+                        false => NotApplied::MovedOn,
+                        true => NotApplied::Declined,
                     });
                 }
-                () = &mut limit => return Err(Asked::Unconfirmed),
+                () = &mut limit => return Err(NotApplied::Unconfirmed),
             }
         }
     }
@@ -138,7 +138,7 @@ impl Client {
 
     fn workspace_edit(&self, overlay: &Overlay, planned: &Planned) -> Option<lsp::WorkspaceEdit> {
         let positions = self.facts().positions;
-        let position = |spot: Spot| {
+        let position = |spot: TextPosition| {
             let position = overlay.position(spot.line, spot.column, positions);
             Some(lsp::Position {
                 line: u32::try_from(position.line).ok()?,

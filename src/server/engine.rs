@@ -14,7 +14,7 @@ use crate::read::Reader;
 use crate::task::{CancelToken, Pool, Stopped, Threads, Work};
 use crate::workspace::state_directory;
 
-use super::edit_queue::{EditQueue, Limits};
+use super::edit_queue::{EditQueue, WaitLimits};
 use super::recovery::Recovery;
 
 /// Places for short jobs: more than cores, since they wait for the disk.
@@ -52,7 +52,7 @@ impl Engine {
         Engine {
             reader: Reader::new(budget),
             writer: DiskWriter::new(state_directory()),
-            edit_queue: EditQueue::new(Limits::PROTOCOL),
+            edit_queue: EditQueue::new(WaitLimits::PROTOCOL),
             no_ops: Mutex::default(),
             applied: Mutex::default(),
             recovery: Recovery::default(),

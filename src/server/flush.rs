@@ -8,7 +8,7 @@ use serde_json::Value;
 use tokio::time::timeout;
 use tower_lsp::ls_types::request::Request;
 
-use crate::buffer::{DocumentKey, Words};
+use crate::buffer::{DocumentKey, EncodingHints};
 use crate::protocol::Refusal;
 use crate::protocol::edit::{Flushed, Left};
 use crate::protocol::params::Fields;
@@ -35,7 +35,7 @@ impl Request for SaveDocument {
     const METHOD: &'static str = "agent/saveDocument";
 }
 
-pub fn begin(engine: &Arc<Engine>, client: &Arc<Client>, call: Call) -> rpc::Call {
+pub fn begin(engine: &Arc<Engine>, client: &Arc<Client>, call: Call) -> rpc::CallFuture {
     let (engine, client) = (engine.clone(), client.clone());
     let wanted = wanted(&call.params);
     call.answer(None, async move {
@@ -145,12 +145,12 @@ async fn is_on_disk(engine: &Arc<Engine>, client: &Client, key: &DocumentKey) ->
     let buffers = engine.reader.buffers.clone();
     let looked = engine.run(move |work| {
         let handle = snapshot.config.scope.of_job(work).open(&path)?;
-        let words = Words {
+        let hints = EncodingHints {
             declared: None,
             editor: overlay.encoding,
         };
         let spelled = path.to_string_lossy();
-        let disk = buffers.load(&handle, &spelled, words, work)?;
+        let disk = buffers.load(&handle, &spelled, hints, work)?;
         let disk = &disk.buffer.text;
         Ok(!differs_beyond_normalisation(overlay.text(), disk))
     });

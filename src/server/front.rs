@@ -28,7 +28,7 @@ pub const METHODS: &[&str] = &[
 
 /// Begins a call of one method: its place in the order is taken, and everything that decides what
 /// it means is looked up, before this returns. It does no I/O.
-type Begin = fn(&Arc<Engine>, &Arc<Client>, Call) -> rpc::Call;
+type Begin = fn(&Arc<Engine>, &Arc<Client>, Call) -> rpc::CallFuture;
 
 /// The methods of ours, and the notification.
 fn method(name: &str) -> Option<(&'static str, Begin)> {
@@ -82,7 +82,7 @@ impl Front {
 }
 
 impl Service for Front {
-    fn begin(&mut self, call: Request, reply: Reply) -> rpc::Call {
+    fn begin(&mut self, call: Request, reply: Reply) -> rpc::CallFuture {
         let Some((method, begin)) = method(call.method()) else {
             return self.lsp.begin(mended(call), reply);
         };

@@ -57,7 +57,7 @@ impl TestEdit {
 
 /// Appends a line to each file, making those that are not there. It holds them before it writes
 /// the last one. Answers the how-manieth commit it was.
-pub fn begin(engine: &Arc<Engine>, client: &Arc<Client>, call: Call) -> rpc::Call {
+pub fn begin(engine: &Arc<Engine>, client: &Arc<Client>, call: Call) -> rpc::CallFuture {
     let snapshot = client.snapshot();
     let submitted =
         TestEdit::parse(&call.params).map(|edit| (engine.edit_queue.submit(&edit.session), edit));

@@ -17,7 +17,7 @@ use crate::view::dialect::DIALECTS;
 use crate::workspace::decode_file_uri;
 
 use super::METHODS;
-use super::client::{Client, Facts};
+use super::client::{Client, ClientCapabilities};
 use super::engine::Engine;
 use super::recovery;
 
@@ -29,7 +29,7 @@ pub fn initialize(
     params: lsp::InitializeParams,
 ) -> jsonrpc::Result<lsp::InitializeResult> {
     if let Some(parent) = params.process_id {
-        watch_process(parent, client.lifeline.clone());
+        watch_process(parent, client.shutdown.clone());
     }
     let folders = initial_folders(client, &params);
     let (settings, problems) = Settings::read(&params.initialization_options.unwrap_or_default());
@@ -52,7 +52,7 @@ pub fn initialize(
         .and_then(|edit| edit.document_changes)
         .unwrap_or(false);
     // A second `initialize` never gets here, so the facts are set once.
-    client.set_facts(Facts {
+    client.set_facts(ClientCapabilities {
         configuration: workspace.configuration.unwrap_or(false),
         save: saves,
         apply_edit: workspace.apply_edit.unwrap_or(false) && document_changes,

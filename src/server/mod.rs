@@ -39,7 +39,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::protocol::{Refusal, Settings};
-use crate::rpc::{self, Ending, Lifeline, Limits};
+use crate::rpc::{self, Ending, Shutdown, TransportLimits};
 use crate::task::Threads;
 
 pub use command_line::CommandLine;
@@ -51,7 +51,7 @@ use engine::Engine;
 
 /// What the process around the server provides.
 pub struct Options {
-    pub lifeline: Lifeline,
+    pub shutdown: Shutdown,
     pub threads: Threads,
     pub on_settings: OnSettings,
 }
@@ -63,13 +63,13 @@ pub type OnSettings = Box<dyn Fn(&Settings) -> Result<String, String> + Send + S
 /// The server of the client at this connection.
 pub fn build(options: Options, connection: rpc::Client) -> Front {
     let Options {
-        lifeline,
+        shutdown,
         threads,
         on_settings,
     } = options;
     let engine = Arc::new(Engine::new(threads));
     let config = WorkspaceConfig::new(Vec::new(), Settings::default(), &engine.scans);
-    let client = Arc::new(Client::new(Some(connection), config, lifeline, on_settings));
+    let client = Arc::new(Client::new(Some(connection), config, shutdown, on_settings));
     client.start_watching(&engine);
     let told = (Arc::downgrade(&engine), Arc::downgrade(&client));
     // Set once, here: nobody else sets it.
@@ -86,8 +86,8 @@ pub fn build(options: Options, connection: rpc::Client) -> Front {
 }
 
 /// What the transport bears of one client (`protocol.md`, Transport and lifecycle).
-pub fn limits() -> Limits {
-    Limits {
+pub fn limits() -> TransportLimits {
+    TransportLimits {
         frame_bytes: 64 * 1024 * 1024,
         in_flight: 512,
         unsent_bytes: 64 * 1024 * 1024,

@@ -18,7 +18,7 @@ use super::engine::Engine;
 use super::read_many::DEFAULT_SESSION;
 use super::turn::in_turn;
 
-pub fn begin(engine: &Arc<Engine>, client: &Arc<Client>, call: Call) -> rpc::Call {
+pub fn begin(engine: &Arc<Engine>, client: &Arc<Client>, call: Call) -> rpc::CallFuture {
     let (path, answer) = answer(engine, client, &call.params);
     call.answer(path, answer)
 }

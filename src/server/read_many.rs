@@ -33,18 +33,18 @@ struct Asks {
     shared: Budget,
 }
 
-type Begun = Result<(Arc<Reading>, Arc<Ask>), Refusal>;
+type BegunAsk = Result<(Arc<Reading>, Arc<Ask>), Refusal>;
 
 impl Asks {
     /// Registers each of them: one target waits for no edit of another.
-    fn begin(self, engine: &Engine) -> (Vec<Begun>, Budget) {
+    fn begin(self, engine: &Engine) -> (Vec<BegunAsk>, Budget) {
         let begin = |ask: Arc<Ask>| (Arc::new(engine.edit_queue.begin_read(&ask.session)), ask);
         let begun = self.asks.into_iter().map(|ask| ask.map(begin));
         (begun.collect(), self.shared)
     }
 }
 
-pub fn begin(engine: &Arc<Engine>, client: &Arc<Client>, call: Call) -> rpc::Call {
+pub fn begin(engine: &Arc<Engine>, client: &Arc<Client>, call: Call) -> rpc::CallFuture {
     let snapshot = client.snapshot();
     let (engine, client) = (engine.clone(), client.clone());
     let asks = parse(&call.params, &snapshot.config).map(|asks| asks.begin(&engine));
@@ -85,33 +85,33 @@ fn parse(params: &Value, config: &WorkspaceConfig) -> Result<Asks, Refusal> {
     })
 }
 
-type One = Result<Found, Failed>;
+type One = Result<LoadedTarget, FailedTarget>;
 
 /// A target that is not read.
-enum Failed {
+enum FailedTarget {
     Refused(Refusal),
     /// In words of its dialect, as a result.
     Said(Box<ReadResult>),
 }
 
-impl Failed {
-    fn of(ask: &Ask, refusal: Refusal, scope: &Scope) -> Failed {
+impl FailedTarget {
+    fn of(ask: &Ask, refusal: Refusal, scope: &Scope) -> FailedTarget {
         match ask.refused(refusal, scope) {
-            Ok(said) => Failed::Said(Box::new(said)),
-            Err(refusal) => Failed::Refused(refusal),
+            Ok(said) => FailedTarget::Said(Box::new(said)),
+            Err(refusal) => FailedTarget::Refused(refusal),
         }
     }
 
     fn to_value(&self) -> Value {
         match self {
-            Failed::Refused(refusal) => json!({ "error": refusal.to_tool_error() }),
-            Failed::Said(result) => json!({ "ok": result }),
+            FailedTarget::Refused(refusal) => json!({ "error": refusal.to_tool_error() }),
+            FailedTarget::Said(result) => json!({ "ok": result }),
         }
     }
 }
 
 /// A target that was found and loaded.
-struct Found {
+struct LoadedTarget {
     /// Not done before what it shows is on record.
     _reading: Arc<Reading>,
     ask: Arc<Ask>,
@@ -123,12 +123,12 @@ async fn prepare(
     engine: &Arc<Engine>,
     client: &Client,
     snapshot: &ClientSnapshot,
-    begun: Begun,
+    begun: BegunAsk,
 ) -> One {
-    let (reading, ask) = begun.map_err(Failed::Refused)?;
+    let (reading, ask) = begun.map_err(FailedTarget::Refused)?;
     match found(engine, client, snapshot, reading, ask.clone()).await {
         Ok(found) => found,
-        Err(refusal) => Err(Failed::of(
+        Err(refusal) => Err(FailedTarget::of(
             &ask,
             refusal,
             &snapshot.config.scope.of_nobody(),
@@ -155,11 +155,11 @@ async fn found(
             match reader.prepare(&jobs_ask, scope, overlays, work, &found) {
                 Ok(prepared) => Ok(Ok(Arc::new(prepared))),
                 // What is suggested is looked at here, where that may take its time.
-                Err(refusal) => Ok(Err(Failed::of(&jobs_ask, refusal, scope))),
+                Err(refusal) => Ok(Err(FailedTarget::of(&jobs_ask, refusal, scope))),
             }
         })
         .await?;
-    Ok(prepared.map(|prepared| Found {
+    Ok(prepared.map(|prepared| LoadedTarget {
         _reading: reading,
         ask,
         prepared,
@@ -180,7 +180,7 @@ async fn write(
         .run(move |work| {
             let reader = &jobs_engine.reader;
             let scope = &config.scope.of_job(work);
-            let sharing: Vec<&Found> = prepared
+            let sharing: Vec<&LoadedTarget> = prepared
                 .iter()
                 .flatten()
                 .filter(|found| found.ask.shares_budget)
@@ -196,7 +196,7 @@ async fn write(
                 work.check()?;
                 results.push(match one {
                     Err(failed) => failed.to_value(),
-                    Ok(Found { ask, prepared, .. }) => {
+                    Ok(LoadedTarget { ask, prepared, .. }) => {
                         let share = if ask.shares_budget {
                             shares.next()
                         } else {
@@ -207,7 +207,7 @@ async fn write(
                                 notices.extend(news);
                                 json!({ "ok": result })
                             }
-                            Err(refusal) => Failed::of(ask, refusal, scope).to_value(),
+                            Err(refusal) => FailedTarget::of(ask, refusal, scope).to_value(),
                         }
                     }
                 });

@@ -23,7 +23,7 @@ const WAIT: Duration = Duration::from_secs(5);
 pub struct Recovery {
     /// How many are wanted and not done.
     open: watch::Sender<usize>,
-    /// One at a time: a note that one works through is passed over by another.
+    /// One at a time: a journal that one works through is passed over by another.
     turn: Arc<Mutex<()>>,
 }
 
@@ -53,16 +53,16 @@ impl Recovery {
 }
 
 /// A recovery that is not done. It is when this is dropped, however it ended.
-struct Open(Arc<Engine>);
+struct RecoveryGuard(Arc<Engine>);
 
-impl Open {
-    fn new(engine: &Arc<Engine>) -> Open {
+impl RecoveryGuard {
+    fn new(engine: &Arc<Engine>) -> RecoveryGuard {
         engine.recovery.open.send_modify(|open| *open += 1);
-        Open(engine.clone())
+        RecoveryGuard(engine.clone())
     }
 }
 
-impl Drop for Open {
+impl Drop for RecoveryGuard {
     fn drop(&mut self) {
         self.0.recovery.open.send_modify(|open| *open -= 1);
     }
@@ -70,7 +70,7 @@ impl Drop for Open {
 
 /// Begins to remove what dead processes left in the client's roots as they are now.
 pub fn begin(engine: &Arc<Engine>, client: &Arc<Client>) {
-    let open = Open::new(engine);
+    let open = RecoveryGuard::new(engine);
     let (engine, client) = (engine.clone(), client.clone());
     let threads = engine.threads.clone();
     threads.start(async move {
@@ -78,9 +78,7 @@ pub fn begin(engine: &Arc<Engine>, client: &Arc<Client>) {
         let config = client.config();
         let job = move |work: &Work| {
             let _turn = turn.lock();
-            jobs_engine
-                .writer
-                .clean_leftovers(&config.scope.of_job(work))
+            jobs_engine.writer.recover(&config.scope.of_job(work))
         };
         let left = engine.run_background(job).await;
         let left = left.unwrap_or_else(|stopped| {

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use crate::protocol::PROTOCOL_VERSION;
 use crate::protocol::status::{
-    Buffers, CacheCounts, Confinement, Held, Status, Summaries, Watches, Workers, WorkersOfKind,
+    Buffers, CacheCounts, Confinement, MemoryUse, Status, Summaries, WatchesStatus, Workers,
+    WorkersOfKind,
 };
 use crate::rpc;
 use crate::worker::{self, Landlock};
@@ -13,7 +14,7 @@ use super::call::Call;
 use super::client::Client;
 use super::engine::Engine;
 
-pub fn begin(engine: &Arc<Engine>, client: &Arc<Client>, call: Call) -> rpc::Call {
+pub fn begin(engine: &Arc<Engine>, client: &Arc<Client>, call: Call) -> rpc::CallFuture {
     let status = of(engine, client);
     call.answer(None, async move { Ok(status) })
 }
@@ -42,7 +43,7 @@ pub fn of(engine: &Engine, client: &Client) -> Status {
             bytes: store.bytes,
             budget_bytes: store.budget_bytes,
         },
-        snapshots: Held {
+        snapshots: MemoryUse {
             count: snapshots.count,
             bytes: snapshots.bytes,
         },
@@ -52,11 +53,11 @@ pub fn of(engine: &Engine, client: &Client) -> Status {
             hits: outlines.hits,
             misses: outlines.misses,
         },
-        names: Held {
+        names: MemoryUse {
             count: names.count,
             bytes: names.bytes,
         },
-        watches: Watches {
+        watches: WatchesStatus {
             count: watching.count,
             limit: config.settings.watch.max_directories,
             degraded: watching.problem.is_some(),

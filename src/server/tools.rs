@@ -21,7 +21,7 @@ pub struct Tools {
     tools: Vec<Tool>,
 }
 
-pub fn begin(_: &Arc<Engine>, client: &Arc<Client>, call: Call) -> rpc::Call {
+pub fn begin(_: &Arc<Engine>, client: &Arc<Client>, call: Call) -> rpc::CallFuture {
     let tools = of_params(&call.params, &client.config());
     call.answer(None, async move { tools })
 }

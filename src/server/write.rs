@@ -17,7 +17,7 @@ use super::edit::refuse_where_off;
 use super::engine::Engine;
 use super::read_many::DEFAULT_SESSION;
 
-pub fn begin(engine: &Arc<Engine>, client: &Arc<Client>, call: Call) -> rpc::Call {
+pub fn begin(engine: &Arc<Engine>, client: &Arc<Client>, call: Call) -> rpc::CallFuture {
     let snapshot = client.snapshot();
     let cancel = call.cancel.clone();
     let request = WriteRequest::parse(&call.params, DEFAULT_SESSION);

@@ -16,7 +16,7 @@ pub const MAX_BYTES: usize = 100_000;
 
 /// What is asked of a database.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Form<'a> {
+pub enum QueryForm<'a> {
     /// Its tables and views.
     List(Selector),
     /// How a table was made, and some of its rows.
@@ -108,14 +108,14 @@ pub fn check_length(inner: &str) -> Result<(), AskError> {
 pub fn understand<'a>(
     inner: &'a str,
     is_table: &dyn Fn(&str) -> bool,
-) -> Result<Form<'a>, AskError> {
+) -> Result<QueryForm<'a>, AskError> {
     check_length(inner)?;
     if let Some(query) = inner.strip_prefix('?') {
         return without_table(query);
     }
     let rest = inner.strip_prefix(':').unwrap_or(inner);
     if is_table(rest) {
-        return Ok(Form::Schema(rest));
+        return Ok(QueryForm::Schema(rest));
     }
     for (index, parted) in rest.rmatch_indices([':', '?']) {
         let (table, tail) = (&rest[..index], &rest[index + 1..]);
@@ -123,28 +123,28 @@ pub fn understand<'a>(
             continue;
         }
         if parted == ":" {
-            return Ok(Form::Row { table, key: tail });
+            return Ok(QueryForm::Row { table, key: tail });
         }
         let (tail, lines) = split_lines(tail).unwrap_or((tail, Selector::default()));
         let page = parameters(tail)?;
-        return Ok(Form::Page { table, page, lines });
+        return Ok(QueryForm::Page { table, page, lines });
     }
     if rest.is_empty() {
-        return Ok(Form::List(Selector::default()));
+        return Ok(QueryForm::List(Selector::default()));
     }
     if let Ok(selector) = Selector::parse(rest) {
-        return Ok(Form::List(selector));
+        return Ok(QueryForm::List(selector));
     }
     let end = rest.find([':', '?']).unwrap_or(rest.len());
-    Ok(Form::Unknown(&rest[..end]))
+    Ok(QueryForm::Unknown(&rest[..end]))
 }
 
-fn without_table(query: &str) -> Result<Form<'_>, AskError> {
+fn without_table(query: &str) -> Result<QueryForm<'_>, AskError> {
     if let Some(sql) = query.strip_prefix("q=") {
         let (sql, lines) = split_lines(sql).unwrap_or((sql, Selector::default()));
         return match sql.trim().is_empty() {
             true => Err(AskError::EmptyQuery),
-            false => Ok(Form::Raw { sql, lines }),
+            false => Ok(QueryForm::Raw { sql, lines }),
         };
     }
     let names: Vec<&str> = query.split('&').map(name_of).collect();
@@ -262,39 +262,39 @@ mod tests {
 
     const TABLES: &[&str] = &["users", "que?stion", "col:on", "a:b", "a", "50", ""];
 
-    fn form(inner: &str) -> Result<Form<'_>, AskError> {
+    fn form(inner: &str) -> Result<QueryForm<'_>, AskError> {
         // The table without a name is there only for the tests that ask for it.
         understand(inner, &|name| !name.is_empty() && TABLES.contains(&name))
     }
 
     fn page(inner: &str) -> Page<'_> {
         match form(inner) {
-            Ok(Form::Page { page, .. }) => page,
+            Ok(QueryForm::Page { page, .. }) => page,
             other => panic!("{inner}: {other:?}"),
         }
     }
 
     #[test]
     fn the_longest_name_of_a_table_wins() {
-        assert_eq!(form(":users"), Ok(Form::Schema("users")));
-        assert_eq!(form(":que?stion"), Ok(Form::Schema("que?stion")));
-        assert_eq!(form(":a:b"), Ok(Form::Schema("a:b")));
-        let row = |table, key| Ok(Form::Row { table, key });
+        assert_eq!(form(":users"), Ok(QueryForm::Schema("users")));
+        assert_eq!(form(":que?stion"), Ok(QueryForm::Schema("que?stion")));
+        assert_eq!(form(":a:b"), Ok(QueryForm::Schema("a:b")));
+        let row = |table, key| Ok(QueryForm::Row { table, key });
         assert_eq!(form(":a:c"), row("a", "c"));
         assert_eq!(form(":a:b:c"), row("a:b", "c"));
         assert_eq!(form(":users:5-9"), row("users", "5-9"));
         assert_eq!(form(":users:3?limit=2"), row("users", "3?limit=2"));
         assert_eq!(form(":users:"), row("users", ""));
-        assert_eq!(form(":50"), Ok(Form::Schema("50")));
-        assert_eq!(form(":nope:5"), Ok(Form::Unknown("nope")));
-        assert_eq!(form(":nope?limit=5"), Ok(Form::Unknown("nope")));
-        assert_eq!(form(""), Ok(Form::List(Selector::default())));
+        assert_eq!(form(":50"), Ok(QueryForm::Schema("50")));
+        assert_eq!(form(":nope:5"), Ok(QueryForm::Unknown("nope")));
+        assert_eq!(form(":nope?limit=5"), Ok(QueryForm::Unknown("nope")));
+        assert_eq!(form(""), Ok(QueryForm::List(Selector::default())));
         assert_eq!(
             understand(":", &|name| name.is_empty()),
-            Ok(Form::Schema(""))
+            Ok(QueryForm::Schema(""))
         );
         let lines = Selector::parse("501-").expect("a selector");
-        assert_eq!(form(":501-"), Ok(Form::List(lines)));
+        assert_eq!(form(":501-"), Ok(QueryForm::List(lines)));
     }
 
     #[test]
@@ -322,11 +322,11 @@ mod tests {
         let sql = "SELECT '%41+' & 1&limit=5";
         assert_eq!(
             form("?q=SELECT '%41+' & 1&limit=5"),
-            Ok(Form::Raw { sql, lines })
+            Ok(QueryForm::Raw { sql, lines })
         );
         let lines = Selector::parse("57-").expect("a selector");
         let sql = "SELECT 1";
-        assert_eq!(form("?q=SELECT 1:57-"), Ok(Form::Raw { sql, lines }));
+        assert_eq!(form("?q=SELECT 1:57-"), Ok(QueryForm::Raw { sql, lines }));
     }
 
     #[test]

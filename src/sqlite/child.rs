@@ -6,10 +6,10 @@ use crate::task::{CancelToken, Work};
 use crate::worker::WorkerLoop;
 
 use super::connection::{self, Link};
-use super::failure::{Failure, Refused};
-use super::fault::Fault;
+use super::failure::{QueryFailure, Refused};
+use super::fault::QueryError;
 use super::forms::Question;
-use super::messages::{Answer, Order, Request, Response};
+use super::messages::{Answer, Order, QueryRequest, QueryResponse};
 
 /// Bytes of a text that goes out with its answer. A longer one waits until the parent has room.
 const TEXT_AT_ONCE: usize = 1024 * 1024;
@@ -23,14 +23,14 @@ const TRIMMED_OVER: u64 = 2 * 1024 * 1024;
 /// What a worker keeps between two requests.
 #[derive(Debug, Default)]
 struct Warm {
-    open: Option<Open>,
+    open: Option<OpenConnection>,
     /// The text that waits to be asked for.
     text: String,
 }
 
 /// A connection, and the state of the files that it was made for.
 #[derive(Debug)]
-struct Open {
+struct OpenConnection {
     link: Link,
     state: String,
 }
@@ -41,21 +41,21 @@ pub fn serve(requests: &mut WorkerLoop) -> Option<()> {
     loop {
         let (request, _) = requests.receive()?;
         match request {
-            Request::Ask(order) => {
+            QueryRequest::Ask(order) => {
                 #[cfg(any(feature = "failpoints", debug_assertions))]
                 if misbehave(requests, &order)? {
                     continue;
                 }
                 answer(&mut warm, &order, requests)?;
             }
-            Request::Text => {
+            QueryRequest::Text => {
                 let text = std::mem::take(&mut warm.text);
-                requests.answer(&Response::Text, &text)?;
+                requests.answer(&QueryResponse::Text, &text)?;
                 trim_after(text);
             }
-            Request::Close => {
+            QueryRequest::Close => {
                 warm.open = None;
-                requests.answer(&Response::Closed, "")?;
+                requests.answer(&QueryResponse::Closed, "")?;
             }
         }
     }
@@ -68,15 +68,15 @@ fn answer(warm: &mut Warm, order: &Order, requests: &mut WorkerLoop) -> Option<(
         _ => Err(too_long().into()),
     });
     match asked {
-        Err(fault) => requests.answer(&Response::Failed(Failure::from(fault)), "")?,
+        Err(fault) => requests.answer(&QueryResponse::Failed(QueryFailure::from(fault)), "")?,
         Ok(mut answer) => {
             let text = std::mem::take(&mut answer.text);
             if text.len() <= TEXT_AT_ONCE {
-                requests.answer(&Response::Answer(answer), &text)?;
+                requests.answer(&QueryResponse::Answer(answer), &text)?;
             } else {
                 warm.text = text;
                 let bytes = warm.text.len() as u64;
-                requests.answer(&Response::Long(answer, bytes), "")?;
+                requests.answer(&QueryResponse::Long(answer, bytes), "")?;
             }
         }
     }
@@ -95,7 +95,7 @@ fn too_long() -> Refused {
 
 impl Warm {
     /// Asks the database in the state that the order is about.
-    fn ask(&mut self, order: &Order) -> Result<Answer, Fault> {
+    fn ask(&mut self, order: &Order) -> Result<Answer, QueryError> {
         self.text = String::new();
         // One for another state is closed before the next is opened.
         let open = self.open.take().filter(|open| open.state == order.state);
@@ -109,14 +109,14 @@ impl Warm {
         // What is in the middle of something is not used again.
         if link.connection.is_autocommit() {
             let state = order.state.clone();
-            self.open = Some(Open { link, state });
+            self.open = Some(OpenConnection { link, state });
         }
         answer
     }
 }
 
 /// One state of the database, asked.
-fn ask(link: &mut Link, order: &Order, work: &Work) -> Result<Answer, Fault> {
+fn ask(link: &mut Link, order: &Order, work: &Work) -> Result<Answer, QueryError> {
     link.work_for(work)?;
     link.begin()?;
     let answer = Question {
@@ -167,16 +167,16 @@ fn misbehave(requests: &mut WorkerLoop, order: &Order) -> Option<bool> {
     if asks("bus") {
         read_beyond_the_end(&order.uri);
     }
-    let whole = Response::Answer(Answer::default());
+    let whole = QueryResponse::Answer(Answer::default());
     if asks("probe") {
         requests.answer(&whole, crate::worker::probe() + &probe_database(&order.uri))?;
     } else if asks("bytes") {
         requests.answer(&whole, [0xFF, 0xFE])?;
     } else if asks("text") {
         // One that is shorter than it says when it is asked for.
-        requests.answer(&Response::Long(Answer::default(), 99), "")?;
+        requests.answer(&QueryResponse::Long(Answer::default(), 99), "")?;
     } else if asks("closed") {
-        requests.answer(&Response::Closed, "")?;
+        requests.answer(&QueryResponse::Closed, "")?;
     } else if asks("lines") {
         let selector = Selector {
             pieces: vec![Piece::Range(9, 0)],
@@ -186,7 +186,7 @@ fn misbehave(requests: &mut WorkerLoop, order: &Order) -> Option<bool> {
             selector,
             ..Answer::default()
         };
-        requests.answer(&Response::Answer(answer), "a line\n")?;
+        requests.answer(&QueryResponse::Answer(answer), "a line\n")?;
     } else {
         return Some(false);
     }

@@ -10,7 +10,7 @@ use super::fault::brief;
 
 /// Why there is no answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Failure {
+pub enum QueryFailure {
     /// SQLite's, in its own words.
     Sqlite {
         trouble: Trouble,
@@ -63,20 +63,22 @@ pub enum Refused {
     OutOfTime,
 }
 
-impl Failure {
+impl QueryFailure {
     /// SQLite's result, where it is one.
     pub fn trouble(&self) -> Option<Trouble> {
         match self {
-            Failure::Sqlite { trouble, .. } => Some(*trouble),
-            Failure::Refused(_) => None,
+            QueryFailure::Sqlite { trouble, .. } => Some(*trouble),
+            QueryFailure::Refused(_) => None,
         }
     }
 
     /// The refusal for what happened while `spelled` was read. `work` is that of the whole request.
     pub fn refusal(self, spelled: &str, work: &Work) -> Refusal {
         match self {
-            Failure::Refused(refused) => refused.refusal(spelled),
-            Failure::Sqlite { trouble, words } => trouble.refusal(&words, &brief(spelled), work),
+            QueryFailure::Refused(refused) => refused.refusal(spelled),
+            QueryFailure::Sqlite { trouble, words } => {
+                trouble.refusal(&words, &brief(spelled), work)
+            }
         }
     }
 }

@@ -6,37 +6,37 @@ use rusqlite::{Error, ErrorCode};
 use crate::view::table::plain;
 
 use super::ask::AskError;
-use super::failure::{Failure, Refused, Trouble};
+use super::failure::{QueryFailure, Refused, Trouble};
 
 /// Characters of what a message quotes.
 const BRIEF_CHARS: usize = 300;
 
 /// Why there is no answer.
 #[derive(Debug, thiserror::Error)]
-pub enum Fault {
+pub enum QueryError {
     #[error(transparent)]
     Sqlite(#[from] Error),
     #[error(transparent)]
     Refused(#[from] Refused),
 }
 
-impl From<AskError> for Fault {
-    fn from(error: AskError) -> Fault {
-        Fault::bad_params(error.to_string())
+impl From<AskError> for QueryError {
+    fn from(error: AskError) -> QueryError {
+        QueryError::bad_params(error.to_string())
     }
 }
 
-impl Fault {
-    pub fn bad_params(message: String) -> Fault {
-        Fault::Refused(Refused::BadParams(message))
+impl QueryError {
+    pub fn bad_params(message: String) -> QueryError {
+        QueryError::Refused(Refused::BadParams(message))
     }
 }
 
-impl From<Fault> for Failure {
-    fn from(fault: Fault) -> Failure {
+impl From<QueryError> for QueryFailure {
+    fn from(fault: QueryError) -> QueryFailure {
         match fault {
-            Fault::Refused(refused) => Failure::Refused(refused),
-            Fault::Sqlite(error) => Failure::Sqlite {
+            QueryError::Refused(refused) => QueryFailure::Refused(refused),
+            QueryError::Sqlite(error) => QueryFailure::Sqlite {
                 trouble: trouble(&error),
                 words: words(&error),
             },

@@ -7,10 +7,10 @@ use crate::view::table::Table;
 use crate::view::{Budget, Selector, in_listing};
 
 use super::COUNT_TIME;
-use super::ask::{self, Form, Page};
+use super::ask::{self, Page, QueryForm};
 use super::connection::Link;
 use super::failure::Refused;
-use super::fault::{self, Fault, brief, words};
+use super::fault::{self, QueryError, brief, words};
 use super::messages::{Answer, RowsAre};
 use super::rows::{self, Fetched};
 use super::schema::{self, Column, Key, Object, quoted};
@@ -38,7 +38,7 @@ pub struct Question<'a> {
 }
 
 impl Question<'_> {
-    pub fn answer(&mut self) -> Result<Answer, Fault> {
+    pub fn answer(&mut self) -> Result<Answer, QueryError> {
         let objects = schema::objects(&self.link.connection)?;
         // No two tables differ in case alone.
         let by_name: HashMap<String, &Object> = objects
@@ -54,7 +54,7 @@ impl Question<'_> {
         // Only a name that was found comes back as one.
         let found = |name: &str| find(name).ok_or_else(|| no_table(name));
         let mut answer = match ask::understand(self.inner, &|name| find(name).is_some())? {
-            Form::List(selector) => {
+            QueryForm::List(selector) => {
                 let selector = match self.inner.is_empty() {
                     true => self.selector.clone(),
                     false => selector,
@@ -62,20 +62,20 @@ impl Question<'_> {
                 refuse_own(&selector)?;
                 self.list(&objects, selector)?
             }
-            Form::Schema(name) => {
+            QueryForm::Schema(name) => {
                 let object = found(name)?;
                 self.schema(object, name, Selector::default())?
             }
-            Form::Row { table, key } => {
+            QueryForm::Row { table, key } => {
                 let object = found(table)?;
                 self.row(object, table, key)?
             }
-            Form::Page { table, page, lines } => {
+            QueryForm::Page { table, page, lines } => {
                 let object = found(table)?;
                 self.page(object, table, &page, lines)?
             }
-            Form::Raw { sql, lines } => self.raw(sql, lines, &objects)?,
-            Form::Unknown(name) => return Err(self.unknown_table(name, &objects).into()),
+            QueryForm::Raw { sql, lines } => self.raw(sql, lines, &objects)?,
+            QueryForm::Unknown(name) => return Err(self.unknown_table(name, &objects).into()),
         };
         if self.link.salvaged {
             let what = "The database is damaged: what of it can be read is shown, and tables or rows may be missing";
@@ -85,7 +85,7 @@ impl Question<'_> {
         Ok(answer)
     }
 
-    fn list(&mut self, objects: &[Object], selector: Selector) -> Result<Answer, Fault> {
+    fn list(&mut self, objects: &[Object], selector: Selector) -> Result<Answer, QueryError> {
         let listed: Vec<&Object> = objects.iter().filter(|o| !o.is_internal()).collect();
         let total = listed.len() as u64;
         // Only what will be shown is counted.
@@ -111,17 +111,17 @@ impl Question<'_> {
                     Ok(1) => "1 row".to_owned(),
                     Ok(count) if count > COUNTED => format!(">{COUNTED} rows"),
                     Ok(count) => format!("{count} rows"),
-                    Err(Fault::Sqlite(error)) if fault::is_stop(&error) => {
+                    Err(QueryError::Sqlite(error)) if fault::is_stop(&error) => {
                         if self.work.check().is_err() {
                             return Err(error.into());
                         }
                         "not counted".to_owned()
                     }
-                    Err(Fault::Sqlite(error)) if fault::is_damage(&error) => {
+                    Err(QueryError::Sqlite(error)) if fault::is_damage(&error) => {
                         damaged.push(in_listing(&object.name).into_owned());
                         format!("damaged: {}", words(&error))
                     }
-                    Err(Fault::Sqlite(error)) => format!("not readable: {}", words(&error)),
+                    Err(QueryError::Sqlite(error)) => format!("not readable: {}", words(&error)),
                     Err(other) => return Err(other),
                 },
             };
@@ -142,7 +142,7 @@ impl Question<'_> {
     }
 
     /// The rows of a table, counted to one more than [`COUNTED`].
-    fn rows_of(&self, table: &str) -> Result<u64, Fault> {
+    fn rows_of(&self, table: &str) -> Result<u64, QueryError> {
         let from = format!("{} LIMIT {}", quoted(table), COUNTED + 1);
         let sql = format!("SELECT count(*) FROM (SELECT 1 FROM {from})");
         rows::count(self.link, &sql, &[])
@@ -153,7 +153,7 @@ impl Question<'_> {
         object: &Object,
         spelled: &str,
         selector: Selector,
-    ) -> Result<Answer, Fault> {
+    ) -> Result<Answer, QueryError> {
         let mut answer = Answer {
             name: format!(":{spelled}"),
             selector,
@@ -169,7 +169,7 @@ impl Question<'_> {
         self.link.work_for(self.work)?;
         let fetched = match sample {
             Ok(fetched) => fetched,
-            Err(Fault::Sqlite(error)) => {
+            Err(QueryError::Sqlite(error)) => {
                 if self.work.check().is_err() {
                     return Err(error.into());
                 }
@@ -206,7 +206,7 @@ impl Question<'_> {
         spelled: &str,
         page: &Page,
         lines: Selector,
-    ) -> Result<Answer, Fault> {
+    ) -> Result<Answer, QueryError> {
         let mut answer = Answer {
             name: self.inner_without_lines().to_owned(),
             selector: lines,
@@ -231,7 +231,12 @@ impl Question<'_> {
         Ok(answer)
     }
 
-    fn raw(&mut self, sql: &str, lines: Selector, objects: &[Object]) -> Result<Answer, Fault> {
+    fn raw(
+        &mut self,
+        sql: &str,
+        lines: Selector,
+        objects: &[Object],
+    ) -> Result<Answer, QueryError> {
         let mut answer = Answer {
             name: self.inner_without_lines().to_owned(),
             selector: lines,
@@ -268,7 +273,7 @@ impl Question<'_> {
     }
 
     /// Rows of a table, by a statement of ours with a condition of the caller's.
-    fn rows(&self, object: &Object, page: &Page, limit: u64) -> Result<Fetched, Fault> {
+    fn rows(&self, object: &Object, page: &Page, limit: u64) -> Result<Fetched, QueryError> {
         let columns = schema::columns(&self.link.connection, &object.name)?;
         let mut sql = format!("SELECT * FROM {}", quoted(&object.name));
         push_condition(page, &mut sql);
@@ -285,7 +290,12 @@ impl Question<'_> {
 
     /// The order asked for, and after it one of our own: else rows alike in it could be shown
     /// twice, or never, over several pages.
-    fn order(&self, object: &Object, order: &str, columns: &[Column]) -> Result<String, Fault> {
+    fn order(
+        &self,
+        object: &Object,
+        order: &str,
+        columns: &[Column],
+    ) -> Result<String, QueryError> {
         let find = |name: &str| {
             let mut all = columns.iter();
             let exact = all.clone().find(|column| column.name == name);
@@ -302,7 +312,7 @@ impl Question<'_> {
             let name = parted.map_or(order, |(name, _)| name);
             let names = columns.iter().map(|column| column.name.as_str());
             let hint = did_you_mean(&schema::near(name, names));
-            return Err(Fault::bad_params(format!(
+            return Err(QueryError::bad_params(format!(
                 "'order' must be COLUMN, COLUMN:asc or COLUMN:desc with a column of '{}', not '{}'.{hint}",
                 object.name,
                 brief(order)
@@ -328,7 +338,7 @@ impl Question<'_> {
         from: u64,
         next: &str,
         spelled: &str,
-    ) -> Result<String, Fault> {
+    ) -> Result<String, QueryError> {
         let mut sql = format!("SELECT 1 FROM {}", quoted(&object.name));
         push_condition(page, &mut sql);
         sql.push_str(&format!(" LIMIT {} OFFSET {from}", COUNTED + 1));
@@ -349,7 +359,7 @@ impl Question<'_> {
     }
 
     /// Where the whole of a cut cell is to be had.
-    fn cut_footer(&self, object: &Object, spelled: &str) -> Result<String, Fault> {
+    fn cut_footer(&self, object: &Object, spelled: &str) -> Result<String, QueryError> {
         let columns = schema::columns(&self.link.connection, &object.name)?;
         let at = format!("{}:{spelled}", self.display);
         let how = match schema::key(&self.link.connection, object, &columns)? {
@@ -399,8 +409,13 @@ impl Question<'_> {
     }
 
     /// SQLite's words about a query with the names that may have been meant.
-    fn with_hint(&self, fault: Fault, columns: Option<&[Column]>, objects: &[Object]) -> Fault {
-        let Fault::Sqlite(error) = &fault else {
+    fn with_hint(
+        &self,
+        fault: QueryError,
+        columns: Option<&[Column]>,
+        objects: &[Object],
+    ) -> QueryError {
+        let QueryError::Sqlite(error) = &fault else {
             return fault;
         };
         let said = words(error);
@@ -418,7 +433,7 @@ impl Question<'_> {
         let asked = asked.split(" - ").next().unwrap_or(asked);
         let asked = asked.rsplit('.').next().unwrap_or(asked);
         let near = schema::near(asked, names.iter().map(String::as_str));
-        Fault::bad_params(format!("SQLite says \"{said}\".{}", did_you_mean(&near)))
+        QueryError::bad_params(format!("SQLite says \"{said}\".{}", did_you_mean(&near)))
     }
 
     /// The columns of the first tables.
@@ -459,12 +474,12 @@ fn no_table(name: &str) -> Refused {
 }
 
 /// The time for one part of a request may be over; that of the whole must not be.
-fn stop_if_done(work: &Work) -> Result<(), Fault> {
+fn stop_if_done(work: &Work) -> Result<(), QueryError> {
     work.check().map_err(|_| Refused::OutOfTime.into())
 }
 
 /// Refuses the forms of selectors that other kinds of resource have for themselves.
-fn refuse_own(selector: &Selector) -> Result<(), Fault> {
+fn refuse_own(selector: &Selector) -> Result<(), QueryError> {
     match selector.own {
         None => Ok(()),
         Some(own) => Err(Refused::BadSelector(format!(

@@ -59,7 +59,7 @@ enum Given<'c> {
     /// A part of an argument.
     Text(&'c [u8]),
     /// Made by SQLite's own allocator, which counts it.
-    Made(Made),
+    Made(Allocation),
     TooBig,
     NoMemory,
     Refused(&'static CStr),
@@ -67,7 +67,7 @@ enum Given<'c> {
 
 /// The body of a function, in safe words.
 trait Function {
-    fn call<'c>(call: &'c Call) -> Given<'c>;
+    fn call<'c>(call: &'c FunctionCall) -> Given<'c>;
 }
 
 unsafe extern "C" fn body<F: Function>(
@@ -77,7 +77,7 @@ unsafe extern "C" fn body<F: Function>(
 ) {
     // SAFETY: SQLite gives `count` values that live as long as the call.
     let values = unsafe { std::slice::from_raw_parts(values, count as usize) };
-    let call = Call { context, values };
+    let call = FunctionCall { context, values };
     let given = F::call(&call);
     // SAFETY: the context is that of this call; texts are copied, or given away with their
     // destructor; no text is as long as a `c_int` can be.
@@ -105,12 +105,12 @@ unsafe extern "C" fn body<F: Function>(
 }
 
 /// The arguments of one call.
-struct Call<'v> {
+struct FunctionCall<'v> {
     context: *mut ffi::sqlite3_context,
     values: &'v [*mut ffi::sqlite3_value],
 }
 
-impl Call<'_> {
+impl FunctionCall<'_> {
     fn kind(&self, index: usize) -> c_int {
         // SAFETY: the value lives as long as the call.
         unsafe { ffi::sqlite3_value_type(self.values[index]) }
@@ -165,7 +165,7 @@ unsafe fn text_of<'v>(value: *mut ffi::sqlite3_value) -> Option<&'v [u8]> {
 struct Copied(*mut ffi::sqlite3_value);
 
 impl Copied {
-    fn of(call: &Call, index: usize) -> Copied {
+    fn of(call: &FunctionCall, index: usize) -> Copied {
         // SAFETY: the value lives as long as the call.
         Copied(unsafe { ffi::sqlite3_value_dup(call.values[index]) })
     }
@@ -184,14 +184,14 @@ impl Drop for Copied {
 }
 
 /// Bytes of SQLite's allocator.
-struct Made {
+struct Allocation {
     start: *mut c_void,
     len: usize,
 }
 
-impl Made {
+impl Allocation {
     /// Of parts that are `len` bytes together.
-    fn of<'p>(len: usize, parts: impl Iterator<Item = &'p [u8]>) -> Option<Made> {
+    fn of<'p>(len: usize, parts: impl Iterator<Item = &'p [u8]>) -> Option<Allocation> {
         // SAFETY: it is one byte longer than what is written into it, and checked for null; parts
         // beyond `len` are left out.
         unsafe {
@@ -205,7 +205,7 @@ impl Made {
                 std::ptr::copy_nonoverlapping(part.as_ptr(), start.cast::<u8>().add(at), count);
                 at += count;
             }
-            Some(Made { start, len: at })
+            Some(Allocation { start, len: at })
         }
     }
 }
@@ -219,7 +219,7 @@ fn goes_on(byte: u8) -> bool {
 struct Instr;
 
 impl Function for Instr {
-    fn call<'c>(call: &'c Call) -> Given<'c> {
+    fn call<'c>(call: &'c FunctionCall) -> Given<'c> {
         let kinds = (call.kind(0), call.kind(1));
         if kinds.0 == ffi::SQLITE_NULL || kinds.1 == ffi::SQLITE_NULL {
             return Given::Null;
@@ -276,7 +276,7 @@ fn characters(text: &[u8]) -> usize {
 struct Replace;
 
 impl Function for Replace {
-    fn call<'c>(call: &'c Call) -> Given<'c> {
+    fn call<'c>(call: &'c FunctionCall) -> Given<'c> {
         let Some(text) = call.text(0) else {
             return Given::Null;
         };
@@ -306,7 +306,7 @@ impl Function for Replace {
             .find_iter(text)
             .last()
             .map_or(0, |at| at + part.len());
-        let made = Made::of(len, parts.chain(std::iter::once(&text[last..])));
+        let made = Allocation::of(len, parts.chain(std::iter::once(&text[last..])));
         made.map_or(Given::NoMemory, Given::Made)
     }
 }
@@ -315,7 +315,7 @@ impl Function for Replace {
 struct Trim<const LEFT: bool, const RIGHT: bool>;
 
 impl<const LEFT: bool, const RIGHT: bool> Function for Trim<LEFT, RIGHT> {
-    fn call<'c>(call: &'c Call) -> Given<'c> {
+    fn call<'c>(call: &'c FunctionCall) -> Given<'c> {
         let Some(mut text) = call.text(0) else {
             return Given::Null;
         };
@@ -375,7 +375,7 @@ impl<'s> Set<'s> {
 struct Unavailable;
 
 impl Function for Unavailable {
-    fn call<'c>(_: &'c Call) -> Given<'c> {
+    fn call<'c>(_: &'c FunctionCall) -> Given<'c> {
         Given::Refused(c"this function is not available here")
     }
 }

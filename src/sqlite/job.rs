@@ -4,10 +4,12 @@ use std::io;
 use std::sync::Arc;
 
 use crate::task::Work;
-use crate::worker::{Call, Choice, Death, Input, Limits, Readable, Status, Stop, Workers};
+use crate::worker::{
+    Choice, Death, Input, Readable, Status, Stop, WorkerCall, WorkerLimits, Workers,
+};
 
-use super::failure::Failure;
-use super::messages::{Answer, Order, Request, Response};
+use super::failure::QueryFailure;
+use super::messages::{Answer, Order, QueryRequest, QueryResponse};
 
 /// Databases that are open at a time, and questions.
 const PLACES: usize = 8;
@@ -19,15 +21,15 @@ pub struct Queriers(Arc<Workers>);
 /// A worker that has answered, with the database open. One that is dropped without a word about its
 /// connection is ended: nobody knows what became of the files.
 #[derive(Debug)]
-pub struct Job(Option<Call>);
+pub struct QueryJob(Option<WorkerCall>);
 
 /// What came of a question.
 #[derive(Debug)]
 pub enum Reply {
     Answer(Answer),
-    /// Without its text, which has so many bytes; see [`Job::text`].
+    /// Without its text, which has so many bytes; see [`QueryJob::text`].
     Long(Answer, u64),
-    Failed(Failure),
+    Failed(QueryFailure),
 }
 
 /// No bytes go with a question.
@@ -37,7 +39,7 @@ const NOTHING: Input = Input {
 };
 
 impl Queriers {
-    pub fn new(limits: Limits) -> Queriers {
+    pub fn new(limits: WorkerLimits) -> Queriers {
         Queriers(Arc::new(Workers::new("query", PLACES, limits)))
     }
 
@@ -52,21 +54,26 @@ impl Queriers {
 
     /// Asks a worker that may read exactly these files, of which the first is the database, and
     /// waits for what it says; see [`Workers::call`].
-    pub fn ask(&self, files: &[Readable], order: Order, work: &Work) -> Result<(Job, Reply), Stop> {
-        let request = Request::Ask(Box::new(order));
+    pub fn ask(
+        &self,
+        files: &[Readable],
+        order: Order,
+        work: &Work,
+    ) -> Result<(QueryJob, Reply), Stop> {
+        let request = QueryRequest::Ask(Box::new(order));
         let choice = Choice::Reader(files);
         let (call, response, body) = self.0.call(&request, &NOTHING, choice, work)?;
-        let mut job = Job(Some(call));
+        let mut job = QueryJob(Some(call));
         let reply = match response {
-            Response::Answer(answer) => Reply::Answer(Answer {
+            QueryResponse::Answer(answer) => Reply::Answer(Answer {
                 text: job.readable(body)?,
                 ..answer
             }),
-            Response::Long(answer, bytes) if bytes <= self.0.limits().output_bytes => {
+            QueryResponse::Long(answer, bytes) if bytes <= self.0.limits().output_bytes => {
                 Reply::Long(answer, bytes)
             }
-            Response::Failed(failure) => Reply::Failed(failure),
-            Response::Long(..) | Response::Text | Response::Closed => {
+            QueryResponse::Failed(failure) => Reply::Failed(failure),
+            QueryResponse::Long(..) | QueryResponse::Text | QueryResponse::Closed => {
                 return Err(job.nonsense());
             }
         };
@@ -79,11 +86,11 @@ impl Queriers {
     }
 }
 
-impl Job {
+impl QueryJob {
     /// The text of a long answer, of so many bytes. After an error the job is over.
     pub fn text(&mut self, bytes: u64) -> Result<String, Stop> {
-        match self.next(&Request::Text)? {
-            (Response::Text, body) if body.len() as u64 == bytes => self.readable(body),
+        match self.next(&QueryRequest::Text)? {
+            (QueryResponse::Text, body) if body.len() as u64 == bytes => self.readable(body),
             _ => Err(self.nonsense()),
         }
     }
@@ -95,12 +102,12 @@ impl Job {
 
     /// Closes the database; the worker stays. One that does not do so is ended.
     pub fn close(mut self) {
-        if let Ok((Response::Closed, _)) = self.next(&Request::Close) {
+        if let Ok((QueryResponse::Closed, _)) = self.next(&QueryRequest::Close) {
             self.0 = None;
         }
     }
 
-    fn next(&mut self, request: &Request) -> Result<(Response, Vec<u8>), Stop> {
+    fn next(&mut self, request: &QueryRequest) -> Result<(QueryResponse, Vec<u8>), Stop> {
         match &mut self.0 {
             Some(call) => call.next(request),
             None => Err(Stop::Died(Death::Other)),
@@ -120,7 +127,7 @@ impl Job {
     }
 }
 
-impl Drop for Job {
+impl Drop for QueryJob {
     fn drop(&mut self) {
         if let Some(call) = self.0.take() {
             call.retire();

@@ -5,11 +5,11 @@ use serde::{Deserialize, Serialize};
 use crate::view::selector::Piece;
 use crate::view::{Budget, Selector};
 
-use super::failure::Failure;
+use super::failure::QueryFailure;
 
 /// What the daemon asks.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub enum Request {
+pub enum QueryRequest {
     /// What follows the database's path, in one state of the database.
     Ask(Box<Order>),
     /// The text of the answer that was given last, where it was too long to be given with it.
@@ -59,7 +59,7 @@ pub enum Way {
 
 /// What a worker answers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub enum Response {
+pub enum QueryResponse {
     /// The text is the body.
     Answer(Answer),
     /// The text has so many bytes and waits to be asked for.
@@ -67,7 +67,7 @@ pub enum Response {
     /// The text that was asked for is the body.
     Text,
     Closed,
-    Failed(Failure),
+    Failed(QueryFailure),
 }
 
 /// What is written down of a database.

@@ -32,9 +32,9 @@ use std::time::Duration;
 pub use ask::check_length;
 pub use child::serve;
 pub use connection::uri;
-pub use failure::{Failure, Trouble, stopped};
+pub use failure::{QueryFailure, Trouble, stopped};
 pub use fault::brief;
-pub use job::{Job, Queriers, Reply};
+pub use job::{Queriers, QueryJob, Reply};
 pub use messages::{Answer, Order, RowsAre, Way};
 
 /// How long a request may keep a database at work, and the part of it for counting rows.

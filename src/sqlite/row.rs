@@ -7,7 +7,7 @@ use crate::view::table::plain;
 
 use super::ask::{self, DEFAULT_LIMIT};
 use super::failure::Refused;
-use super::fault::{Fault, brief};
+use super::fault::{QueryError, brief};
 use super::forms::{Question, broken_footer};
 use super::messages::Answer;
 use super::schema::{self, Column, Key, Object, quoted};
@@ -19,7 +19,7 @@ impl Question<'_> {
         object: &Object,
         spelled: &str,
         key: &str,
-    ) -> Result<Answer, Fault> {
+    ) -> Result<Answer, QueryError> {
         let columns = schema::columns(&self.link.connection, &object.name)?;
         let by = schema::key(&self.link.connection, object, &columns)?;
         if let Some(text) = self.row_text(object, &by, key)? {
@@ -60,7 +60,7 @@ impl Question<'_> {
         object: &Object,
         by: &Key,
         key: &str,
-    ) -> Result<Option<(String, Vec<String>)>, Fault> {
+    ) -> Result<Option<(String, Vec<String>)>, QueryError> {
         let column = match by {
             Key::Column(name) => quoted(name),
             Key::RowId(name) => (*name).to_owned(),

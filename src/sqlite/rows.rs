@@ -7,7 +7,7 @@ use crate::view::Budget;
 use crate::view::table::{Table, plain};
 
 use super::connection::Link;
-use super::fault::{self, Fault};
+use super::fault::{self, QueryError};
 use super::values;
 
 /// Characters of a column's name.
@@ -32,7 +32,11 @@ pub struct Fetched {
 }
 
 /// Takes at most `limit` rows. What fails after the first ones is part of the answer.
-pub fn fetch(statement: &mut Statement, values: impl Params, limit: u64) -> Result<Fetched, Fault> {
+pub fn fetch(
+    statement: &mut Statement,
+    values: impl Params,
+    limit: u64,
+) -> Result<Fetched, QueryError> {
     let columns = statement.column_names();
     let columns: Vec<String> = columns.map(|name| plain(name, NAME_CHARS).0).collect();
     let mut fetched = Fetched {
@@ -88,13 +92,13 @@ fn cells(row: &Row, columns: usize, cut: &mut bool) -> rusqlite::Result<Vec<Stri
 
 /// Prepares a statement that came, wholly or in part, from a caller; refuses what does not read,
 /// what is more than one statement, and what has parameters.
-pub fn prepare<'l>(link: &'l Link, sql: &str) -> Result<Statement<'l>, Fault> {
+pub fn prepare<'l>(link: &'l Link, sql: &str) -> Result<Statement<'l>, QueryError> {
     link.take_refused();
     let prepared = link.connection.prepare(sql);
     let refused = link.take_refused();
     let only_reading = |what: Option<&str>| {
         let what = what_it_does(sql).or(what.map(str::to_owned));
-        Fault::bad_params(format!(
+        QueryError::bad_params(format!(
             "Only reading is possible here, and {} is not. Use SELECT.",
             what.as_deref().unwrap_or("this statement")
         ))
@@ -102,7 +106,7 @@ pub fn prepare<'l>(link: &'l Link, sql: &str) -> Result<Statement<'l>, Fault> {
     let statement = match prepared {
         Ok(statement) => statement,
         Err(rusqlite::Error::MultipleStatement) => {
-            return Err(Fault::bad_params(
+            return Err(QueryError::bad_params(
                 "There is more than one statement. Ask them one by one.".to_owned(),
             ));
         }
@@ -120,14 +124,14 @@ pub fn prepare<'l>(link: &'l Link, sql: &str) -> Result<Statement<'l>, Fault> {
     if !statement.readonly() || statement.column_count() == 0 {
         return Err(match refused {
             Some(what) => only_reading(Some(&what)),
-            None if statement.readonly() => Fault::bad_params(
+            None if statement.readonly() => QueryError::bad_params(
                 "'q' holds no statement that gives rows. Use ?q=SELECT ….".to_owned(),
             ),
             None => only_reading(None),
         });
     }
     if statement.parameter_count() > 0 {
-        return Err(Fault::bad_params(
+        return Err(QueryError::bad_params(
             "Parameters (?, :name, @name, $name) have no values here. Write the values into the SQL; a text is in single quotes.".to_owned(),
         ));
     }
@@ -146,7 +150,7 @@ fn what_it_does(sql: &str) -> Option<String> {
 }
 
 /// A number that a statement of ours counts.
-pub fn count(link: &Link, sql: &str, values: &[Value]) -> Result<u64, Fault> {
+pub fn count(link: &Link, sql: &str, values: &[Value]) -> Result<u64, QueryError> {
     let mut statement = link.connection.prepare(sql)?;
     let count: i64 = statement.query_row(rusqlite::params_from_iter(values), |row| row.get(0))?;
     Ok(count.max(0) as u64)

@@ -1,12 +1,12 @@
 //! What a worker answered, as far as it can be of the text that was asked about; it is not to be trusted.
 
 use crate::hashline::{NoBlock, SyntaxErrors};
-use crate::outline::{Definition, Fold, MAX_DEFINITIONS, Row};
+use crate::outline::{Definition, Fold, MAX_DEFINITIONS, OutlineRow};
 use crate::protocol::read::LineSpan;
 use crate::text::Text;
 
 use super::errors::MAX_ERRORS;
-use super::messages::Response;
+use super::messages::StructureResponse;
 
 /// The strings of an answer, which stand one after the other in its body.
 struct Strings<'b> {
@@ -23,13 +23,13 @@ impl<'b> Strings<'b> {
 }
 
 /// Folds, which whoever uses them has still to place in the text.
-pub(super) fn folds(response: Response, body: &str) -> Option<Vec<Row>> {
-    let Response::Folds(folds) = response else {
+pub(super) fn folds(response: StructureResponse, body: &str) -> Option<Vec<OutlineRow>> {
+    let StructureResponse::Folds(folds) = response else {
         return None;
     };
     let mut strings = Strings { rest: body };
     let row = |fold: super::messages::Folded| {
-        Some(Row {
+        Some(OutlineRow {
             span: fold.span,
             fold: Some(Fold {
                 head: strings.next(fold.head)?.to_owned(),
@@ -42,8 +42,12 @@ pub(super) fn folds(response: Response, body: &str) -> Option<Vec<Row>> {
     folds.into_iter().map(row).collect()
 }
 
-pub(super) fn definitions(response: Response, body: &str, text: &Text) -> Option<Vec<Definition>> {
-    let Response::Definitions(found) = response else {
+pub(super) fn definitions(
+    response: StructureResponse,
+    body: &str,
+    text: &Text,
+) -> Option<Vec<Definition>> {
+    let StructureResponse::Definitions(found) = response else {
         return None;
     };
     let mut strings = Strings { rest: body };
@@ -59,8 +63,8 @@ pub(super) fn definitions(response: Response, body: &str, text: &Text) -> Option
     found.into_iter().map(definition).collect()
 }
 
-pub(super) fn errors(response: Response, text: &Text) -> Option<SyntaxErrors> {
-    let Response::Errors(errors) = response else {
+pub(super) fn errors(response: StructureResponse, text: &Text) -> Option<SyntaxErrors> {
+    let StructureResponse::Errors(errors) = response else {
         return None;
     };
     let total = text.len_lines() as u64;
@@ -70,11 +74,11 @@ pub(super) fn errors(response: Response, text: &Text) -> Option<SyntaxErrors> {
 }
 
 pub(super) fn blocks(
-    response: Response,
+    response: StructureResponse,
     asked: usize,
     text: &Text,
 ) -> Option<Vec<Result<LineSpan, NoBlock>>> {
-    let Response::Blocks(blocks) = response else {
+    let StructureResponse::Blocks(blocks) = response else {
         return None;
     };
     let is_possible = |block: &Result<LineSpan, NoBlock>| match block {

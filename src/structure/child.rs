@@ -10,8 +10,8 @@ use crate::worker::{WorkerLoop, child};
 
 use super::blocks::Blocks;
 use super::errors::syntax_errors;
-use super::messages::{Ask, Folded, Request, Response};
-use super::trees::{Trees, Wanted};
+use super::messages::{Ask, Folded, StructureRequest, StructureResponse};
+use super::trees::{ParseRequest, Trees};
 
 /// Processor time of one answer, after which the parser is stopped and the worker goes on.
 const TIME_BUDGET: Duration = Duration::from_millis(100);
@@ -34,7 +34,7 @@ pub fn serve(requests: &mut WorkerLoop) -> Option<()> {
             trees.rest();
             child::give_back_memory();
         }
-        let (request, text) = requests.receive::<Request>()?;
+        let (request, text) = requests.receive::<StructureRequest>()?;
         let bytes = text.len();
         // Where it cannot be armed, the parent's clock is left.
         let _ = child::end_after(TIME_LIMIT);
@@ -47,11 +47,11 @@ pub fn serve(requests: &mut WorkerLoop) -> Option<()> {
         let _ = child::end_after(Duration::ZERO);
         let (response, body) = match answer {
             Ok(Some(Ok(answer))) => answer,
-            Ok(_) => (Response::NotFinished, String::new()),
+            Ok(_) => (StructureResponse::NotFinished, String::new()),
             Err(_) => {
                 // Nobody knows what state they are in.
                 trees = Trees::default();
-                (Response::NotFinished, String::new())
+                (StructureResponse::NotFinished, String::new())
             }
         };
         requests.answer(&response, body)?;
@@ -65,9 +65,9 @@ pub fn serve(requests: &mut WorkerLoop) -> Option<()> {
 /// `None` where the request makes no sense.
 fn answer(
     trees: &mut Trees,
-    request: &Request,
+    request: &StructureRequest,
     text: Vec<u8>,
-) -> Option<Result<(Response, String), Stopped>> {
+) -> Option<Result<(StructureResponse, String), Stopped>> {
     let source = Source::of(String::from_utf8(text).ok()?);
     let mut languages = languages().iter();
     let language = languages.find(|language| language.name() == request.language)?;
@@ -76,12 +76,12 @@ fn answer(
 
 fn answer_on(
     trees: &mut Trees,
-    request: &Request,
+    request: &StructureRequest,
     source: Source,
     language: &'static Language,
-) -> Result<(Response, String), Stopped> {
+) -> Result<(StructureResponse, String), Stopped> {
     let work = Work::of_processor_time(TIME_BUDGET);
-    let wanted = Wanted {
+    let wanted = ParseRequest {
         document: request.document,
         content: request.content,
         // Whether there is an error is the same either way; what is shown must be the same
@@ -99,7 +99,7 @@ fn answer_on(
                 min_body_lines: *min_body_lines,
                 prose: *prose,
             };
-            Response::Folds(folded(outline::folds(parsed, rules, &work)?, &mut body))
+            StructureResponse::Folds(folded(outline::folds(parsed, rules, &work)?, &mut body))
         }
         Ask::Definitions => {
             let found = outline::definitions(parsed, &work)?;
@@ -107,18 +107,18 @@ fn answer_on(
                 body.push_str(&definition.signature);
                 (definition.span, definition.signature.len())
             };
-            Response::Definitions(found.into_iter().map(&mut add).collect())
+            StructureResponse::Definitions(found.into_iter().map(&mut add).collect())
         }
-        Ask::Errors => Response::Errors(syntax_errors(parsed)),
+        Ask::Errors => StructureResponse::Errors(syntax_errors(parsed)),
         Ask::Blocks(asked) => {
             let blocks = Blocks::new(parsed, language);
-            Response::Blocks(asked.iter().map(|at| blocks.at(*at)).collect())
+            StructureResponse::Blocks(asked.iter().map(|at| blocks.at(*at)).collect())
         }
     };
     Ok((response, body))
 }
 
-fn folded(rows: Vec<outline::Row>, body: &mut String) -> Vec<Folded> {
+fn folded(rows: Vec<outline::OutlineRow>, body: &mut String) -> Vec<Folded> {
     let folds = rows
         .into_iter()
         .filter_map(|row| Some((row.span, row.fold?)));

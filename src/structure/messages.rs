@@ -10,7 +10,7 @@ use crate::protocol::read::LineSpan;
 
 /// A question about the text in the body.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Request {
+pub struct StructureRequest {
     /// The name of the language.
     pub language: String,
     /// Tells one document from another, for the trees that are kept.
@@ -29,7 +29,7 @@ pub enum Ask {
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub enum Response {
+pub enum StructureResponse {
     /// Of each fold its head and its tail are in the body.
     Folds(Vec<Folded>),
     /// The lines of each definition, and the bytes of its signature.

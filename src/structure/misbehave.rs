@@ -4,7 +4,7 @@ use crate::hashline::SyntaxErrors;
 use crate::protocol::read::LineSpan;
 use crate::worker::WorkerLoop;
 
-use super::messages::{Folded, Response};
+use super::messages::{Folded, StructureResponse};
 
 /// Does what the text asks of a parser. Whether that was all that is to be done; `None` where nobody
 /// listens any more.
@@ -18,13 +18,19 @@ pub(super) fn misbehave(requests: &mut WorkerLoop, text: &[u8]) -> Option<bool> 
         // Each row as the signature of a definition.
         let lines = report.lines();
         let found = lines.clone().map(|row| (line(1), row.len())).collect();
-        requests.answer(&Response::Definitions(found), lines.collect::<String>())?;
+        requests.answer(
+            &StructureResponse::Definitions(found),
+            lines.collect::<String>(),
+        )?;
     } else if asks("lengths") {
-        requests.answer(&Response::Definitions(vec![(line(1), 1 << 40)]), "short")?;
+        requests.answer(
+            &StructureResponse::Definitions(vec![(line(1), 1 << 40)]),
+            "short",
+        )?;
     } else if asks("lines") {
         requests.answer(&past_the_text(), "")?;
     } else if asks("kind") {
-        requests.answer(&Response::Errors(SyntaxErrors::default()), "")?;
+        requests.answer(&StructureResponse::Errors(SyntaxErrors::default()), "")?;
     } else {
         return Some(false);
     }
@@ -39,7 +45,7 @@ fn line(number: u64) -> LineSpan {
 }
 
 /// Folds that overlap and lie behind the end.
-fn past_the_text() -> Response {
+fn past_the_text() -> StructureResponse {
     let fold = |start, end| Folded {
         span: LineSpan { start, end },
         head: 0,
@@ -47,5 +53,5 @@ fn past_the_text() -> Response {
         shows_first: false,
         shows_last: false,
     };
-    Response::Folds(vec![fold(5, 9), fold(7, u64::MAX)])
+    StructureResponse::Folds(vec![fold(5, 9), fold(7, u64::MAX)])
 }

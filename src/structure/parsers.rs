@@ -11,10 +11,10 @@ use crate::protocol::read::LineSpan;
 use crate::syntax::Language;
 use crate::task::{Stopped, Work};
 use crate::text::Text;
-use crate::worker::{Call, Choice, Death, Input, Limits, Status, Stop, Workers};
+use crate::worker::{Choice, Death, Input, Status, Stop, WorkerCall, WorkerLimits, Workers};
 
 use super::answers;
-use super::messages::{Ask, Request, Response};
+use super::messages::{Ask, StructureRequest, StructureResponse};
 
 /// Larger texts are not parsed (seed 000, guards).
 const MAX_BYTES: usize = 2 * 1024 * 1024;
@@ -61,7 +61,7 @@ pub enum NoStructure {
 
 /// A look for errors that is under way.
 #[derive(Debug)]
-pub struct PendingErrors(Call);
+pub struct PendingErrors(WorkerCall);
 
 /// The parsers of one engine.
 #[derive(Debug)]
@@ -73,7 +73,7 @@ pub struct Parsers {
 }
 
 impl Parsers {
-    pub fn new(limits: Limits) -> Parsers {
+    pub fn new(limits: WorkerLimits) -> Parsers {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         Parsers {
             workers: Arc::new(Workers::new("syntax", cores.min(MAX_WORKERS), limits)),
@@ -165,7 +165,7 @@ impl Parsers {
     ) -> Result<SyntaxErrors, NoStructure> {
         let PendingErrors(mut call) = pending;
         call.set_work(work);
-        match call.answer::<Response>() {
+        match call.answer::<StructureResponse>() {
             Ok(answer) => self.checked(code, call, answer, |response, _| {
                 answers::errors(response, code.text)
             }),
@@ -198,7 +198,7 @@ impl Parsers {
         code: &Code,
         ask: Ask,
         work: &Work,
-        read: impl FnOnce(Response, &str) -> Option<T>,
+        read: impl FnOnce(StructureResponse, &str) -> Option<T>,
     ) -> Result<T, NoStructure> {
         if self.is_hopeless(code) {
             return Err(NoStructure::NotFinished(code.language.title()));
@@ -218,11 +218,11 @@ impl Parsers {
     fn checked<T>(
         &self,
         code: &Code,
-        mut call: Call,
-        (response, body): (Response, Vec<u8>),
-        read: impl FnOnce(Response, &str) -> Option<T>,
+        mut call: WorkerCall,
+        (response, body): (StructureResponse, Vec<u8>),
+        read: impl FnOnce(StructureResponse, &str) -> Option<T>,
     ) -> Result<T, NoStructure> {
-        if response == Response::NotFinished {
+        if response == StructureResponse::NotFinished {
             return Err(self.no_hope(code));
         }
         let body = std::str::from_utf8(&body).ok();
@@ -262,8 +262,8 @@ fn key(code: &Code) -> (u128, &'static str) {
     (code.content, code.language.name())
 }
 
-fn request(code: &Code, ask: Ask) -> Request {
-    Request {
+fn request(code: &Code, ask: Ask) -> StructureRequest {
+    StructureRequest {
         language: code.language.name().to_owned(),
         document: code.document,
         content: [(code.content >> 64) as u64, code.content as u64],

@@ -12,11 +12,11 @@ const MAX_BYTES_IDLE: usize = 4 * 1024 * 1024;
 
 /// The trees, of the document that was asked about last at the end.
 #[derive(Debug, Default)]
-pub(super) struct Trees(VecDeque<Kept>);
+pub(super) struct Trees(VecDeque<CachedTree>);
 
 /// One state of a document.
 #[derive(Debug)]
-struct Kept {
+struct CachedTree {
     document: u64,
     content: [u64; 2],
     parsed: Parsed,
@@ -28,7 +28,7 @@ struct Kept {
 
 /// A text to be parsed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Wanted {
+pub(super) struct ParseRequest {
     pub document: u64,
     pub content: [u64; 2],
     /// Whether it must be parsed without an earlier tree.
@@ -43,7 +43,7 @@ impl Trees {
     /// The text, parsed.
     pub fn parsed(
         &mut self,
-        wanted: Wanted,
+        wanted: ParseRequest,
         source: Source,
         language: &'static Language,
         work: &Work,
@@ -66,7 +66,7 @@ impl Trees {
                     Some(parsed) => parsed,
                     None => syntax::parse(source, language, work)?,
                 };
-                Kept {
+                CachedTree {
                     document: wanted.document,
                     content: wanted.content,
                     weight: parsed.weight(),

@@ -64,7 +64,7 @@ pub struct Capture {
 
 /// A node on the way down to another, with the field of its parent in which it stands.
 #[derive(Debug, Clone, Copy)]
-pub struct Step<'tree> {
+pub struct PathNode<'tree> {
     pub node: Node<'tree>,
     pub field: Option<NonZeroU16>,
 }
@@ -72,14 +72,14 @@ pub struct Step<'tree> {
 /// The rules of a query by the kind of the captured node.
 #[derive(Debug)]
 pub struct Captures {
-    by_kind: Vec<Vec<Rule>>,
+    by_kind: Vec<Vec<CaptureRule>>,
     /// Those of definitions: a node may be one and something else as well.
-    definitions: Vec<Vec<Rule>>,
+    definitions: Vec<Vec<CaptureRule>>,
     roles: Vec<Role>,
 }
 
 #[derive(Debug)]
-struct Rule {
+struct CaptureRule {
     capture: Capture,
     field: Option<NonZeroU16>,
     first: bool,
@@ -139,20 +139,25 @@ impl Captures {
 
     /// What the node under the cursor is; where several patterns capture it, the first of the file counts.
     /// `way` leads down to it, its parent last; it may lack ancestors that no pattern asks for.
-    pub fn find(&self, cursor: &TreeCursor<'_>, way: &[Step<'_>], text: &str) -> Option<Capture> {
+    pub fn find(
+        &self,
+        cursor: &TreeCursor<'_>,
+        way: &[PathNode<'_>],
+        text: &str,
+    ) -> Option<Capture> {
         matching(&self.by_kind, cursor, way, text)
     }
 
     /// Whether the node under the cursor is a definition; `way` as in [`Captures::find`].
-    pub fn defines(&self, cursor: &TreeCursor<'_>, way: &[Step<'_>], text: &str) -> bool {
+    pub fn defines(&self, cursor: &TreeCursor<'_>, way: &[PathNode<'_>], text: &str) -> bool {
         matching(&self.definitions, cursor, way, text).is_some()
     }
 }
 
 fn matching(
-    by_kind: &[Vec<Rule>],
+    by_kind: &[Vec<CaptureRule>],
     cursor: &TreeCursor<'_>,
-    way: &[Step<'_>],
+    way: &[PathNode<'_>],
     text: &str,
 ) -> Option<Capture> {
     let node = cursor.node();
@@ -161,12 +166,12 @@ fn matching(
     matching.map(|rule| rule.capture)
 }
 
-impl Rule {
+impl CaptureRule {
     fn matches(
         &self,
         node: Node<'_>,
         cursor: &TreeCursor<'_>,
-        way: &[Step<'_>],
+        way: &[PathNode<'_>],
         text: &str,
     ) -> bool {
         if self.ancestors.len() > way.len() {
@@ -188,7 +193,7 @@ impl Rule {
 }
 
 impl Condition {
-    fn holds(&self, node: Node<'_>, way: &[Step<'_>], text: &str) -> bool {
+    fn holds(&self, node: Node<'_>, way: &[PathNode<'_>], text: &str) -> bool {
         let from = match self.up {
             0 => node,
             up => way[way.len() - up].node,
@@ -257,7 +262,12 @@ impl<'a> Compiler<'a> {
         Ok(())
     }
 
-    fn rule(&self, name: &str, pattern: &Pattern, way: &[&Pattern]) -> Result<Rule, QueryError> {
+    fn rule(
+        &self,
+        name: &str,
+        pattern: &Pattern,
+        way: &[&Pattern],
+    ) -> Result<CaptureRule, QueryError> {
         let (role, rest) = match name.strip_suffix(".rest") {
             Some(role) => (role, true),
             None => (name, false),
@@ -272,7 +282,7 @@ impl<'a> Compiler<'a> {
             self.conditions(parent, Some(below), up + 1, &mut conditions)?;
             below = parent;
         }
-        Ok(Rule {
+        Ok(CaptureRule {
             capture: Capture { role, rest },
             field: self.field(pattern)?,
             first: pattern.first,

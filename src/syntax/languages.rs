@@ -10,7 +10,7 @@ use super::grammars::{GRAMMARS, Grammar};
 /// One language: how its files are known, and how they are parsed.
 #[derive(Debug)]
 pub struct Language {
-    row: Row,
+    row: LanguageRow,
     grammar: OnceLock<tree_sitter::Language>,
     captures: OnceLock<Captures>,
 }
@@ -18,7 +18,7 @@ pub struct Language {
 /// A row of `languages.toml`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Row {
+struct LanguageRow {
     name: String,
     title: String,
     /// Where it is not the name.
@@ -48,12 +48,12 @@ struct Row {
 }
 
 #[derive(Deserialize)]
-struct Table {
-    language: Vec<Row>,
+struct LanguagesFile {
+    language: Vec<LanguageRow>,
 }
 
 static LANGUAGES: LazyLock<Vec<Language>> = LazyLock::new(|| {
-    let table: Table =
+    let table: LanguagesFile =
         // The file is part of the program, and a test reads it.
         toml::from_str(include_str!("languages.toml")).expect("languages.toml is well formed");
     let language = |row| Language {

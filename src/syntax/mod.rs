@@ -13,7 +13,7 @@ mod source;
 #[cfg(test)]
 mod tests;
 
-pub use captures::{Capture, Captures, Role, Step};
+pub use captures::{Capture, Captures, PathNode, Role};
 pub use detect::{detect, named};
 pub use languages::{Language, languages};
 pub use parse::{Parsed, Piece, parse};

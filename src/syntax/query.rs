@@ -46,7 +46,7 @@ enum Token {
 
 /// The patterns of a query, in order.
 pub(super) fn patterns(query: &str) -> Result<Vec<Pattern>, QueryError> {
-    let mut reader = Reader {
+    let mut reader = TokenReader {
         tokens: tokens(query)?,
         next: 0,
     };
@@ -105,12 +105,12 @@ fn tokens(query: &str) -> Result<Vec<(usize, Token)>, QueryError> {
     Ok(found)
 }
 
-struct Reader {
+struct TokenReader {
     tokens: Vec<(usize, Token)>,
     next: usize,
 }
 
-impl Reader {
+impl TokenReader {
     fn peek(&self) -> Option<&Token> {
         self.tokens.get(self.next).map(|(_, token)| token)
     }

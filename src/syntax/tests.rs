@@ -9,7 +9,7 @@ use tree_sitter::{Query, QueryCursor, StreamingIterator as _, TreeCursor};
 use crate::task::{CancelToken, Stopped, Work};
 use crate::text::Text;
 
-use super::{Captures, Language, Parsed, Source, Step, detect, languages, parse};
+use super::{Captures, Language, Parsed, PathNode, Source, detect, languages, parse};
 
 fn work() -> Work {
     Work::new(CancelToken::new(), Duration::from_secs(60))
@@ -75,14 +75,14 @@ fn by_table<'tree>(
     captures: &Captures,
     text: &str,
     cursor: &mut TreeCursor<'tree>,
-    way: &mut Vec<Step<'tree>>,
+    way: &mut Vec<PathNode<'tree>>,
     found: &mut BTreeSet<(usize, usize, String)>,
 ) {
     let node = cursor.node();
     if captures.find(cursor, way, text).is_some() || captures.defines(cursor, way, text) {
         found.insert((node.start_byte(), node.end_byte(), node.kind().to_owned()));
     }
-    way.push(Step {
+    way.push(PathNode {
         node,
         field: cursor.field_id(),
     });

@@ -5,22 +5,22 @@ use std::io::{self, Read};
 use super::Text;
 
 /// The held text from its beginning, in UTF-8. It never fails.
-pub struct Reader<'t, I> {
+pub struct TextReader<'t, I> {
     chunks: I,
     rest: &'t [u8],
 }
 
 impl Text {
     /// Reads the held text.
-    pub fn reader(&self) -> Reader<'_, impl Iterator<Item = &[u8]>> {
-        Reader {
+    pub fn reader(&self) -> TextReader<'_, impl Iterator<Item = &[u8]>> {
+        TextReader {
             chunks: self.chunks().map(str::as_bytes),
             rest: &[],
         }
     }
 }
 
-impl<'t, I: Iterator<Item = &'t [u8]>> Read for Reader<'t, I> {
+impl<'t, I: Iterator<Item = &'t [u8]>> Read for TextReader<'t, I> {
     /// Fills the buffer as far as there is text.
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let mut filled = 0;

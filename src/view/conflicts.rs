@@ -31,23 +31,23 @@ pub struct Conflict {
 
 /// A marker at the beginning of a line: exactly seven of these, then the end or one space.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Marker {
+enum ConflictMarker {
     Start,
     Base,
     Middle,
     End,
 }
 
-fn marker(line: &str) -> Option<Marker> {
+fn marker(line: &str) -> Option<ConflictMarker> {
     let (marker, name) = match line.as_bytes() {
         [b'<' | b'|' | b'=' | b'>', ..] => line.split_at_checked(7)?,
         _ => return None,
     };
     let marker = match marker {
-        "<<<<<<<" => Marker::Start,
-        "|||||||" => Marker::Base,
-        "=======" => Marker::Middle,
-        ">>>>>>>" => Marker::End,
+        "<<<<<<<" => ConflictMarker::Start,
+        "|||||||" => ConflictMarker::Base,
+        "=======" => ConflictMarker::Middle,
+        ">>>>>>>" => ConflictMarker::End,
         _ => return None,
     };
     (name.is_empty() || name.starts_with(' ')).then_some(marker)
@@ -56,13 +56,13 @@ fn marker(line: &str) -> Option<Marker> {
 /// Finds blocks in lines that are fed to it one by one, in order.
 #[derive(Debug, Default)]
 pub struct Finder {
-    open: Option<Open>,
+    open: Option<OpenConflict>,
     found: Vec<Conflict>,
 }
 
 /// A block as far as it was seen.
 #[derive(Debug, Clone, Copy)]
-struct Open {
+struct OpenConflict {
     start: u64,
     base: Option<u64>,
     middle: Option<u64>,
@@ -77,21 +77,21 @@ impl Finder {
         let open = &mut self.open;
         match (marker, open.as_mut()) {
             // The innermost start wins: what came before it was never closed.
-            (Marker::Start, _) => {
-                *open = Some(Open {
+            (ConflictMarker::Start, _) => {
+                *open = Some(OpenConflict {
                     start: number,
                     base: None,
                     middle: None,
                 });
             }
-            (Marker::Base, Some(block)) if block.middle.is_none() => {
+            (ConflictMarker::Base, Some(block)) if block.middle.is_none() => {
                 block.base.get_or_insert(number);
             }
-            (Marker::Middle, Some(block)) => {
+            (ConflictMarker::Middle, Some(block)) => {
                 block.middle.get_or_insert(number);
             }
-            (Marker::End, Some(block)) => {
-                let Open {
+            (ConflictMarker::End, Some(block)) => {
+                let OpenConflict {
                     start,
                     base,
                     middle,
@@ -104,7 +104,7 @@ impl Finder {
                     end: number,
                 }));
             }
-            (Marker::Base | Marker::Middle | Marker::End, _) => {}
+            (ConflictMarker::Base | ConflictMarker::Middle | ConflictMarker::End, _) => {}
         }
     }
 
@@ -169,7 +169,7 @@ fn holds_start(text: &Text) -> bool {
 /// The conflicts of a text, written out.
 #[derive(Debug, Default)]
 pub struct Sheet<'t> {
-    pub parts: Vec<Part>,
+    pub parts: Vec<SheetPart>,
     /// The rows of all sides, a block for each side that has any.
     pub window: Window<'t>,
     /// The lines of markers whose whole text the titles give.
@@ -181,7 +181,7 @@ pub struct Sheet<'t> {
 
 /// What stands in a sheet, in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Part {
+pub enum SheetPart {
     Title(String),
     /// The rows of this block of the window.
     Rows(usize),
@@ -259,7 +259,7 @@ struct Draft<'t> {
     limits: Limits,
     budget: Budget,
     spent: Spent,
-    parts: Vec<Part>,
+    parts: Vec<SheetPart>,
     window: Window<'t>,
     markers: Vec<u64>,
     /// Blocks that the sheet has already.
@@ -319,7 +319,7 @@ impl Draft<'_> {
         self.spent.bytes += shown.spent.bytes;
         for block in shown.blocks {
             self.parts
-                .push(Part::Rows(self.first_block + self.window.blocks.len()));
+                .push(SheetPart::Rows(self.first_block + self.window.blocks.len()));
             self.window.blocks.push(block);
         }
         let last_shown = self.window.rows().last().map_or(first, |row| row.number);
@@ -345,7 +345,7 @@ impl Draft<'_> {
     fn title(&mut self, title: String) {
         self.spent.lines += 1;
         self.spent.bytes += title.len() as u64 + 1;
-        self.parts.push(Part::Title(title));
+        self.parts.push(SheetPart::Title(title));
     }
 }
 

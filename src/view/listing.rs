@@ -17,7 +17,7 @@ pub struct Listing {
 /// The entries that are shown, in order, and what is not shown.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Contents {
-    pub entries: Vec<Entry>,
+    pub entries: Vec<ListedName>,
     pub rest: Rest,
 }
 
@@ -34,16 +34,16 @@ pub enum Rest {
 
 /// One name.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entry {
+pub struct ListedName {
     pub name: String,
-    pub kind: Kind,
+    pub kind: ListedKind,
     /// In nanoseconds since the epoch, where it is known.
     pub modified_ns: Option<i128>,
 }
 
 /// What a name stands for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Kind {
+pub enum ListedKind {
     /// With its size in bytes, where it is known.
     File(Option<u64>),
     Directory(Inside),
@@ -75,12 +75,12 @@ pub fn rows(listing: &Listing, now_ns: i128) -> String {
     if !path.ends_with('/') {
         path.push('/');
     }
-    let mut rows = vec![Row {
+    let mut rows = vec![ListingRow {
         label: name::in_listing(&path).into_owned(),
-        ..Row::default()
+        ..ListingRow::default()
     }];
     if listing.inside.entries.is_empty() && listing.inside.rest == Rest::Nothing {
-        rows.push(Row::remark("(empty directory)".to_owned()));
+        rows.push(ListingRow::remark("(empty directory)".to_owned()));
     }
     add(&mut rows, &listing.inside, 1, &listing.path, now_ns);
     write(&rows)
@@ -99,16 +99,16 @@ pub fn names(contents: &Contents) -> String {
     text
 }
 
-fn full_name(entry: &Entry) -> String {
+fn full_name(entry: &ListedName) -> String {
     match &entry.kind {
-        Kind::Directory(_) | Kind::LinkToDirectory => format!("{}/", entry.name),
+        ListedKind::Directory(_) | ListedKind::LinkToDirectory => format!("{}/", entry.name),
         _ => entry.name.clone(),
     }
 }
 
 /// What one row says, column by column.
 #[derive(Debug, Default)]
-struct Row {
+struct ListingRow {
     label: String,
     /// Not a name: it does not count for the columns' widths.
     is_remark: bool,
@@ -117,22 +117,22 @@ struct Row {
     remark: String,
 }
 
-impl Row {
-    fn remark(text: String) -> Row {
-        Row {
+impl ListingRow {
+    fn remark(text: String) -> ListingRow {
+        ListingRow {
             label: text,
             is_remark: true,
-            ..Row::default()
+            ..ListingRow::default()
         }
     }
 }
 
 /// Adds the rows of what is in a directory. `path` is how that is asked for.
-fn add(rows: &mut Vec<Row>, contents: &Contents, depth: usize, path: &str, now_ns: i128) {
+fn add(rows: &mut Vec<ListingRow>, contents: &Contents, depth: usize, path: &str, now_ns: i128) {
     let indent = "  ".repeat(depth);
     for entry in &contents.entries {
         rows.push(row(entry, &indent, now_ns));
-        if let Kind::Directory(Inside::Contents(inside)) = &entry.kind {
+        if let ListedKind::Directory(Inside::Contents(inside)) = &entry.kind {
             add(rows, inside, depth + 1, &below(path, &entry.name), now_ns);
         }
     }
@@ -143,37 +143,39 @@ fn add(rows: &mut Vec<Row>, contents: &Contents, depth: usize, path: &str, now_n
     };
     match contents.rest {
         Rest::Nothing => {}
-        Rest::More(count) => rows.push(Row::remark(format!("{indent}… {count} more{ask}"))),
-        Rest::MoreThan(read) => rows.push(Row::remark(format!(
+        Rest::More(count) => rows.push(ListingRow::remark(format!("{indent}… {count} more{ask}"))),
+        Rest::MoreThan(read) => rows.push(ListingRow::remark(format!(
             "{indent}… (more than {read} entries){ask}"
         ))),
     }
 }
 
-fn row(entry: &Entry, indent: &str, now_ns: i128) -> Row {
+fn row(entry: &ListedName, indent: &str, now_ns: i128) -> ListingRow {
     let name = full_name(entry);
-    let mut row = Row {
+    let mut row = ListingRow {
         label: format!("{indent}{}", name::in_listing(&name)),
         age: entry
             .modified_ns
             .map(|modified_ns| age(modified_ns, now_ns))
             .unwrap_or_default(),
-        ..Row::default()
+        ..ListingRow::default()
     };
     match &entry.kind {
-        Kind::File(bytes) => row.size = bytes.map(file_size).unwrap_or_default(),
-        Kind::Special(what) => row.size = (*what).to_owned(),
-        Kind::Link(to) => {
+        ListedKind::File(bytes) => row.size = bytes.map(file_size).unwrap_or_default(),
+        ListedKind::Special(what) => row.size = (*what).to_owned(),
+        ListedKind::Link(to) => {
             row.label.push_str(" -> ");
             row.label.push_str(&link_target(to.as_deref()));
         }
-        Kind::Directory(Inside::Contents(_)) | Kind::LinkToDirectory => {}
-        Kind::Directory(Inside::Ignored) => row.age = "ignored".to_owned(),
-        Kind::Directory(Inside::Unreadable(why)) => row.remark = format!("(not readable: {why})"),
-        Kind::Directory(Inside::Mount(kind)) => {
+        ListedKind::Directory(Inside::Contents(_)) | ListedKind::LinkToDirectory => {}
+        ListedKind::Directory(Inside::Ignored) => row.age = "ignored".to_owned(),
+        ListedKind::Directory(Inside::Unreadable(why)) => {
+            row.remark = format!("(not readable: {why})")
+        }
+        ListedKind::Directory(Inside::Mount(kind)) => {
             row.remark = format!("(not opened: {kind}; list it by its own path)");
         }
-        Kind::Directory(Inside::NotOpened) => row.remark = "(not opened)".to_owned(),
+        ListedKind::Directory(Inside::NotOpened) => row.remark = "(not opened)".to_owned(),
     }
     row
 }
@@ -217,7 +219,7 @@ fn age(modified_ns: i128, now_ns: i128) -> String {
     }
 }
 
-fn write(rows: &[Row]) -> String {
+fn write(rows: &[ListingRow]) -> String {
     let width = |text: &str| text.chars().count();
     let names = rows.iter().filter(|row| !row.is_remark);
     let name_widths = names.map(|row| width(&row.label));
@@ -253,8 +255,8 @@ mod tests {
 
     const NOW: i128 = 1_700_000_000_000_000_000;
 
-    fn entry(name: &str, kind: Kind, seconds: i128) -> Entry {
-        Entry {
+    fn entry(name: &str, kind: ListedKind, seconds: i128) -> ListedName {
+        ListedName {
             name: name.to_owned(),
             kind,
             modified_ns: Some(NOW - seconds * 1_000_000_000),
@@ -264,16 +266,16 @@ mod tests {
     #[test]
     fn the_sample() {
         let read = Contents {
-            entries: vec![entry("window.rs", Kind::File(Some(6349)), 0)],
+            entries: vec![entry("window.rs", ListedKind::File(Some(6349)), 0)],
             rest: Rest::More(9),
         };
         let listing = Listing {
             path: "src".to_owned(),
             inside: Contents {
                 entries: vec![
-                    entry("read", Kind::Directory(Inside::Contents(read)), 0),
-                    entry("main.rs", Kind::File(Some(1434)), 3 * 86400),
-                    entry("target", Kind::Directory(Inside::Ignored), 3 * 86400),
+                    entry("read", ListedKind::Directory(Inside::Contents(read)), 0),
+                    entry("main.rs", ListedKind::File(Some(1434)), 3 * 86400),
+                    entry("target", ListedKind::Directory(Inside::Ignored), 3 * 86400),
                 ],
                 rest: Rest::Nothing,
             },
@@ -315,20 +317,20 @@ src/
     fn columns_that_are_empty_take_no_room() {
         let long = "n".repeat(150);
         let entries = vec![
-            entry(&long, Kind::Special("fifo"), 60),
-            entry("a", Kind::Link(Some("b c".to_owned())), 60),
-            entry("z", Kind::Link(None), 60),
-            Entry {
+            entry(&long, ListedKind::Special("fifo"), 60),
+            entry("a", ListedKind::Link(Some("b c".to_owned())), 60),
+            entry("z", ListedKind::Link(None), 60),
+            ListedName {
                 name: "x".to_owned(),
-                kind: Kind::File(None),
+                kind: ListedKind::File(None),
                 modified_ns: None,
             },
             entry(
                 "d",
-                Kind::Directory(Inside::Unreadable("permission denied".to_owned())),
+                ListedKind::Directory(Inside::Unreadable("permission denied".to_owned())),
                 60,
             ),
-            entry("e", Kind::Directory(Inside::NotOpened), 60),
+            entry("e", ListedKind::Directory(Inside::NotOpened), 60),
         ];
         let mut listing = Listing {
             path: "/".to_owned(),

@@ -56,7 +56,7 @@ pub enum Guess {
 
 /// How a directory is listed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Listing {
+pub enum ListingStyle {
     /// Two deep, newest first, with sizes and ages.
     #[default]
     Tree,
@@ -66,7 +66,7 @@ pub enum Listing {
 
 /// What a tool does not read where nothing but a path is given to it, though we could.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Bars {
+pub struct RefusedByDefault {
     /// Files whose names end so; in lower case, with the dot.
     pub extensions: &'static [&'static str],
     pub directories: bool,

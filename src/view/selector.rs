@@ -118,7 +118,7 @@ const MAX_BYTES: usize = 64 * 1024;
 
 /// The lines of a text that a selector asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Wanted {
+pub struct SelectedLines {
     /// Sorted and merged, all within the text.
     pub lines: LineSet,
     /// Pieces wholly beyond the end, in the order they were written, as written.
@@ -224,8 +224,8 @@ impl Selector {
     }
 
     /// The lines asked for of a text of `total` lines.
-    pub fn resolve(&self, total: u64) -> Wanted {
-        let mut wanted = Wanted {
+    pub fn resolve(&self, total: u64) -> SelectedLines {
+        let mut wanted = SelectedLines {
             lines: LineSet::new(),
             beyond: Vec::new(),
         };

@@ -11,7 +11,7 @@ use serde::de::DeserializeOwned;
 use crate::task::{Stopped, Work};
 
 use super::pool::PooledWorker;
-use super::{Confinement, Limits, wire};
+use super::{Confinement, WorkerLimits, wire};
 
 /// Why a job came to nothing.
 #[derive(Debug, thiserror::Error)]
@@ -61,7 +61,7 @@ pub struct Input<'a> {
 
 /// A worker at one job, and what is left of the job's limits. After an error the job is over.
 #[derive(Debug)]
-pub struct Call {
+pub struct WorkerCall {
     worker: PooledWorker,
     work: Work,
     begun: Instant,
@@ -95,7 +95,7 @@ impl From<Stop> for Break {
     }
 }
 
-impl Call {
+impl WorkerCall {
     /// Hands over the first request of a job. A worker that has retired in the meantime is
     /// replaced once.
     pub(super) fn begin(
@@ -103,8 +103,8 @@ impl Call {
         request: &impl Serialize,
         input: &Input,
         work: &Work,
-    ) -> Result<Call, Stop> {
-        let mut call = Call {
+    ) -> Result<WorkerCall, Stop> {
+        let mut call = WorkerCall {
             cpu_before: Duration::ZERO,
             worker,
             work: work.clone(),
@@ -150,7 +150,7 @@ impl Call {
         self.answer()
     }
 
-    fn limits(&self) -> &Limits {
+    fn limits(&self) -> &WorkerLimits {
         self.worker.limits()
     }
 
@@ -291,7 +291,7 @@ fn wait_for(socket: &impl AsFd, what: PollFlags) {
 
 /// The worker's answers as they come, as long as the job may go on.
 struct Patient<'c> {
-    call: &'c mut Call,
+    call: &'c mut WorkerCall,
     stop: Option<Stop>,
 }
 

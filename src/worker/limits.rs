@@ -6,7 +6,7 @@ use super::confine::Without;
 
 /// The limits of jobs and of the processes that do them.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Limits {
+pub struct WorkerLimits {
     /// Bytes of what a job is about: a document, a picture.
     pub input_bytes: u64,
     /// Bytes of what is made of it.
@@ -22,7 +22,7 @@ pub struct Limits {
     pub memory_bytes: u64,
     /// After so long without a job a worker ends.
     pub idle: Duration,
-    /// Whether a text can ask a worker to misbehave; see [`Limits::lowered_by`].
+    /// Whether a text can ask a worker to misbehave; see [`WorkerLimits::lowered_by`].
     pub misbehave: bool,
     /// Walls of the confinement that are left out.
     pub without: Without,
@@ -35,10 +35,10 @@ const IDLE: Duration = Duration::from_secs(300);
 /// on a small machine.
 const MEMORY: u64 = 1024 * 1024 * 1024;
 
-impl Limits {
+impl WorkerLimits {
     /// For documents and pictures; in builds for tests lowered by `PILCROW_CONVERT`.
-    pub fn of_convert() -> Limits {
-        let limits = Limits {
+    pub fn of_convert() -> WorkerLimits {
+        let limits = WorkerLimits {
             input_bytes: 100 * 1024 * 1024,
             output_bytes: 16 * 1024 * 1024,
             cpu: Some(Duration::from_secs(20)),
@@ -54,8 +54,8 @@ impl Limits {
 
     /// For source files; in builds for tests lowered by `PILCROW_SYNTAX`. The worker itself sees to
     /// its processor time, so that a busy machine gives the same answer as an idle one.
-    pub fn of_syntax() -> Limits {
-        let limits = Limits {
+    pub fn of_syntax() -> WorkerLimits {
+        let limits = WorkerLimits {
             input_bytes: 4 * 1024 * 1024,
             output_bytes: 4 * 1024 * 1024,
             cpu: None,
@@ -71,8 +71,8 @@ impl Limits {
 
     /// For databases; in builds for tests lowered by `PILCROW_QUERY`. The worker itself sees to the
     /// 5 s of a query; what it is still at 2 s later is ended.
-    pub fn of_query() -> Limits {
-        let limits = Limits {
+    pub fn of_query() -> WorkerLimits {
+        let limits = WorkerLimits {
             input_bytes: 0,
             output_bytes: 34 * 1024 * 1024,
             cpu: None,
@@ -91,7 +91,7 @@ impl Limits {
     /// With `misbehave`, a text that holds `pilcrow:abort`, `pilcrow:spin`, `pilcrow:sleep` or
     /// `pilcrow:probe` makes its worker do that. `landlock=0` and `seccomp=0` leave out what an
     /// older kernel lacks.
-    fn lowered_by(self, variable: &str) -> Limits {
+    fn lowered_by(self, variable: &str) -> WorkerLimits {
         #[cfg(any(feature = "failpoints", debug_assertions))]
         if let Ok(text) = std::env::var(variable) {
             return self.lowered(&text);
@@ -101,7 +101,7 @@ impl Limits {
     }
 
     #[cfg(any(feature = "failpoints", debug_assertions))]
-    fn lowered(mut self, text: &str) -> Limits {
+    fn lowered(mut self, text: &str) -> WorkerLimits {
         for (key, value) in text.split(',').filter_map(|item| item.split_once('=')) {
             let Ok(value) = value.parse::<u64>() else {
                 continue;
@@ -130,8 +130,9 @@ mod tests {
 
     #[test]
     fn the_environment_only_lowers() {
-        let whole = Limits::of_convert();
-        let limits = Limits::of_convert().lowered("cpuMs=200,inputBytes=99999999999,odd,wallMs=x");
+        let whole = WorkerLimits::of_convert();
+        let limits =
+            WorkerLimits::of_convert().lowered("cpuMs=200,inputBytes=99999999999,odd,wallMs=x");
         assert_eq!(limits.cpu, Some(Duration::from_millis(200)));
         assert_eq!(limits.input_bytes, whole.input_bytes);
         assert_eq!(limits.wall, whole.wall);

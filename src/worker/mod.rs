@@ -23,10 +23,10 @@ mod process;
 mod readable;
 mod wire;
 
-pub use call::{Call, Death, Input, Stop};
+pub use call::{Death, Input, Stop, WorkerCall};
 pub use child::WorkerLoop;
 pub use confine::{Confinement, Landlock, Without};
-pub use limits::Limits;
+pub use limits::WorkerLimits;
 pub use pool::{Choice, Status, Workers};
 #[cfg(any(feature = "failpoints", debug_assertions))]
 pub use probe::probe;

@@ -11,9 +11,9 @@ use serde::de::DeserializeOwned;
 
 use crate::task::Work;
 
-use super::call::{Call, Death, Input, Stop};
+use super::call::{Death, Input, Stop, WorkerCall};
 use super::process::Process;
-use super::{Confinement, Limits, Readable};
+use super::{Confinement, Readable, WorkerLimits};
 
 /// Between two looks at the cancel token while every worker is at work.
 const LOOK_EVERY: Duration = Duration::from_millis(25);
@@ -50,15 +50,15 @@ pub struct Workers {
     kind: &'static str,
     /// Processes at a time.
     places: usize,
-    limits: Limits,
-    state: Mutex<State>,
+    limits: WorkerLimits,
+    state: Mutex<PoolState>,
     freed: Condvar,
     jobs: AtomicU64,
     replaced: AtomicU64,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct PoolState {
     /// The one that was busy last is the last.
     idle: Vec<Process>,
     at_work: usize,
@@ -82,7 +82,7 @@ pub struct Status {
 }
 
 impl Workers {
-    pub fn new(kind: &'static str, places: usize, limits: Limits) -> Workers {
+    pub fn new(kind: &'static str, places: usize, limits: WorkerLimits) -> Workers {
         Workers {
             kind,
             places,
@@ -94,7 +94,7 @@ impl Workers {
         }
     }
 
-    pub fn limits(&self) -> &Limits {
+    pub fn limits(&self) -> &WorkerLimits {
         &self.limits
     }
 
@@ -107,7 +107,7 @@ impl Workers {
         input: &Input,
         choice: Choice,
         work: &Work,
-    ) -> Result<(Call, A, Vec<u8>), Stop> {
+    ) -> Result<(WorkerCall, A, Vec<u8>), Stop> {
         let mut call = self.begin(request, input, choice, work)?;
         match call.answer() {
             // It was idle for so long that it ended just then.
@@ -121,17 +121,17 @@ impl Workers {
         }
     }
 
-    /// As [`Workers::call`], without waiting for the answer: see [`Call::answer`].
+    /// As [`Workers::call`], without waiting for the answer: see [`WorkerCall::answer`].
     pub fn begin(
         self: &Arc<Self>,
         request: &impl Serialize,
         input: &Input,
         choice: Choice,
         work: &Work,
-    ) -> Result<Call, Stop> {
+    ) -> Result<WorkerCall, Stop> {
         let worker = self.take(choice, work)?;
         self.jobs.fetch_add(1, Ordering::Relaxed);
-        Call::begin(worker, request, input, work)
+        WorkerCall::begin(worker, request, input, work)
     }
 
     /// Whether a job would have a worker at once.
@@ -216,7 +216,7 @@ impl Workers {
     }
 }
 
-impl State {
+impl PoolState {
     /// An idle process for the job, and those that are to be ended for it.
     fn choose(&mut self, choice: Choice, places: usize) -> (Option<Process>, Vec<Process>) {
         let files = match choice {
@@ -256,7 +256,7 @@ pub(super) struct PooledWorker {
 }
 
 impl PooledWorker {
-    pub(super) fn limits(&self) -> &Limits {
+    pub(super) fn limits(&self) -> &WorkerLimits {
         &self.pool.limits
     }
 

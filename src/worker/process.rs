@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, WaitOptions, waitpid};
 
-use super::{Confinement, Death, Limits, Readable, wire};
+use super::{Confinement, Death, Readable, WorkerLimits, wire};
 
 /// How long a process may take to end after it was killed, or has closed its socket.
 const ENDS_WITHIN: Duration = Duration::from_secs(1);
@@ -35,7 +35,7 @@ pub struct Process {
 
 impl Process {
     /// Starts one: this very program, even where another one has taken its place on disk.
-    pub fn start(kind: &str, limits: &Limits, reads: &[Readable]) -> io::Result<Process> {
+    pub fn start(kind: &str, limits: &WorkerLimits, reads: &[Readable]) -> io::Result<Process> {
         #[cfg(target_os = "linux")]
         let program = "/proc/self/exe";
         #[cfg(not(target_os = "linux"))]
@@ -127,7 +127,7 @@ impl Process {
     }
 
     /// Whether what is left of its address space may not do for the next job.
-    pub fn is_bloated(&self, limits: &Limits) -> bool {
+    pub fn is_bloated(&self, limits: &WorkerLimits) -> bool {
         let statm = std::fs::read_to_string(format!("/proc/{}/statm", self.child.id()));
         let pages = statm
             .ok()

@@ -16,7 +16,7 @@ pub const GREETING: u64 = 0;
 
 /// A frame as it came.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Frame<T> {
+pub struct WorkerFrame<T> {
     pub number: u64,
     pub head: T,
     pub body: Vec<u8>,
@@ -58,7 +58,7 @@ const JOINED: usize = 64 * 1024;
 pub fn read<T: DeserializeOwned>(
     input: &mut impl Read,
     max_body: u64,
-) -> io::Result<Option<Frame<T>>> {
+) -> io::Result<Option<WorkerFrame<T>>> {
     let mut fields = [0; 24];
     match input.read(&mut fields)? {
         0 => return Ok(None),
@@ -72,7 +72,7 @@ pub fn read<T: DeserializeOwned>(
     input.read_exact(&mut json)?;
     let mut bytes = vec![0; body as usize];
     input.read_exact(&mut bytes)?;
-    Ok(Some(Frame {
+    Ok(Some(WorkerFrame {
         number,
         head: serde_json::from_slice(&json)?,
         body: bytes,
@@ -99,7 +99,7 @@ mod tests {
         let mut out = Vec::new();
         write(&mut out, 5, &7, b"abc").expect("written");
         let back = read::<u32>(&mut &out[..], 3).expect("read");
-        let frame = Frame {
+        let frame = WorkerFrame {
             number: 5,
             head: 7,
             body: b"abc".to_vec(),

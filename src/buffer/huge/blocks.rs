@@ -9,7 +9,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use crate::protocol::Refusal;
 use crate::task::{Stopped, Work};
 
-use super::index::{BLOCK, Place};
+use super::index::{BLOCK, CountedBlock};
 
 /// Why a look at the file ended early.
 #[derive(Debug)]
@@ -33,7 +33,7 @@ const LONG_FROM_BLOCKS: u32 = 13;
 
 /// A file at one moment. Bytes that are appended meanwhile are never read.
 #[derive(Debug)]
-pub struct Blocks<'a> {
+pub struct BlockReader<'a> {
     file: File,
     size: u64,
     spelled: &'a str,
@@ -44,10 +44,10 @@ pub struct Blocks<'a> {
     held_block: Option<u64>,
 }
 
-impl<'a> Blocks<'a> {
+impl<'a> BlockReader<'a> {
     /// The first `size` bytes of a file; `spelled` names it in refusals.
-    pub fn new(file: File, size: u64, spelled: &'a str, work: &'a Work) -> Blocks<'a> {
-        Blocks {
+    pub fn new(file: File, size: u64, spelled: &'a str, work: &'a Work) -> BlockReader<'a> {
+        BlockReader {
             file,
             size,
             spelled,
@@ -87,7 +87,7 @@ impl<'a> Blocks<'a> {
     }
 
     /// A block as it was counted. Errors with [`Halt::Rewritten`] when it is another one now.
-    pub fn counted(&mut self, place: &Place) -> Result<&[u8], Halt> {
+    pub fn counted(&mut self, place: &CountedBlock) -> Result<&[u8], Halt> {
         let bytes = self.block(place.block)?;
         match bytes.get(..place.bytes as usize) {
             Some(counted) if xxh3_64(counted) == place.hash => Ok(counted),

@@ -3,7 +3,7 @@
 use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE};
 use memchr::memchr_iter;
 
-use crate::buffer::Words;
+use crate::buffer::EncodingHints;
 use crate::text::{Confidence, LineEnding, NotText, decode};
 
 /// How the bytes of a huge file are to be read. Without a mark or a declaration the encoding is
@@ -21,8 +21,8 @@ pub struct Head {
 
 impl Head {
     /// Judges the first bytes of a file, which may end within a character.
-    pub fn of(sample: &[u8], words: Words) -> Result<Head, NotText> {
-        let declared = words.for_bytes(sample);
+    pub fn of(sample: &[u8], hints: EncodingHints) -> Result<Head, NotText> {
+        let declared = hints.for_bytes(sample);
         let decoded = decode(whole_characters(sample), declared)?;
         let certain = decoded.bom || declared.is_some();
         let ending = decoded.text.line_ending();

@@ -37,7 +37,7 @@ impl Counted {
 
 /// A block as it was when it was counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Place {
+pub struct CountedBlock {
     /// Which block of the file.
     pub block: u64,
     pub bytes: u64,
@@ -48,7 +48,7 @@ pub struct Place {
 
 /// The blocks that were counted so far, from the start without a gap; only the last may be short.
 #[derive(Debug, Clone, Default)]
-pub struct Index {
+pub struct LineIndex {
     blocks: Vec<(u64, u64)>,
     /// Bytes counted.
     frontier: u64,
@@ -58,7 +58,7 @@ pub struct Index {
     last_newlines: u64,
 }
 
-impl Index {
+impl LineIndex {
     pub fn frontier(&self) -> u64 {
         self.frontier
     }
@@ -97,7 +97,7 @@ impl Index {
     }
 
     /// The block that holds the `nth` newline, from 1.
-    pub fn place_of_newline(&self, nth: u64) -> Option<Place> {
+    pub fn place_of_newline(&self, nth: u64) -> Option<CountedBlock> {
         if nth > self.newlines {
             return None;
         }
@@ -105,9 +105,9 @@ impl Index {
         self.place(after.checked_sub(1)? as u64)
     }
 
-    fn place(&self, block: u64) -> Option<Place> {
+    fn place(&self, block: u64) -> Option<CountedBlock> {
         let (newlines_before, hash) = *self.blocks.get(block as usize)?;
-        Some(Place {
+        Some(CountedBlock {
             block,
             bytes: (self.frontier - block * BLOCK).min(BLOCK),
             hash,
@@ -116,7 +116,7 @@ impl Index {
     }
 
     /// Blocks to compare with the file: the first, the last and some in between.
-    pub fn samples(&self) -> Vec<Place> {
+    pub fn samples(&self) -> Vec<CountedBlock> {
         let count = self.blocks.len() as u64;
         let picked: Vec<u64> = match count <= SAMPLES {
             true => (0..count).collect(),
@@ -135,7 +135,7 @@ mod tests {
 
     #[test]
     fn finds_the_block_of_a_newline_and_counts_the_last_line() {
-        let mut index = Index::default();
+        let mut index = LineIndex::default();
         let block = |newlines, bytes, ends_with_newline| Counted {
             newlines,
             bytes,

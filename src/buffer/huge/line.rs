@@ -5,7 +5,7 @@ use encoding_rs::{Decoder, DecoderResult};
 use crate::view::excerpt::{ExcerptLine, Length};
 use crate::view::window::RAW_LINE_CAP;
 
-use super::blocks::{Blocks, Halt};
+use super::blocks::{BlockReader, Halt};
 use super::head::Head;
 
 /// Bytes of a line whose characters are counted; of a longer one only that it is longer is said.
@@ -53,7 +53,7 @@ pub struct Taken {
 
 /// Takes the line at the cursor and moves on to the next; `None` at the end of the file.
 pub fn take(
-    blocks: &mut Blocks,
+    blocks: &mut BlockReader,
     cursor: &mut Cursor,
     shape: &Shape,
 ) -> Result<Option<Taken>, Halt> {

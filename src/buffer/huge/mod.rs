@@ -13,8 +13,8 @@
 mod blocks;
 mod head;
 mod index;
+mod index_cache;
 mod line;
-mod shelf;
 mod window;
 
 use std::sync::Arc;
@@ -31,21 +31,21 @@ use crate::view::excerpt::Excerpt;
 use crate::view::window::Limits;
 use crate::workspace::{Handle, Stamp};
 
-use super::{Store, TIMESTAMP_DOUBT_NS, Words, now_ns};
-use blocks::{Blocks, Halt};
+use super::{EncodingHints, Store, TIMESTAMP_DOUBT_NS, now_ns};
+use blocks::{BlockReader, Halt};
 pub use head::Head;
-use index::{Counted, Index};
-pub use shelf::Shelf;
+use index::{Counted, LineIndex};
+pub use index_cache::IndexCache;
 
 /// What of a file is to be shown.
 #[derive(Debug, Clone, Copy)]
-pub struct Asked<'a> {
+pub struct ExcerptRequest<'a> {
     pub selector: &'a Selector,
     pub limits: Limits,
     /// Whether all lines are to be counted, though fewer would do.
     pub counts_lines: bool,
     /// Encodings that others name; a caller's is remembered for the file.
-    pub words: Words,
+    pub hints: EncodingHints,
 }
 
 /// The lines that a request can show, and what is known of the file.
@@ -61,15 +61,15 @@ pub struct Excerpted {
 
 /// What is kept of a huge file.
 #[derive(Debug)]
-struct Entry {
+struct HugeFile {
     head: Head,
-    words: Words,
-    state: Mutex<State>,
+    hints: EncodingHints,
+    state: Mutex<IndexState>,
 }
 
 #[derive(Debug)]
-struct State {
-    index: Index,
+struct IndexState {
+    index: LineIndex,
     /// What the file was when the index was last known to be right.
     stamp: Stamp,
     /// When that was, in nanoseconds since the epoch.
@@ -93,10 +93,10 @@ impl Store {
         &self,
         handle: &Handle,
         spelled: &str,
-        asked: Asked,
+        asked: ExcerptRequest,
         work: &Work,
     ) -> Result<Excerpted, Refusal> {
-        let words = self.remembered(handle, asked.words);
+        let hints = self.remembered(handle, asked.hints);
         let refuse = |error: std::io::Error| Refusal::io(spelled, &error);
         let mut previous: Option<Excerpted> = None;
         let (mut taken, mut torn, mut rewritten) = (0, 0, 0);
@@ -104,11 +104,11 @@ impl Store {
             let at = now_ns();
             let stamp = handle.restamp().map_err(refuse)?;
             let file = handle.open_read().map_err(refuse)?;
-            let mut blocks = Blocks::new(file, stamp.size, spelled, work);
-            let look = Look {
+            let mut blocks = BlockReader::new(file, stamp.size, spelled, work);
+            let look = OpenedFile {
                 handle,
                 spelled,
-                words,
+                hints,
                 stamp,
                 at,
             };
@@ -144,9 +144,9 @@ impl Store {
     /// One look at the file, and its stamp afterwards.
     fn look(
         &self,
-        look: &Look,
-        asked: &Asked,
-        blocks: &mut Blocks,
+        look: &OpenedFile,
+        asked: &ExcerptRequest,
+        blocks: &mut BlockReader,
     ) -> Result<(Excerpted, Stamp), Halt> {
         let (entry, warm) = match self.warm_entry(look, blocks)? {
             Some(entry) => (entry, true),
@@ -178,11 +178,15 @@ impl Store {
     }
 
     /// The entry of this file, if what was counted still holds.
-    fn warm_entry(&self, look: &Look, blocks: &mut Blocks) -> Result<Option<Arc<Entry>>, Halt> {
+    fn warm_entry(
+        &self,
+        look: &OpenedFile,
+        blocks: &mut BlockReader,
+    ) -> Result<Option<Arc<HugeFile>>, Halt> {
         let Some(entry) = self.huge.get(look.handle.real()) else {
             return Ok(None);
         };
-        if entry.words != look.words {
+        if entry.hints != look.hints {
             self.huge.remove(look.handle.real());
             return Ok(None);
         }
@@ -210,23 +214,27 @@ impl Store {
         Ok(None)
     }
 
-    fn new_entry(&self, look: &Look, blocks: &mut Blocks) -> Result<Arc<Entry>, Halt> {
+    fn new_entry(
+        &self,
+        look: &OpenedFile,
+        blocks: &mut BlockReader,
+    ) -> Result<Arc<HugeFile>, Halt> {
         let sample = blocks.block(0)?;
-        let head = Head::of(sample, look.words).map_err(|NotText::Binary { what }| {
+        let head = Head::of(sample, look.hints).map_err(|NotText::Binary { what }| {
             Halt::Refused(Refusal::not_text(look.spelled, what))
         })?;
-        let mut index = Index::default();
+        let mut index = LineIndex::default();
         if !sample.is_empty() {
             index.push(Counted::of(sample, head.newline));
         }
-        let state = Mutex::new(State {
+        let state = Mutex::new(IndexState {
             index,
             stamp: look.stamp,
             looked_at: look.at,
         });
-        let entry = Arc::new(Entry {
+        let entry = Arc::new(HugeFile {
             head,
-            words: look.words,
+            hints: look.hints,
             state,
         });
         self.huge.insert(look.handle.real().clone(), entry.clone());
@@ -246,24 +254,24 @@ impl Store {
 }
 
 /// A file at the moment a look at it began.
-struct Look<'a> {
+struct OpenedFile<'a> {
     handle: &'a Handle,
     spelled: &'a str,
-    words: Words,
+    hints: EncodingHints,
     stamp: Stamp,
     at: i64,
 }
 
-impl Look<'_> {
+impl OpenedFile<'_> {
     fn restamp(&self) -> Result<Stamp, Halt> {
         let refuse = |error| Halt::Refused(Refusal::io(self.spelled, &error));
         self.handle.restamp().map_err(refuse)
     }
 }
 
-impl Entry {
+impl HugeFile {
     /// Compares some of the counted blocks with the file.
-    fn compare(&self, blocks: &mut Blocks) -> Result<(), Halt> {
+    fn compare(&self, blocks: &mut BlockReader) -> Result<(), Halt> {
         let samples = self.state.lock().index.samples();
         for place in samples {
             blocks.counted(&place)?;
@@ -284,8 +292,8 @@ impl Entry {
     /// block is entered once.
     fn count_until(
         &self,
-        blocks: &mut Blocks,
-        enough: impl Fn(&Index) -> bool,
+        blocks: &mut BlockReader,
+        enough: impl Fn(&LineIndex) -> bool,
     ) -> Result<(), Halt> {
         loop {
             let frontier = {

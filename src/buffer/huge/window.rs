@@ -8,10 +8,10 @@ use crate::view::excerpt::{Excerpt, UNCOUNTED_END};
 use crate::view::selector::Piece;
 use crate::view::window::Spent;
 
-use super::blocks::{Blocks, Halt};
+use super::blocks::{BlockReader, Halt};
 use super::index::BLOCK;
 use super::line::{self, Cursor, Shape};
-use super::{Asked, Entry};
+use super::{ExcerptRequest, HugeFile};
 
 /// Blocks that are searched from the end for the start of the last lines; for more of them all lines
 /// are counted, once, and known from then on.
@@ -23,13 +23,17 @@ const COUNT_TIME: Duration = Duration::from_secs(10);
 
 /// The lines taken so far.
 #[derive(Debug, Default)]
-pub struct Lines {
+pub struct LinesTaken {
     pub excerpt: Excerpt,
     pub lossy: bool,
 }
 
 /// The lines that `asked` can show: up to one more than its budget holds, and context.
-pub fn take(entry: &Entry, asked: &Asked, blocks: &mut Blocks) -> Result<Lines, Halt> {
+pub fn take(
+    entry: &HugeFile,
+    asked: &ExcerptRequest,
+    blocks: &mut BlockReader,
+) -> Result<LinesTaken, Halt> {
     let mut taking = Taking {
         entry,
         asked,
@@ -39,7 +43,7 @@ pub fn take(entry: &Entry, asked: &Asked, blocks: &mut Blocks) -> Result<Lines, 
             columns: asked.limits.columns,
         },
         blocks,
-        lines: Lines::default(),
+        lines: LinesTaken::default(),
         spent: Spent::default(),
     };
     taking.run()?;
@@ -53,23 +57,23 @@ pub fn take(entry: &Entry, asked: &Asked, blocks: &mut Blocks) -> Result<Lines, 
     Ok(lines)
 }
 
-impl Entry {
+impl HugeFile {
     fn total_lines(&self, size: u64) -> Option<u64> {
         let state = self.state.lock();
         state.index.total_lines(size, self.head.bom_bytes)
     }
 
-    fn count_all(&self, blocks: &mut Blocks) -> Result<(), Halt> {
+    fn count_all(&self, blocks: &mut BlockReader) -> Result<(), Halt> {
         self.count_until(blocks, |_| false)
     }
 }
 
 struct Taking<'a, 'b> {
-    entry: &'a Entry,
-    asked: &'a Asked<'a>,
+    entry: &'a HugeFile,
+    asked: &'a ExcerptRequest<'a>,
     shape: Shape,
-    blocks: &'a mut Blocks<'b>,
-    lines: Lines,
+    blocks: &'a mut BlockReader<'b>,
+    lines: LinesTaken,
     spent: Spent,
 }
 

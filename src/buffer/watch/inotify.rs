@@ -45,23 +45,23 @@ const BUFFER: usize = 16 * 1024;
 
 /// The watched directories and the thread that hears of them.
 pub struct Inotify {
-    watches: Arc<Watches>,
+    watches: Arc<InotifyWatches>,
     stop: Arc<OwnedFd>,
 }
 
-struct Watches {
+struct InotifyWatches {
     inotify: OwnedFd,
-    known: Mutex<Known>,
+    known: Mutex<WatchedDirectories>,
 }
 
 /// Which directory has which number. One that was renamed keeps its number.
 #[derive(Default)]
-struct Known {
+struct WatchedDirectories {
     directories: HashMap<i32, PathBuf>,
     numbers: HashMap<PathBuf, i32>,
 }
 
-impl Known {
+impl WatchedDirectories {
     fn insert(&mut self, number: i32, directory: &Path) {
         self.forget(number);
         self.directories.insert(number, directory.to_path_buf());
@@ -83,7 +83,7 @@ impl Inotify {
         let out = |_| exhausted("Too many open files");
         let inotify = init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK).map_err(out)?;
         let stop = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).map_err(out)?;
-        let watches = Arc::new(Watches {
+        let watches = Arc::new(InotifyWatches {
             inotify,
             known: Mutex::default(),
         });
@@ -131,7 +131,7 @@ impl Source for Inotify {
 }
 
 /// Hands events on until it is told to stop.
-fn hear(watches: &Watches, stop: &OwnedFd, sink: &dyn Fn(Event)) {
+fn hear(watches: &InotifyWatches, stop: &OwnedFd, sink: &dyn Fn(Event)) {
     loop {
         let mut both = [
             PollFd::new(&watches.inotify, PollFlags::IN),
@@ -164,7 +164,7 @@ fn is_told(stop: &OwnedFd, wait: Option<&Timespec>) -> bool {
 }
 
 /// Takes the events that are there.
-fn take(watches: &Watches, sink: &dyn Fn(Event)) -> Result<(), Errno> {
+fn take(watches: &InotifyWatches, sink: &dyn Fn(Event)) -> Result<(), Errno> {
     let mut buffer = [MaybeUninit::uninit(); BUFFER];
     let mut reader = Reader::new(watches.inotify.as_fd(), &mut buffer);
     let mut last = None;
@@ -187,7 +187,7 @@ fn take(watches: &Watches, sink: &dyn Fn(Event)) -> Result<(), Errno> {
     }
 }
 
-impl Watches {
+impl InotifyWatches {
     fn translate(&self, number: i32, what: ReadFlags, name: Option<&[u8]>) -> Option<Event> {
         if what.contains(ReadFlags::QUEUE_OVERFLOW) {
             return Some(Event::Lost);

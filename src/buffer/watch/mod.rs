@@ -26,10 +26,10 @@ use crate::task::CancelToken;
 use crate::workspace::{Handle, RealPath};
 
 use super::{Buffer, Store};
-use table::{Next, Table, Task};
+use table::{NextTask, Task, WatchTable};
 
 pub use source::Event;
-pub(super) use table::Seen;
+pub(super) use table::PriorState;
 pub use table::WatchStatus;
 
 /// Opens a path under the roots and rules that hold at that moment.
@@ -43,7 +43,7 @@ pub type OnChange = dyn Fn(&RealPath, Option<&Arc<Buffer>>) + Send + Sync;
 pub struct Watch(Arc<Shared>);
 
 struct Shared {
-    table: Mutex<Table>,
+    table: Mutex<WatchTable>,
     /// Signalled when the table may have a task.
     news: Condvar,
     started: AtomicBool,
@@ -54,7 +54,7 @@ struct Shared {
 impl Watch {
     pub(super) fn new() -> Watch {
         Watch(Arc::new(Shared {
-            table: Mutex::new(Table::default()),
+            table: Mutex::new(WatchTable::default()),
             news: Condvar::new(),
             started: AtomicBool::new(false),
             cancel: CancelToken::new(),
@@ -72,7 +72,7 @@ impl Watch {
     }
 
     /// To be called before a file is read, with whether a request asks for it.
-    pub(super) fn look(&self, path: &RealPath, asked: bool) -> Seen {
+    pub(super) fn look(&self, path: &RealPath, asked: bool) -> PriorState {
         match self.is_on() {
             true => {
                 let mut table = self.0.table.lock();
@@ -86,12 +86,12 @@ impl Watch {
                 }
                 seen
             }
-            false => Seen::default(),
+            false => PriorState::default(),
         }
     }
 
     /// To be called after it was read, before it is put into the cache.
-    pub(super) fn keep(&self, path: &RealPath, seen: Seen) {
+    pub(super) fn keep(&self, path: &RealPath, seen: PriorState) {
         if self.is_on() {
             self.0.tell(|table| table.keep(path, seen, Instant::now()));
         }
@@ -101,7 +101,7 @@ impl Watch {
     pub(super) fn found_changed(
         &self,
         path: &RealPath,
-        seen: Seen,
+        seen: PriorState,
         news: Option<Option<Arc<Buffer>>>,
     ) {
         if self.is_on() {
@@ -118,7 +118,7 @@ impl Watch {
 
 impl Shared {
     /// Changes the table, and wakes the background thread where that gave it something to do.
-    fn tell<T>(&self, change: impl FnOnce(&mut Table) -> T) -> T {
+    fn tell<T>(&self, change: impl FnOnce(&mut WatchTable) -> T) -> T {
         let mut table = self.table.lock();
         let result = change(&mut table);
         let has_tasks = table.has_tasks();
@@ -142,9 +142,9 @@ impl Shared {
         let mut table = self.table.lock();
         loop {
             match table.next(Instant::now()) {
-                Next::Task(task) => return task,
-                Next::Wait(None) => self.news.wait(&mut table),
-                Next::Wait(Some(moment)) => {
+                NextTask::Task(task) => return task,
+                NextTask::Wait(None) => self.news.wait(&mut table),
+                NextTask::Wait(Some(moment)) => {
                     self.news.wait_until(&mut table, moment);
                 }
             }
@@ -163,7 +163,7 @@ impl Store {
     /// Ends watching and warming, for good.
     pub fn stop_watching(&self) {
         self.watch.0.cancel.cancel();
-        self.watch.0.tell(Table::stop);
+        self.watch.0.tell(WatchTable::stop);
     }
 
     /// At most so many directories are watched; 0 for none.
@@ -173,7 +173,7 @@ impl Store {
 
     /// Other roots or rules hold from now on: files that they refuse are let go.
     pub fn judge_watched_again(&self) {
-        self.watch.0.tell(Table::judge_again);
+        self.watch.0.tell(WatchTable::judge_again);
     }
 
     /// Sets who is told of changes. It can be set once; returns whether this was the time.
@@ -204,7 +204,7 @@ impl Store {
 impl Drop for Watch {
     fn drop(&mut self) {
         self.0.cancel.cancel();
-        self.0.tell(Table::stop);
+        self.0.tell(WatchTable::stop);
     }
 }
 

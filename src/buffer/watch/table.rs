@@ -30,7 +30,7 @@ pub type Identity = (u64, u64);
 
 /// What a load knows of a file before it reads it.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Seen {
+pub struct PriorState {
     /// Something was heard of it since it was last read: an unchanged stamp is not enough.
     pub doubtful: bool,
     /// It is in the table.
@@ -59,17 +59,17 @@ pub enum Task {
 
 /// The next task, or when to ask again; without a moment, when something happened.
 #[derive(Debug)]
-pub enum Next {
+pub enum NextTask {
     Task(Task),
     Wait(Option<Instant>),
 }
 
 /// Everything that is known about watching. Files are those that are warm.
 #[derive(Debug, Default)]
-pub struct Table {
+pub struct WatchTable {
     files: HashMap<RealPath, File>,
     /// The directories of those files. In order, so that what is below a path can be found.
-    directories: BTreeMap<Arc<Path>, Directory>,
+    directories: BTreeMap<Arc<Path>, WatchedDirectory>,
     watched: usize,
     limit: usize,
     /// Counts doubts. A file is doubtful when one came after the look at which it was last read.
@@ -98,14 +98,14 @@ struct File {
 }
 
 #[derive(Debug)]
-struct Directory {
+struct WatchedDirectory {
     files: HashSet<RealPath>,
     read_at: Instant,
-    state: State,
+    state: WatchState,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
+enum WatchState {
     Unwatched,
     Asked,
     Watched(Identity),
@@ -142,13 +142,13 @@ impl Changing {
     }
 }
 
-impl Table {
+impl WatchTable {
     /// A look at a file that is about to be read because somebody `asked`, or to warm it.
-    pub fn look(&mut self, path: &RealPath, asked: bool, now: Instant) -> Seen {
-        let mut seen = Seen {
+    pub fn look(&mut self, path: &RealPath, asked: bool, now: Instant) -> PriorState {
+        let mut seen = PriorState {
             asked,
             tick: self.clock,
-            ..Seen::default()
+            ..PriorState::default()
         };
         let Some(file) = self.files.get_mut(path) else {
             return seen;
@@ -181,7 +181,7 @@ impl Table {
     }
 
     /// The file was read after that look and is warm.
-    pub fn keep(&mut self, path: &RealPath, seen: Seen, now: Instant) {
+    pub fn keep(&mut self, path: &RealPath, seen: PriorState, now: Instant) {
         let Some(parent) = path.as_path().parent() else {
             return;
         };
@@ -190,10 +190,10 @@ impl Table {
             None => Arc::from(parent),
         };
         let directory = self.directories.entry(parent.clone());
-        let directory = directory.or_insert_with(|| Directory {
+        let directory = directory.or_insert_with(|| WatchedDirectory {
             files: HashSet::new(),
             read_at: now,
-            state: State::Unwatched,
+            state: WatchState::Unwatched,
         });
         if !self.files.contains_key(path) {
             directory.files.insert(path.clone());
@@ -222,7 +222,7 @@ impl Table {
     pub fn found_changed(
         &mut self,
         path: &RealPath,
-        seen: Seen,
+        seen: PriorState,
         news: Option<Option<Arc<Buffer>>>,
     ) {
         if let Some(buffer) = news
@@ -234,7 +234,7 @@ impl Table {
             return;
         };
         if let Some((parent, directory)) = self.directories.get_key_value(parent)
-            && matches!(directory.state, State::Watched(_))
+            && matches!(directory.state, WatchState::Watched(_))
             && !seen.doubtful
             && self.to_verify.len() < QUEUE
         {
@@ -349,9 +349,9 @@ impl Table {
             return;
         }
         if let Some(known) = self.directories.get_mut(directory)
-            && known.state == State::Unwatched
+            && known.state == WatchState::Unwatched
         {
-            known.state = State::Asked;
+            known.state = WatchState::Asked;
             self.to_watch.push_back(directory.clone());
         }
     }
@@ -359,9 +359,9 @@ impl Table {
     /// Has a watched directory unwatched.
     fn give_up(&mut self, directory: &Arc<Path>) {
         if let Some(known) = self.directories.get_mut(directory)
-            && matches!(known.state, State::Watched(_))
+            && matches!(known.state, WatchState::Watched(_))
         {
-            known.state = State::Unwatched;
+            known.state = WatchState::Unwatched;
             self.watched -= 1;
             self.to_unwatch.push_back(directory.clone());
         }
@@ -369,7 +369,7 @@ impl Table {
 
     fn give_up_least_recent(&mut self) {
         let watched = self.directories.iter();
-        let watched = watched.filter(|(_, known)| matches!(known.state, State::Watched(_)));
+        let watched = watched.filter(|(_, known)| matches!(known.state, WatchState::Watched(_)));
         let oldest = watched.min_by_key(|(_, known)| known.read_at);
         if let Some(oldest) = oldest.map(|(directory, _)| directory.clone()) {
             self.give_up(&oldest);
@@ -401,11 +401,11 @@ impl Table {
     pub fn watched(&mut self, directory: &Arc<Path>, identity: Identity, now: Instant) {
         self.refused = None;
         let known = self.directories.get_mut(directory);
-        let Some(known) = known.filter(|known| known.state == State::Asked) else {
+        let Some(known) = known.filter(|known| known.state == WatchState::Asked) else {
             self.to_unwatch.push_back(directory.clone());
             return;
         };
-        known.state = State::Watched(identity);
+        known.state = WatchState::Watched(identity);
         self.watched += 1;
         // What changed between their reading and the watch was not heard of.
         for file in known.files.iter().cloned().collect::<Vec<_>>() {
@@ -417,7 +417,7 @@ impl Table {
     /// The directory cannot be watched; it will be asked for again when it is read again.
     pub fn not_watched(&mut self, directory: &Arc<Path>) {
         if let Some(known) = self.directories.get_mut(directory) {
-            known.state = State::Unwatched;
+            known.state = WatchState::Unwatched;
         }
     }
 
@@ -454,37 +454,37 @@ impl Table {
 
     /// Unwatching goes first: it makes room, and a directory that was replaced by another of its
     /// name must lose the old watch before it gets a new one.
-    pub fn next(&mut self, now: Instant) -> Next {
+    pub fn next(&mut self, now: Instant) -> NextTask {
         if self.stopped {
-            return Next::Task(Task::Stop);
+            return NextTask::Task(Task::Stop);
         }
         if std::mem::take(&mut self.to_judge) {
             let directories = self.directories.keys().cloned().collect();
-            return Next::Task(Task::Judge(directories));
+            return NextTask::Task(Task::Judge(directories));
         }
         if let Some(task) = self.next_watch() {
-            return Next::Task(task);
+            return NextTask::Task(task);
         }
         if let Some((path, buffer)) = self.to_tell.pop_front() {
-            return Next::Task(Task::Tell(path, buffer));
+            return NextTask::Task(Task::Tell(path, buffer));
         }
         if let Some(event) = self.to_resolve.pop_front() {
-            return Next::Task(Task::Resolve(event));
+            return NextTask::Task(Task::Resolve(event));
         }
         let soonest = self.changing.iter().min_by_key(|(_, known)| known.due());
         match soonest.map(|(path, known)| (path.clone(), known.due())) {
             Some((path, due)) if due <= now => {
                 self.changing.remove(&path);
-                Next::Task(Task::Rewarm(path))
+                NextTask::Task(Task::Rewarm(path))
             }
-            soonest => Next::Wait(soonest.map(|(_, due)| due)),
+            soonest => NextTask::Wait(soonest.map(|(_, due)| due)),
         }
     }
 
     fn next_watch(&mut self) -> Option<Task> {
         while let Some(directory) = self.to_verify.pop_front() {
             let known = self.directories.get(&directory);
-            if let Some(State::Watched(identity)) = known.map(|known| known.state) {
+            if let Some(WatchState::Watched(identity)) = known.map(|known| known.state) {
                 return Some(Task::Verify(directory, identity));
             }
         }
@@ -492,7 +492,7 @@ impl Table {
             && let Some(directory) = self.to_watch.pop_front()
         {
             let known = self.directories.get(&directory);
-            if known.is_none_or(|known| known.state != State::Asked) {
+            if known.is_none_or(|known| known.state != WatchState::Asked) {
                 continue;
             }
             if self.watched < self.limit {

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicU64;
 use std::sync::mpsc;
 use std::time::Duration;
 
-use crate::buffer::Words;
+use crate::buffer::EncodingHints;
 use crate::protocol::Settings;
 use crate::task::Work;
 use crate::workspace::Scope;
@@ -18,7 +18,7 @@ fn real(path: &str) -> RealPath {
     RealPath::for_tests(path)
 }
 
-fn read(table: &mut Table, path: &str, now: Instant) -> Seen {
+fn read(table: &mut WatchTable, path: &str, now: Instant) -> PriorState {
     let seen = table.look(&real(path), true, now);
     table.keep(&real(path), seen, now);
     seen
@@ -26,9 +26,9 @@ fn read(table: &mut Table, path: &str, now: Instant) -> Seen {
 
 /// Does what the table asks for, as far as it is due, with a watcher that grants everything; the
 /// tasks, one a line.
-fn work_off(table: &mut Table, now: Instant) -> Vec<String> {
+fn work_off(table: &mut WatchTable, now: Instant) -> Vec<String> {
     let mut done = Vec::new();
-    while let Next::Task(task) = table.next(now) {
+    while let NextTask::Task(task) = table.next(now) {
         done.push(match task {
             Task::Watch(directory) => {
                 table.watched(&directory, (1, 1), now);
@@ -43,20 +43,20 @@ fn work_off(table: &mut Table, now: Instant) -> Vec<String> {
 }
 
 /// The same, and the look at the files of a new watch.
-fn settle(table: &mut Table, now: Instant) -> Vec<String> {
+fn settle(table: &mut WatchTable, now: Instant) -> Vec<String> {
     let mut done = work_off(table, now);
     work_off(table, now + SOON);
     done.retain(|task| !task.starts_with("rewarm"));
     done
 }
 
-fn changed(table: &mut Table, path: &str, now: Instant) -> bool {
+fn changed(table: &mut WatchTable, path: &str, now: Instant) -> bool {
     table.heard(&Event::Changed(PathBuf::from(path)), now)
 }
 
 #[test]
 fn the_least_recently_read_directory_gives_way() {
-    let mut table = Table::default();
+    let mut table = WatchTable::default();
     let start = Instant::now();
     table.set_limit(2);
     for (second, path) in ["/a/1", "/b/1", "/a/2", "/c/1"].iter().enumerate() {
@@ -76,7 +76,7 @@ fn the_least_recently_read_directory_gives_way() {
 
 #[test]
 fn events_are_only_of_what_is_warm() {
-    let mut table = Table::default();
+    let mut table = WatchTable::default();
     let now = Instant::now();
     table.set_limit(9);
     read(&mut table, "/a/1", now);
@@ -103,7 +103,7 @@ fn events_are_only_of_what_is_warm() {
 
 #[test]
 fn a_replaced_directory_takes_along_what_is_below_it() {
-    let mut table = Table::default();
+    let mut table = WatchTable::default();
     let now = Instant::now();
     table.set_limit(9);
     for path in ["/a/1", "/a/b/1", "/a-b/1", "/ab/1"] {
@@ -119,7 +119,7 @@ fn a_replaced_directory_takes_along_what_is_below_it() {
 
 #[test]
 fn lost_events_make_all_doubtful() {
-    let mut table = Table::default();
+    let mut table = WatchTable::default();
     let now = Instant::now();
     table.set_limit(9);
     read(&mut table, "/a/1", now);
@@ -132,7 +132,7 @@ fn lost_events_make_all_doubtful() {
 
 #[test]
 fn what_nobody_reads_is_warmed_ever_less() {
-    let mut table = Table::default();
+    let mut table = WatchTable::default();
     let mut now = Instant::now();
     table.set_limit(9);
     read(&mut table, "/a/1", now);
@@ -140,7 +140,7 @@ fn what_nobody_reads_is_warmed_ever_less() {
     let mut waits = Vec::new();
     for _ in 0..11 {
         changed(&mut table, "/a/1", now);
-        let Next::Wait(Some(due)) = table.next(now) else {
+        let NextTask::Wait(Some(due)) = table.next(now) else {
             panic!("it waits for the writer to be done");
         };
         waits.push(due.duration_since(now).as_millis());
@@ -161,16 +161,16 @@ fn what_nobody_reads_is_warmed_ever_less() {
     // After ten minutes without a reader it is only doubtful.
     now += Duration::from_secs(601);
     assert!(changed(&mut table, "/a/1", now));
-    assert!(matches!(table.next(now), Next::Wait(None)));
+    assert!(matches!(table.next(now), NextTask::Wait(None)));
 }
 
 #[test]
 fn after_a_refusal_no_watch_is_asked_for() {
-    let mut table = Table::default();
+    let mut table = WatchTable::default();
     let now = Instant::now();
     table.set_limit(9);
     read(&mut table, "/a/1", now);
-    let Next::Task(Task::Watch(directory)) = table.next(now) else {
+    let NextTask::Task(Task::Watch(directory)) = table.next(now) else {
         panic!("the directory is to be watched");
     };
     table.not_watched(&directory);
@@ -206,7 +206,7 @@ fn changes_are_told_that_no_request_found() {
     let work = Work::new(CancelToken::new(), Duration::from_secs(60));
     let load = || {
         let handle = scope.open(&path).expect("it is there");
-        store.load(&handle, "f", Words::default(), &work)
+        store.load(&handle, "f", EncodingHints::default(), &work)
     };
     let next = || {
         told.recv_timeout(Duration::from_secs(30))

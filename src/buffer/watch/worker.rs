@@ -10,7 +10,7 @@ use crate::task::Work;
 use crate::workspace::{FileType, Handle, RealPath};
 
 use super::source::{self, Event, Source, Unwatchable};
-use super::table::{Identity, Table, Task, path_of};
+use super::table::{Identity, Task, WatchTable, path_of};
 use super::{Opener, Shared};
 
 /// What warming one file may take.
@@ -79,7 +79,7 @@ impl Worker {
         &self.ends.0
     }
 
-    fn tell(&self, change: impl FnOnce(&mut Table, Instant)) {
+    fn tell(&self, change: impl FnOnce(&mut WatchTable, Instant)) {
         change(&mut self.shared().table.lock(), Instant::now());
     }
 

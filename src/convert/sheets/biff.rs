@@ -5,7 +5,7 @@ use std::io::{Cursor, Read, Seek};
 
 use encoding_rs::{Encoding, WINDOWS_1252};
 
-use super::Facts;
+use super::WorkbookFacts;
 
 /// Bytes of the workbook's stream that are looked at.
 const MAX_STREAM: u64 = 128 * 1024 * 1024;
@@ -22,10 +22,10 @@ const COLINFO: u16 = 0x007D;
 /// One record: its kind and its content.
 type Record<'b> = (u16, &'b [u8]);
 
-pub(super) fn look(bytes: &[u8]) -> Option<Facts> {
+pub(super) fn look(bytes: &[u8]) -> Option<WorkbookFacts> {
     let mut file = cfb::CompoundFile::open(Cursor::new(bytes)).ok()?;
     let (_, stream) = stream(&mut file)?;
-    let mut facts = Facts::default();
+    let mut facts = WorkbookFacts::default();
     let mut code_page = (word(&stream, 4)? != UNICODE).then_some(WINDOWS_1252);
     for (kind, record) in records(&stream) {
         match kind {
@@ -70,7 +70,7 @@ fn sheet(
     stream: &[u8],
     entry: &[u8],
     code_page: Option<&'static Encoding>,
-    facts: &mut Facts,
+    facts: &mut WorkbookFacts,
 ) -> Option<()> {
     let offset = u32::from_le_bytes(entry.get(..4)?.try_into().ok()?) as usize;
     let (state, what) = (entry.get(4)? & 3, *entry.get(5)?);
@@ -139,7 +139,7 @@ fn cells(kind: u16, record: &[u8]) -> Option<(u16, u16, u16)> {
     }
 }
 
-fn count_hidden(sheet: &[u8], facts: &mut Facts) {
+fn count_hidden(sheet: &[u8], facts: &mut WorkbookFacts) {
     let mut hidden_rows: BTreeSet<u16> = BTreeSet::new();
     let mut hidden_columns: Vec<(u16, u16)> = Vec::new();
     let (mut rows, mut columns): (BTreeSet<u16>, BTreeSet<u16>) = Default::default();

@@ -13,7 +13,7 @@ const MAX_BYTES: usize = 16 * 1024 * 1024;
 
 /// What of the comments has been taken so far.
 #[derive(Debug, Default)]
-pub(super) struct Reader {
+pub(super) struct CommentsReader {
     /// The names of those who comment in threads, by their ids.
     people: BTreeMap<String, String>,
     bytes: usize,
@@ -27,8 +27,8 @@ struct Comment {
     text: String,
 }
 
-impl Reader {
-    pub(super) fn new(package: &mut Package) -> Reader {
+impl CommentsReader {
+    pub(super) fn new(package: &mut Package) -> CommentsReader {
         let mut people = BTreeMap::new();
         for list in related(package, "xl/workbook.xml", "person") {
             let list = part(package, &list).unwrap_or_default();
@@ -40,7 +40,7 @@ impl Reader {
                 }
             });
         }
-        Reader { people, bytes: 0 }
+        CommentsReader { people, bytes: 0 }
     }
 
     /// The comments of the sheet in that part: `Comment B2 (Ann): text`, one on each line.

@@ -6,7 +6,7 @@ use std::ops::Range;
 use quick_xml::events::{BytesStart, Event};
 use quick_xml::{Reader, Writer};
 
-use super::Facts;
+use super::WorkbookFacts;
 use crate::convert::Why;
 use crate::convert::package::{self, Package, attribute, each_tag, part, rewritten};
 
@@ -29,8 +29,10 @@ const COPY_OF_ANOTHER_FILE: &str = "ta_extref";
 /// # Errors
 ///
 /// What cannot be looked through to its end is not converted: it might hold something hidden.
-pub(in crate::convert) fn without_hidden(bytes: &[u8]) -> Result<(Facts, Option<Vec<u8>>), Why> {
-    let unknown = Ok((Facts::default(), None));
+pub(in crate::convert) fn without_hidden(
+    bytes: &[u8],
+) -> Result<(WorkbookFacts, Option<Vec<u8>>), Why> {
+    let unknown = Ok((WorkbookFacts::default(), None));
     let Some(mut package) = package::opened(bytes) else {
         return unknown;
     };
@@ -116,7 +118,7 @@ fn collect_styles(xml: &[u8], hidden: &mut Vec<String>) -> Option<()> {
 
 /// Where an element stands in a sheet.
 #[derive(Clone, Copy, PartialEq, Debug)]
-enum Place {
+enum ElementContext {
     Elsewhere,
     Spreadsheet,
     Sheet,
@@ -137,42 +139,46 @@ enum Place {
     Covered,
 }
 
-impl Place {
+impl ElementContext {
     /// Where an element stands whose parent stands here.
-    fn of(self, tag: &BytesStart) -> Place {
+    fn of(self, tag: &BytesStart) -> ElementContext {
         let is_closed = || attribute(tag, b"display").as_deref() == Some("false");
         let is_collapsed = || {
             let visibility = attribute(tag, b"visibility");
             visibility.is_some_and(|value| value == "collapse" || value == "filter")
         };
         let within = match self {
-            Place::Columns { hidden } | Place::Rows { hidden } => hidden,
+            ElementContext::Columns { hidden } | ElementContext::Rows { hidden } => hidden,
             _ => false,
         };
         match (self, tag.local_name().as_ref()) {
-            (Place::Elsewhere, b"spreadsheet") => Place::Spreadsheet,
-            (Place::Spreadsheet, b"table") => Place::Sheet,
+            (ElementContext::Elsewhere, b"spreadsheet") => ElementContext::Spreadsheet,
+            (ElementContext::Spreadsheet, b"table") => ElementContext::Sheet,
             (
-                Place::Sheet | Place::Columns { .. },
+                ElementContext::Sheet | ElementContext::Columns { .. },
                 b"table-columns" | b"table-header-columns" | b"table-column-group",
-            ) => Place::Columns {
+            ) => ElementContext::Columns {
                 hidden: within || is_closed(),
             },
             (
-                Place::Sheet | Place::Rows { .. },
+                ElementContext::Sheet | ElementContext::Rows { .. },
                 b"table-rows" | b"table-header-rows" | b"table-row-group",
-            ) => Place::Rows {
+            ) => ElementContext::Rows {
                 hidden: within || is_closed(),
             },
-            (Place::Sheet | Place::Columns { .. }, b"table-column") => Place::Column {
-                hidden: within || is_collapsed(),
-            },
-            (Place::Sheet | Place::Rows { .. }, b"table-row") => Place::Row {
-                hidden: within || is_collapsed(),
-            },
-            (Place::Row { .. }, b"table-cell") => Place::Cell,
-            (Place::Row { .. }, b"covered-table-cell") => Place::Covered,
-            _ => Place::Elsewhere,
+            (ElementContext::Sheet | ElementContext::Columns { .. }, b"table-column") => {
+                ElementContext::Column {
+                    hidden: within || is_collapsed(),
+                }
+            }
+            (ElementContext::Sheet | ElementContext::Rows { .. }, b"table-row") => {
+                ElementContext::Row {
+                    hidden: within || is_collapsed(),
+                }
+            }
+            (ElementContext::Row { .. }, b"table-cell") => ElementContext::Cell,
+            (ElementContext::Row { .. }, b"covered-table-cell") => ElementContext::Covered,
+            _ => ElementContext::Elsewhere,
         }
     }
 }
@@ -180,8 +186,8 @@ impl Place {
 /// One that goes through a workbook.
 trait Visit {
     /// An element begins; an empty one ends at once.
-    fn begin(&mut self, place: Place, tag: &BytesStart, is_empty: bool);
-    fn end(&mut self, place: Place, event: Option<Event>);
+    fn begin(&mut self, place: ElementContext, tag: &BytesStart, is_empty: bool);
+    fn end(&mut self, place: ElementContext, event: Option<Event>);
     /// Anything else.
     fn other(&mut self, event: Event);
 }
@@ -191,7 +197,7 @@ fn walk(xml: &[u8], visit: &mut impl Visit) -> Result<(), quick_xml::Error> {
     reader.config_mut().check_end_names = false;
     let mut places = Vec::new();
     loop {
-        let parent = places.last().copied().unwrap_or(Place::Elsewhere);
+        let parent = places.last().copied().unwrap_or(ElementContext::Elsewhere);
         match reader.read_event()? {
             Event::Eof => return Ok(()),
             Event::Start(tag) => {
@@ -205,7 +211,7 @@ fn walk(xml: &[u8], visit: &mut impl Visit) -> Result<(), quick_xml::Error> {
                 visit.end(place, None);
             }
             event @ Event::End(_) => {
-                let place = places.pop().unwrap_or(Place::Elsewhere);
+                let place = places.pop().unwrap_or(ElementContext::Elsewhere);
                 visit.end(place, Some(event));
             }
             event => visit.other(event),
@@ -273,7 +279,7 @@ impl Grid {
 /// The first way through: what is hidden, and how much of it holds something.
 struct Measure<'s> {
     hidden_styles: &'s [String],
-    facts: Facts,
+    facts: WorkbookFacts,
     grids: Vec<Grid>,
     column: u64,
     row: u64,
@@ -290,7 +296,7 @@ impl<'s> Measure<'s> {
     fn new(hidden_styles: &'s [String]) -> Measure<'s> {
         Measure {
             hidden_styles,
-            facts: Facts::default(),
+            facts: WorkbookFacts::default(),
             grids: Vec::new(),
             column: 0,
             row: 0,
@@ -345,10 +351,10 @@ impl<'s> Measure<'s> {
 }
 
 impl Visit for Measure<'_> {
-    fn begin(&mut self, place: Place, tag: &BytesStart, _: bool) {
+    fn begin(&mut self, place: ElementContext, tag: &BytesStart, _: bool) {
         match place {
-            Place::Sheet => self.begin_sheet(tag),
-            Place::Column { hidden } => {
+            ElementContext::Sheet => self.begin_sheet(tag),
+            ElementContext::Column { hidden } => {
                 let end = self
                     .column
                     .saturating_add(repeated(tag, b"number-columns-repeated"));
@@ -357,15 +363,15 @@ impl Visit for Measure<'_> {
                 }
                 self.column = end;
             }
-            Place::Row { hidden } => {
+            ElementContext::Row { hidden } => {
                 self.repeats = repeated(tag, b"number-rows-repeated");
                 (self.row_is_hidden, self.row_counts, self.column) = (hidden, false, 0);
             }
-            Place::Cell | Place::Covered => {
+            ElementContext::Cell | ElementContext::Covered => {
                 let end = self
                     .column
                     .saturating_add(repeated(tag, b"number-columns-repeated"));
-                self.cell = (place == Place::Cell).then_some(self.column..end);
+                self.cell = (place == ElementContext::Cell).then_some(self.column..end);
                 self.column = end;
                 if attribute(tag, b"value-type").is_some() {
                     self.mark_cell();
@@ -375,10 +381,10 @@ impl Visit for Measure<'_> {
         }
     }
 
-    fn end(&mut self, place: Place, _: Option<Event>) {
+    fn end(&mut self, place: ElementContext, _: Option<Event>) {
         match place {
-            Place::Sheet => self.end_sheet(),
-            Place::Row { .. } => {
+            ElementContext::Sheet => self.end_sheet(),
+            ElementContext::Row { .. } => {
                 let end = self.row.saturating_add(self.repeats);
                 let grid = self.grids.last_mut().filter(|grid| !grid.is_hidden);
                 if let (true, Some(grid)) = (self.row_is_hidden, grid) {
@@ -389,7 +395,7 @@ impl Visit for Measure<'_> {
                 }
                 self.row = end;
             }
-            Place::Cell => self.cell = None,
+            ElementContext::Cell => self.cell = None,
             _ => {}
         }
     }
@@ -439,19 +445,19 @@ impl<'g> Copy<'g> {
     }
 
     /// What is left of an element; `None` where that is nothing.
-    fn kept(&mut self, place: Place, tag: &BytesStart) -> Option<BytesStart<'static>> {
+    fn kept(&mut self, place: ElementContext, tag: &BytesStart) -> Option<BytesStart<'static>> {
         match place {
-            Place::Sheet => {
+            ElementContext::Sheet => {
                 (self.grid, self.row) = (self.left.next(), 0);
                 (!self.grid?.is_hidden).then(|| tag.to_owned())
             }
-            Place::Row { hidden } => {
+            ElementContext::Row { hidden } => {
                 self.repeats = repeated(tag, b"number-rows-repeated");
                 (self.column, self.owed) = (0, 0);
                 (!hidden).then(|| tag.to_owned())
             }
-            Place::Cell => self.cell(tag),
-            Place::Covered => {
+            ElementContext::Cell => self.cell(tag),
+            ElementContext::Covered => {
                 let repeats = repeated(tag, b"number-columns-repeated");
                 let shown = self.grid?.columns.outside(self.column, repeats);
                 self.column = self.column.saturating_add(repeats);
@@ -513,7 +519,7 @@ fn with(tag: &BytesStart, changes: &[(&str, u64)]) -> BytesStart<'static> {
 }
 
 impl Visit for Copy<'_> {
-    fn begin(&mut self, place: Place, tag: &BytesStart, is_empty: bool) {
+    fn begin(&mut self, place: ElementContext, tag: &BytesStart, is_empty: bool) {
         if self.left_out > 0 {
             self.left_out += 1;
             return;
@@ -525,8 +531,8 @@ impl Visit for Copy<'_> {
         }
     }
 
-    fn end(&mut self, place: Place, event: Option<Event>) {
-        if let (Place::Row { .. }, 0 | 1) = (place, self.left_out) {
+    fn end(&mut self, place: ElementContext, event: Option<Event>) {
+        if let (ElementContext::Row { .. }, 0 | 1) = (place, self.left_out) {
             self.row = self.row.saturating_add(self.repeats);
         }
         if self.left_out > 0 {

@@ -2,17 +2,17 @@
 
 use std::collections::BTreeSet;
 
-use super::Facts;
+use super::WorkbookFacts;
 use crate::convert::package::{Package, part, relations};
 
 const ROW_HEADER: u16 = 0;
 const COLUMN_INFO: u16 = 60;
 const BUNDLE_SHEET: u16 = 156;
 
-pub(super) fn look(package: &mut Package) -> Option<Facts> {
+pub(super) fn look(package: &mut Package) -> Option<WorkbookFacts> {
     let workbook = part(package, "xl/workbook.bin")?;
     let parts = relations(package, "xl", "workbook.bin")?;
-    let mut facts = Facts::default();
+    let mut facts = WorkbookFacts::default();
     let mut shown = Vec::new();
     for (kind, record) in records(&workbook) {
         if kind != BUNDLE_SHEET {
@@ -120,7 +120,7 @@ fn wide_string(bytes: &[u8]) -> Option<(String, &[u8])> {
     Some((String::from_utf16_lossy(&units), &bytes[end..]))
 }
 
-fn count_hidden(sheet: &[u8], facts: &mut Facts) {
+fn count_hidden(sheet: &[u8], facts: &mut WorkbookFacts) {
     let mut hidden_columns: Vec<(u32, u32)> = Vec::new();
     let mut columns: BTreeSet<u32> = BTreeSet::new();
     let (mut row_is_hidden, mut row_counts) = (false, false);

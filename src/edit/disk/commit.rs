@@ -10,13 +10,13 @@ use std::io;
 use rustix::fs::{AtFlags, RenameFlags};
 use rustix::io::Errno;
 
+use super::cleanup::Cleanup;
 use super::content::{Planned, read_all};
-use super::error::{Fault, Step, attempt, errno_of, is_unsupported, step};
+use super::error::{FileError, Step, attempt, errno_of, is_unsupported, step};
 use super::flush;
 use super::lease::is_open_for_writing;
-use super::litter::Litter;
-use super::lock::{Held, Wanted};
-use super::metadata::{Inode, Kept, Look, keep};
+use super::lock::{HeldLock, LockTarget};
+use super::metadata::{FileMetadata, Inode, Preserved, keep};
 use super::stage::{For, Old, Staged, Temporary, Way, like, noted_name};
 
 /// What was done to a file.
@@ -37,7 +37,7 @@ pub(super) enum Done {
 pub(super) struct Backup {
     name: OsString,
     #[expect(dead_code, reason = "held, not used")]
-    held: Option<Held>,
+    held: Option<HeldLock>,
 }
 
 /// In what state a file was left.
@@ -50,14 +50,14 @@ pub(super) enum Left {
 
 /// A file that could not be written.
 #[derive(Debug)]
-pub(super) struct Failed {
-    pub(super) fault: Fault,
+pub(super) struct FailedWrite {
+    pub(super) fault: FileError,
     pub(super) left: Left,
 }
 
-impl From<Fault> for Failed {
-    fn from(fault: Fault) -> Failed {
-        Failed {
+impl From<FileError> for FailedWrite {
+    fn from(fault: FileError) -> FailedWrite {
+        FailedWrite {
             fault,
             left: Left::AsItWas,
         }
@@ -66,9 +66,9 @@ impl From<Fault> for Failed {
 
 impl Staged {
     /// Whether the target is still what was planned on. Under its lock.
-    pub(super) fn recheck(&mut self) -> Result<(), Fault> {
+    pub(super) fn recheck(&mut self) -> Result<(), FileError> {
         if !self.folder.still_there() {
-            return Err(Fault::Changed);
+            return Err(FileError::Changed);
         }
         let (temporary, old) = match &mut self.way {
             // Its last step looks by itself.
@@ -78,11 +78,13 @@ impl Staged {
         };
         let look = || rustix::fs::statat(&self.folder, &self.name, AtFlags::SYMLINK_NOFOLLOW);
         let now = match attempt(Step::Recheck, look) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(Fault::Gone),
-            looked => Look::of(&looked.map_err(|error| Fault::Io(Step::Recheck, error))?),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(FileError::Gone),
+            looked => {
+                FileMetadata::of(&looked.map_err(|error| FileError::Io(Step::Recheck, error))?)
+            }
         };
         if now.inode != old.look.inode {
-            return Err(Fault::Changed);
+            return Err(FileError::Changed);
         }
         let was_touched = old.look.was_touched(&now);
         let is_as_planned = match &temporary {
@@ -92,7 +94,7 @@ impl Staged {
             Err(writer) => step(Step::Recheck, || writer.is_as_planned(old))?,
         };
         if !is_as_planned {
-            return Err(Fault::Changed);
+            return Err(FileError::Changed);
         }
         old.look = now;
         match temporary {
@@ -102,7 +104,7 @@ impl Staged {
     }
 
     /// What the lock of the file is on; a new one's is its temporary's.
-    pub(super) fn wanted(&self) -> Option<Wanted> {
+    pub(super) fn wanted(&self) -> Option<LockTarget> {
         let file = match &self.way {
             Way::Create { temporary } if temporary.held.is_some() => return None,
             Way::Create { .. } => None,
@@ -110,7 +112,7 @@ impl Staged {
                 Some((old.look.inode, old.file.clone()))
             }
         };
-        Some(Wanted {
+        Some(LockTarget {
             index: self.index,
             real: self.real.clone(),
             file,
@@ -118,7 +120,7 @@ impl Staged {
     }
 
     /// Hands over the lock of the new file.
-    pub(super) fn take_held(&mut self) -> Option<Held> {
+    pub(super) fn take_held(&mut self) -> Option<HeldLock> {
         match &mut self.way {
             Way::Create { temporary } | Way::Replace { temporary, .. } => temporary.held.take(),
             Way::InPlace { .. } => None,
@@ -126,25 +128,25 @@ impl Staged {
     }
 
     /// Puts the new bytes where they belong. What it errors with also says how the file was left.
-    pub(super) fn put(&mut self, litter: &mut Litter) -> Result<Done, Failed> {
+    pub(super) fn put(&mut self, cleanup: &mut Cleanup) -> Result<Done, FailedWrite> {
         match &self.way {
             Way::Create { temporary } => Ok(self.create(temporary)?),
-            Way::Replace { temporary, old } => self.replace(temporary, old, litter),
+            Way::Replace { temporary, old } => self.replace(temporary, old, cleanup),
             Way::InPlace { writer, .. } => match writer.overwrite() {
                 Ok(()) => Ok(Done::Overwritten),
                 Err(fault) => {
-                    let left = self.take_back(&Done::Overwritten, litter);
-                    Err(Failed { fault, left })
+                    let left = self.take_back(&Done::Overwritten, cleanup);
+                    Err(FailedWrite { fault, left })
                 }
             },
         }
     }
 
     /// Undoes what [`Staged::put`] did.
-    pub(super) fn take_back(&self, done: &Done, litter: &mut Litter) -> Left {
+    pub(super) fn take_back(&self, done: &Done, cleanup: &mut Cleanup) -> Left {
         match (&self.way, done) {
             (Way::Replace { temporary, old }, Done::Exchanged) => {
-                self.exchange_back(temporary, old, litter)
+                self.exchange_back(temporary, old, cleanup)
             }
             (Way::Replace { temporary, .. }, Done::Renamed { backup }) => self
                 .if_ours(temporary.inode, || {
@@ -156,7 +158,7 @@ impl Staged {
             (Way::InPlace { writer, .. }, _) => match writer.restore() {
                 Ok(()) => Left::AsItWas,
                 Err(_) => {
-                    litter.leave_for_next_start();
+                    cleanup.leave_for_next_start();
                     Left::Half
                 }
             },
@@ -164,7 +166,7 @@ impl Staged {
         }
     }
 
-    fn create(&self, temporary: &Temporary) -> Result<Done, Fault> {
+    fn create(&self, temporary: &Temporary) -> Result<Done, FileError> {
         let (folder, from, to) = (&self.folder, &temporary.name, &self.name);
         step(Step::Rename, || Ok::<_, io::Error>(()))?;
         let renamed = attempt(Step::Claim, || {
@@ -179,8 +181,8 @@ impl Staged {
         };
         match linked {
             Ok(()) => Ok(Done::Created),
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(Fault::Exists),
-            Err(error) => Err(Fault::Io(Step::Rename, error)),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(FileError::Exists),
+            Err(error) => Err(FileError::Io(Step::Rename, error)),
         }
     }
 
@@ -188,31 +190,31 @@ impl Staged {
         &self,
         temporary: &Temporary,
         old: &Old,
-        litter: &mut Litter,
-    ) -> Result<Done, Failed> {
+        cleanup: &mut Cleanup,
+    ) -> Result<Done, FailedWrite> {
         step(Step::Rename, || Ok::<_, io::Error>(()))?;
         if is_open_for_writing(&old.file) {
-            return Err(Fault::Changed.into());
+            return Err(FileError::Changed.into());
         }
         match attempt(Step::Exchange, || self.exchange(&temporary.name)) {
             Ok(()) => {}
             Err(error) if is_unsupported(&error) => {
-                return Ok(self.replace_by_link(temporary, old, litter)?);
+                return Ok(self.replace_by_link(temporary, old, cleanup)?);
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                return Err(Fault::Gone.into());
+                return Err(FileError::Gone.into());
             }
-            Err(error) => return Err(Fault::Io(Step::Rename, error).into()),
+            Err(error) => return Err(FileError::Io(Step::Rename, error).into()),
         }
         let fault = match self.is_what_was_planned(&temporary.name, old) {
             // By its name it cannot be opened any more; whoever did until now has not written yet.
-            Ok(true) if is_open_for_writing(&old.file) => Fault::Changed,
+            Ok(true) if is_open_for_writing(&old.file) => FileError::Changed,
             Ok(true) => return Ok(Done::Exchanged),
-            Ok(false) => Fault::Changed,
+            Ok(false) => FileError::Changed,
             Err(fault) => fault,
         };
-        let left = self.exchange_back(temporary, old, litter);
-        Err(Failed { fault, left })
+        let left = self.exchange_back(temporary, old, cleanup);
+        Err(FailedWrite { fault, left })
     }
 
     /// Where names cannot be exchanged: the old file gets a second name first.
@@ -220,43 +222,43 @@ impl Staged {
         &self,
         temporary: &Temporary,
         old: &Old,
-        litter: &mut Litter,
-    ) -> Result<Done, Fault> {
+        cleanup: &mut Cleanup,
+    ) -> Result<Done, FileError> {
         let target = For {
             folder: &self.folder,
             name: &self.name,
             old: Some(old.planned),
             new: self.new,
         };
-        let name = noted_name(litter, target, temporary.name.len())?;
+        let name = noted_name(cleanup, target, temporary.name.len())?;
         let linked = attempt(Step::Link, || {
             let (folder, flags) = (&self.folder, AtFlags::empty());
             rustix::fs::linkat(folder, &self.name, folder, &name, flags)
         });
         let backup = match linked {
             Ok(()) => {
-                litter.made_temporary(self.folder.clone(), name.clone());
+                cleanup.made_temporary(self.folder.clone(), name.clone());
                 if !self.is_what_was_planned(&name, old)? {
-                    return Err(Fault::Changed);
+                    return Err(FileError::Changed);
                 }
                 Backup { name, held: None }
             }
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(Fault::Gone),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(FileError::Gone),
             Err(error) if has_no_links(&error) => {
-                let backup = copy(target, old, litter)?;
+                let backup = copy(target, old, cleanup)?;
                 // Copying takes long enough for somebody to write.
                 if !self.is_what_was_planned(&self.name, old)? {
-                    return Err(Fault::Changed);
+                    return Err(FileError::Changed);
                 }
                 backup
             }
-            Err(error) => return Err(Fault::Io(Step::Link, error)),
+            Err(error) => return Err(FileError::Io(Step::Link, error)),
         };
         if is_open_for_writing(&old.file) {
-            return Err(Fault::Changed);
+            return Err(FileError::Changed);
         }
         rustix::fs::renameat(&self.folder, &temporary.name, &self.folder, &self.name)
-            .map_err(|error| Fault::Io(Step::Rename, error.into()))?;
+            .map_err(|error| FileError::Io(Step::Rename, error.into()))?;
         Ok(Done::Renamed { backup })
     }
 
@@ -269,7 +271,7 @@ impl Staged {
     }
 
     /// Exchanges the names again. Whoever put another file in the place meanwhile keeps it there.
-    fn exchange_back(&self, temporary: &Temporary, old: &Old, litter: &mut Litter) -> Left {
+    fn exchange_back(&self, temporary: &Temporary, old: &Old, cleanup: &mut Cleanup) -> Left {
         let left = match step(Step::Rollback, || self.exchange(&temporary.name)) {
             Ok(()) if self.inode_of(&temporary.name) == Some(temporary.inode) => Left::AsItWas,
             Ok(()) => {
@@ -282,7 +284,7 @@ impl Staged {
         // What nobody has seen yet is not thrown away.
         let is_known = self.is_what_was_planned(&temporary.name, old);
         if left == Left::Written && !is_known.unwrap_or(false) {
-            litter.leave_temporary(&temporary.name);
+            cleanup.leave_temporary(&temporary.name);
         }
         left
     }
@@ -300,38 +302,38 @@ impl Staged {
 
     fn inode_of(&self, name: &OsStr) -> Option<Inode> {
         let stat = rustix::fs::statat(&self.folder, name, AtFlags::SYMLINK_NOFOLLOW);
-        stat.ok().map(|stat| Look::of(&stat).inode)
+        stat.ok().map(|stat| FileMetadata::of(&stat).inode)
     }
 
     /// Whether the old file has this name now, and still holds what was planned on.
-    fn is_what_was_planned(&self, name: &OsStr, old: &Old) -> Result<bool, Fault> {
+    fn is_what_was_planned(&self, name: &OsStr, old: &Old) -> Result<bool, FileError> {
         let is_same = self.inode_of(name) == Some(old.look.inode);
         Ok(is_same && step(Step::Recheck, || old.planned.is_in(&old.file))?)
     }
 }
 
 /// Somebody changed the old file's mode, owner or attributes since it was staged.
-fn keep_again(temporary: &Temporary, old: &Old) -> Result<(), Fault> {
+fn keep_again(temporary: &Temporary, old: &Old) -> Result<(), FileError> {
     // A second name that came meanwhile would be torn off.
-    if old.look.names != 1 || keep(&old.file, &old.look, &temporary.file)? == Kept::NotAll {
-        return Err(Fault::Changed);
+    if old.look.names != 1 || keep(&old.file, &old.look, &temporary.file)? == Preserved::NotAll {
+        return Err(FileError::Changed);
     }
     flush::wait(&temporary.file)
 }
 
 /// A copy of the old file, where it cannot have a second name.
-fn copy(target: For<'_>, old: &Old, litter: &mut Litter) -> Result<Backup, Fault> {
+fn copy(target: For<'_>, old: &Old, cleanup: &mut Cleanup) -> Result<Backup, FileError> {
     let bytes = step(Step::Copy, || read_all(&old.file))?;
     if Planned::of(&bytes) != old.planned {
-        return Err(Fault::Changed);
+        return Err(FileError::Changed);
     }
-    match like(litter, target, old, &bytes)? {
+    match like(cleanup, target, old, &bytes)? {
         Some(temporary) => {
             flush::wait(&temporary.file)?;
             let Temporary { name, held, .. } = temporary;
             Ok(Backup { name, held })
         }
-        None => Err(Fault::Io(Step::Link, Errno::PERM.into())),
+        None => Err(FileError::Io(Step::Link, Errno::PERM.into())),
     }
 }
 

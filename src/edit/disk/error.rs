@@ -175,7 +175,7 @@ impl WriteError {
 
 /// What went wrong with one file, before it is known which of the request's it is.
 #[derive(Debug)]
-pub(super) enum Fault {
+pub(super) enum FileError {
     Changed,
     Exists,
     Gone,
@@ -185,33 +185,33 @@ pub(super) enum Fault {
     Stopped(Stopped),
 }
 
-impl Fault {
+impl FileError {
     pub(super) fn of(self, index: usize) -> WriteError {
         match self {
-            Fault::Changed => WriteError::Changed { index },
-            Fault::Exists => WriteError::Exists { index },
-            Fault::Gone => WriteError::Gone { index },
-            Fault::Busy => WriteError::Busy { index },
-            Fault::Io(step, source) => WriteError::Io {
+            FileError::Changed => WriteError::Changed { index },
+            FileError::Exists => WriteError::Exists { index },
+            FileError::Gone => WriteError::Gone { index },
+            FileError::Busy => WriteError::Busy { index },
+            FileError::Io(step, source) => WriteError::Io {
                 index,
                 step,
                 source,
             },
-            Fault::Refused(refusal) => WriteError::Refused { index, refusal },
-            Fault::Stopped(stopped) => WriteError::Stopped(stopped),
+            FileError::Refused(refusal) => WriteError::Refused { index, refusal },
+            FileError::Stopped(stopped) => WriteError::Stopped(stopped),
         }
     }
 }
 
-impl From<Refusal> for Fault {
-    fn from(refusal: Refusal) -> Fault {
-        Fault::Refused(refusal)
+impl From<Refusal> for FileError {
+    fn from(refusal: Refusal) -> FileError {
+        FileError::Refused(refusal)
     }
 }
 
-impl From<Stopped> for Fault {
-    fn from(stopped: Stopped) -> Fault {
-        Fault::Stopped(stopped)
+impl From<Stopped> for FileError {
+    fn from(stopped: Stopped) -> FileError {
+        FileError::Stopped(stopped)
     }
 }
 
@@ -219,8 +219,8 @@ impl From<Stopped> for Fault {
 pub(super) fn step<T, E: Into<io::Error>>(
     step: Step,
     mut act: impl FnMut() -> Result<T, E>,
-) -> Result<T, Fault> {
-    attempt(step, &mut act).map_err(|error| Fault::Io(step, error))
+) -> Result<T, FileError> {
+    attempt(step, &mut act).map_err(|error| FileError::Io(step, error))
 }
 
 /// Like [`step`], for where the error itself decides what is next.

@@ -45,11 +45,11 @@ mod on {
         if let Some(outcome) = super::scripted::at(step) {
             return outcome;
         }
-        static SCRIPT: OnceLock<Result<Vec<Rule>, String>> = OnceLock::new();
+        static SCRIPT: OnceLock<Result<Vec<FailRule>, String>> = OnceLock::new();
         let script = SCRIPT.get_or_init(|| {
             let text = std::env::var("PILCROW_FAIL").unwrap_or_default();
             let rules = text.split(',').filter(|rule| !rule.trim().is_empty());
-            rules.map(Rule::parse).collect()
+            rules.map(FailRule::parse).collect()
         });
         match script {
             Ok(rules) => rules.iter().try_for_each(|rule| rule.at(step)),
@@ -60,7 +60,7 @@ mod on {
 
     /// One entry of the list.
     #[derive(Debug)]
-    pub(super) struct Rule {
+    pub(super) struct FailRule {
         point: String,
         /// From 1; `None` for every call.
         call: Option<u32>,
@@ -76,8 +76,8 @@ mod on {
         Hold(PathBuf),
     }
 
-    impl Rule {
-        pub(super) fn parse(text: &str) -> Result<Rule, String> {
+    impl FailRule {
+        pub(super) fn parse(text: &str) -> Result<FailRule, String> {
             let wrong = || text.to_owned();
             let mut parts = text.trim().split(':');
             let mut part = || parts.next().ok_or_else(wrong);
@@ -86,7 +86,7 @@ mod on {
                 "*" => None,
                 count => Some(count.parse().map_err(|_| wrong())?),
             };
-            Ok(Rule {
+            Ok(FailRule {
                 point,
                 call,
                 action: Action::parse(part()?).ok_or_else(wrong)?,
@@ -166,7 +166,7 @@ pub(super) mod scripted {
     use std::io;
 
     use super::super::error::Step;
-    use super::on::Rule;
+    use super::on::FailRule;
 
     /// Called before every step.
     type Watch = Box<dyn FnMut(Step) -> io::Result<()>>;
@@ -201,9 +201,9 @@ pub(super) mod scripted {
 
     /// Runs `act` as if `PILCROW_FAIL` were `script`.
     pub(in super::super) fn failing<T>(script: &str, act: impl FnOnce() -> T) -> T {
-        let rules: Vec<Rule> = script
+        let rules: Vec<FailRule> = script
             .split(',')
-            .map(|rule| Rule::parse(rule).expect("a rule"))
+            .map(|rule| FailRule::parse(rule).expect("a rule"))
             .collect();
         watching(
             move |step| rules.iter().try_for_each(|rule| rule.at(step)),

@@ -13,9 +13,9 @@ use rustix::io::Errno;
 
 use crate::workspace::{Folder, Scope};
 
-use super::error::{Fault, Step, WriteError, step};
-use super::litter::Litter;
-use super::note::Record;
+use super::cleanup::Cleanup;
+use super::error::{FileError, Step, WriteError, step};
+use super::journal::JournalEntry;
 
 /// The opened directories, by their real paths.
 #[derive(Debug)]
@@ -32,13 +32,17 @@ impl<'a> Folders<'a> {
         }
     }
 
-    /// The directory at `real`; errors with [`Fault::Gone`] where it is none any more.
-    pub(super) fn existing(&mut self, real: &Path) -> Result<Arc<Folder>, Fault> {
-        self.look(real)?.ok_or(Fault::Gone)
+    /// The directory at `real`; errors with [`FileError::Gone`] where it is none any more.
+    pub(super) fn existing(&mut self, real: &Path) -> Result<Arc<Folder>, FileError> {
+        self.look(real)?.ok_or(FileError::Gone)
     }
 
     /// The directory at `real`, made with all that is missing above it.
-    pub(super) fn made(&mut self, real: &Path, litter: &mut Litter) -> Result<Arc<Folder>, Fault> {
+    pub(super) fn made(
+        &mut self,
+        real: &Path,
+        cleanup: &mut Cleanup,
+    ) -> Result<Arc<Folder>, FileError> {
         let mut missing: Vec<OsString> = Vec::new();
         let mut at = real;
         let mut folder = loop {
@@ -46,16 +50,16 @@ impl<'a> Folders<'a> {
                 break folder;
             }
             let (Some(parent), Some(name)) = (at.parent(), at.file_name()) else {
-                return Err(Fault::Gone);
+                return Err(FileError::Gone);
             };
             missing.push(name.to_owned());
             at = parent;
         };
         for name in missing.iter().rev() {
             let path = folder.real().join(name);
-            litter.note(&Record::Directory { path: path.clone() })?;
+            cleanup.note(&JournalEntry::Directory { path: path.clone() })?;
             if step(Step::MakeDirectory, || folder.make(name))? {
-                litter.made_directory(folder.clone(), name.clone());
+                cleanup.made_directory(folder.clone(), name.clone());
             }
             let child = Arc::new(step(Step::MakeDirectory, || folder.enter(name))?);
             self.open.insert(path, child.clone());
@@ -64,7 +68,7 @@ impl<'a> Folders<'a> {
         Ok(folder)
     }
 
-    fn look(&mut self, real: &Path) -> Result<Option<Arc<Folder>>, Fault> {
+    fn look(&mut self, real: &Path) -> Result<Option<Arc<Folder>>, FileError> {
         if let Some(folder) = self.open.get(real) {
             return Ok(Some(folder.clone()));
         }

@@ -1,4 +1,4 @@
-//! A write of several files that was killed between two of them: taken back or brought to its end, by its note; a file that somebody changed since is left alone.
+//! A write of several files that was killed between two of them: taken back or brought to its end, by its journal; a file that somebody changed since is left alone.
 //!
 //! Taken back wherever that can be, since nobody was told that it was done. Both are writes like any
 //! other: all or none, under locks, noted.
@@ -12,13 +12,13 @@ use crate::task::{CancelToken, Work};
 use crate::workspace::{FileType, Handle, RealPath};
 
 use super::content::{Planned, read_all};
-use super::leftovers::{Cleaning, Place};
-use super::note::Record;
+use super::journal::JournalEntry;
+use super::recovery::{Recovery, Whereabouts};
 use super::{FileWrite, LOCK_WAIT, Target};
 
-/// One file of a write, by the note.
+/// One file of a write, by the journal.
 #[derive(Debug)]
-struct Piece {
+struct HalfDoneFile {
     path: PathBuf,
     /// What it held; `None` for a file that was to be made.
     old: Option<Planned>,
@@ -40,7 +40,7 @@ enum Now {
     },
 }
 
-impl Piece {
+impl HalfDoneFile {
     /// Whether the file is as the write made it.
     fn is_new(&self) -> bool {
         matches!(self.now, Now::New(_))
@@ -56,7 +56,7 @@ impl Piece {
     }
 }
 
-/// How a note that is worked through stands with its files.
+/// How a journal that is worked through stands with its files.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Settled {
     /// All of them agree, or do again.
@@ -65,10 +65,10 @@ pub(super) enum Settled {
     NotYet,
 }
 
-impl Cleaning<'_> {
-    /// Makes the files of a note agree: all as before the write, or all as after it.
-    pub(super) fn settle(&mut self, records: &[Record]) -> Settled {
-        let noted = by_target(records);
+impl Recovery<'_> {
+    /// Makes the files of a journal agree: all as before the write, or all as after it.
+    pub(super) fn settle(&mut self, entries: &[JournalEntry]) -> Settled {
+        let noted = by_target(entries);
         if noted.len() < 2 {
             return Settled::Yes;
         }
@@ -84,8 +84,8 @@ impl Cleaning<'_> {
         if written == 0 || written == pieces.len() {
             return Settled::Yes;
         }
-        if self.is_left && !pieces.iter().any(Piece::is_new) {
-            // Said by an earlier start, which left the note for the sake of one file.
+        if self.is_left && !pieces.iter().any(HalfDoneFile::is_new) {
+            // Said by an earlier start, which left the journal for the sake of one file.
             return Settled::Yes;
         }
         let outcome = self.undo_or_complete(&pieces);
@@ -97,8 +97,8 @@ impl Cleaning<'_> {
     }
 
     /// What there is of one file; `None` where it cannot be reached, or not in these roots.
-    fn piece(&mut self, path: &Path, about: &About) -> Option<Piece> {
-        let mut piece = Piece {
+    fn piece(&mut self, path: &Path, about: &About) -> Option<HalfDoneFile> {
+        let mut piece = HalfDoneFile {
             path: path.to_path_buf(),
             old: about.old,
             new: about.new,
@@ -108,9 +108,11 @@ impl Cleaning<'_> {
         };
         for temporary in &about.temporaries {
             let bytes = match self.open(temporary) {
-                Place::Here(handle) => handle.open_read().and_then(|file| read_all(&file)).ok(),
-                Place::Gone => None,
-                Place::Closed => return None,
+                Whereabouts::Here(handle) => {
+                    handle.open_read().and_then(|file| read_all(&file)).ok()
+                }
+                Whereabouts::Gone => None,
+                Whereabouts::Closed => return None,
             };
             let Some(bytes) = bytes else { continue };
             let held = Planned::of(&bytes);
@@ -129,9 +131,9 @@ impl Cleaning<'_> {
         let was_written = piece.new_bytes.is_none() || about.copy.is_some();
         let other = Now::Other { was_written };
         piece.now = match self.open(path) {
-            Place::Closed => return None,
-            Place::Gone if piece.old.is_none() => Now::Old(None),
-            Place::Here(handle) if handle.file_type() == FileType::Regular => {
+            Whereabouts::Closed => return None,
+            Whereabouts::Gone if piece.old.is_none() => Now::Old(None),
+            Whereabouts::Here(handle) if handle.file_type() == FileType::Regular => {
                 let file = handle.open_read().ok()?;
                 if piece.new.is_in(&file).ok()? {
                     Now::New(handle)
@@ -143,18 +145,18 @@ impl Cleaning<'_> {
                     other
                 }
             }
-            Place::Gone | Place::Here(_) => other,
+            Whereabouts::Gone | Whereabouts::Here(_) => other,
         };
         Some(piece)
     }
 
     /// Errors with why it could be neither.
-    fn undo_or_complete(&self, pieces: &[Piece]) -> Result<Became, String> {
-        let can_undo = |piece: &Piece| match piece.now {
+    fn undo_or_complete(&self, pieces: &[HalfDoneFile]) -> Result<Became, String> {
+        let can_undo = |piece: &HalfDoneFile| match piece.now {
             Now::New(_) => piece.old.is_none() || piece.old_bytes.is_some(),
             _ => true,
         };
-        let can_complete = |piece: &Piece| match piece.now {
+        let can_complete = |piece: &HalfDoneFile| match piece.now {
             Now::Old(_) => piece.new_bytes.is_some(),
             _ => true,
         };
@@ -167,7 +169,7 @@ impl Cleaning<'_> {
         }
     }
 
-    fn undo(&self, pieces: &[Piece]) -> Result<(), String> {
+    fn undo(&self, pieces: &[HalfDoneFile]) -> Result<(), String> {
         let back = pieces.iter().filter_map(|piece| match &piece.now {
             Now::New(handle) => Some(FileWrite {
                 target: Target::opened(handle, piece.new),
@@ -184,7 +186,7 @@ impl Cleaning<'_> {
         Ok(())
     }
 
-    fn complete(&self, pieces: &[Piece]) -> Result<(), String> {
+    fn complete(&self, pieces: &[HalfDoneFile]) -> Result<(), String> {
         let mut writes = Vec::new();
         for piece in pieces {
             let (Now::Old(handle), Some(bytes)) = (&piece.now, &piece.new_bytes) else {
@@ -228,7 +230,7 @@ impl Cleaning<'_> {
             .locked(handle, file)
             .map_err(|fault| fault.of(0).to_string())?;
         let is_ours = new.is_in(&file).map_err(|error| error.to_string())?;
-        let Place::Here(folder) = self.folder(parent) else {
+        let Whereabouts::Here(folder) = self.folder(parent) else {
             return Ok(());
         };
         if is_ours && handle.still_there() {
@@ -247,8 +249,8 @@ enum Became {
 }
 
 /// What is said of it.
-fn told(pieces: &[Piece], outcome: &Result<Became, String>) -> String {
-    let list = |wanted: fn(&Piece) -> bool| {
+fn told(pieces: &[HalfDoneFile], outcome: &Result<Became, String>) -> String {
+    let list = |wanted: fn(&HalfDoneFile) -> bool| {
         let paths = pieces.iter().filter(|piece| wanted(piece));
         let paths = paths.map(|piece| piece.path.display().to_string());
         paths.collect::<Vec<_>>().join(", ")
@@ -258,7 +260,7 @@ fn told(pieces: &[Piece], outcome: &Result<Became, String>) -> String {
         Ok(Became::Completed) => "It was completed: its files have their new texts".to_owned(),
         Err(why) => format!(
             "It could be neither undone nor completed ({why}): only {} have the new text",
-            list(Piece::is_new)
+            list(HalfDoneFile::is_new)
         ),
     };
     let all = list(|_| true);
@@ -272,7 +274,7 @@ fn told(pieces: &[Piece], outcome: &Result<Became, String>) -> String {
     told
 }
 
-/// What a note says of one file.
+/// What a journal says of one file.
 #[derive(Debug)]
 struct About<'a> {
     old: Option<Planned>,
@@ -282,15 +284,15 @@ struct About<'a> {
     copy: Option<&'a str>,
 }
 
-fn by_target(records: &[Record]) -> BTreeMap<&Path, About<'_>> {
+fn by_target(entries: &[JournalEntry]) -> BTreeMap<&Path, About<'_>> {
     let mut noted: BTreeMap<&Path, About> = BTreeMap::new();
-    for record in records {
-        let (target, old, new) = match record {
-            Record::Temporary {
+    for entry in entries {
+        let (target, old, new) = match entry {
+            JournalEntry::Temporary {
                 target, old, new, ..
             } => (target, *old, new),
-            Record::Overwritten { path, old, new, .. } => (path, Some(*old), new),
-            Record::NotMade { .. } | Record::Directory { .. } => continue,
+            JournalEntry::Overwritten { path, old, new, .. } => (path, Some(*old), new),
+            JournalEntry::NotMade { .. } | JournalEntry::Directory { .. } => continue,
         };
         let about = noted.entry(target).or_insert_with(|| About {
             old,
@@ -298,10 +300,10 @@ fn by_target(records: &[Record]) -> BTreeMap<&Path, About<'_>> {
             temporaries: Vec::new(),
             copy: None,
         });
-        match record {
-            Record::Temporary { path, .. } => about.temporaries.push(path),
-            Record::Overwritten { copy, .. } => about.copy = Some(copy),
-            Record::NotMade { .. } | Record::Directory { .. } => {}
+        match entry {
+            JournalEntry::Temporary { path, .. } => about.temporaries.push(path),
+            JournalEntry::Overwritten { copy, .. } => about.copy = Some(copy),
+            JournalEntry::NotMade { .. } | JournalEntry::Directory { .. } => {}
         }
     }
     noted

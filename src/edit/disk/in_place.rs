@@ -15,13 +15,13 @@ use std::sync::Arc;
 
 use rustix::fs::OFlags;
 
+use super::cleanup::Cleanup;
 use super::content::{CHUNK, Planned, fill, read_all};
-use super::error::{Fault, Step, step};
-use super::litter::Litter;
-use super::metadata::Look;
-use super::note::{Record, name_of_write, next_number};
+use super::error::{FileError, Step, step};
+use super::journal::{JournalEntry, name_of_write, next_number};
+use super::metadata::FileMetadata;
 use super::stage::{Old, halves};
-use super::state::{Room, State, sync_parent};
+use super::state::{Room, StateDirectory, sync_parent};
 
 /// A file that is about to be overwritten.
 #[derive(Debug)]
@@ -35,27 +35,27 @@ pub(super) struct InPlace {
 
 impl InPlace {
     /// Keeps a recovery copy of `old`, flushed and noted. `target` is the same inode, opened for
-    /// writing. Errors with [`Fault::Changed`] when it no longer holds what was planned on.
+    /// writing. Errors with [`FileError::Changed`] when it no longer holds what was planned on.
     pub(super) fn prepare(
-        state: &State,
-        litter: &mut Litter,
+        state: &StateDirectory,
+        cleanup: &mut Cleanup,
         path: PathBuf,
         (old, is_open_elsewhere): (&Old, bool),
         target: File,
         new: Arc<[u8]>,
-    ) -> Result<InPlace, Fault> {
+    ) -> Result<InPlace, FileError> {
         let planned = &old.planned;
         let mut bytes = step(Step::Copy, || read_all(&old.file))?;
         if is_open_elsewhere {
             bytes.truncate(planned.len() as usize);
         }
         if Planned::of(&bytes) != *planned {
-            return Err(Fault::Changed);
+            return Err(FileError::Changed);
         }
         // The old bytes and then the new ones, so that a half-written file can be told from one that
         // somebody else has changed since.
         let name = name_of_write(next_number());
-        litter.note(&Record::Overwritten {
+        cleanup.note(&JournalEntry::Overwritten {
             path,
             copy: name.clone(),
             old: *planned,
@@ -65,14 +65,14 @@ impl InPlace {
             let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL;
             state.open(Room::Copies, &name, flags)
         })?;
-        litter.made_copy(copy_path.clone());
+        cleanup.made_copy(copy_path.clone());
         step(Step::Copy, || {
             copy.write_all_at(&bytes, 0)?;
             copy.write_all_at(&new, bytes.len() as u64)?;
             copy.sync_all()?;
             sync_parent(&copy_path)
         })?;
-        litter.sync_note()?;
+        cleanup.sync_journal()?;
         Ok(InPlace {
             target: Overwritten::new(old.file.clone(), target, planned.len()),
             old: bytes,
@@ -91,9 +91,9 @@ impl InPlace {
     }
 
     /// Overwrites the file with the new bytes and flushes it.
-    pub(super) fn overwrite(&self) -> Result<(), Fault> {
+    pub(super) fn overwrite(&self) -> Result<(), FileError> {
         let target = &self.target.write;
-        let look = step(Step::Overwrite, || Look::at(target))?;
+        let look = step(Step::Overwrite, || FileMetadata::at(target))?;
         reserve(target, self.new.len() as u64)?;
         self.target.put(&self.new, Step::Overwrite)?;
         self.keep_mode(&look);
@@ -101,15 +101,15 @@ impl InPlace {
     }
 
     /// Puts the old bytes back.
-    pub(super) fn restore(&self) -> Result<(), Fault> {
+    pub(super) fn restore(&self) -> Result<(), FileError> {
         self.target.put(&self.old, Step::Rollback)
     }
 
     /// The system takes the set-ID bits from a file that is written to; its owner can give them
     /// back, and for others that is how it is with every write.
-    fn keep_mode(&self, before: &Look) {
+    fn keep_mode(&self, before: &FileMetadata) {
         let target = &self.target.write;
-        let now = Look::at(target);
+        let now = FileMetadata::at(target);
         if now.is_ok_and(|now| now.mode != before.mode) {
             let _ = rustix::fs::fchmod(target, before.mode);
         }
@@ -135,7 +135,7 @@ impl Overwritten {
     }
 
     /// Puts `bytes` in the place of what is ours, and flushes the file.
-    pub(super) fn put(&self, bytes: &[u8], doing: Step) -> Result<(), Fault> {
+    pub(super) fn put(&self, bytes: &[u8], doing: Step) -> Result<(), FileError> {
         let in_the_file = bytes.len().min(self.ours.get() as usize);
         let (over, more) = bytes.split_at(in_the_file);
         let mut at = 0;
@@ -210,7 +210,7 @@ impl Overwritten {
 /// Asks for the room before anything is overwritten; where the file system cannot say, the write
 /// itself will, and the old bytes are put back.
 #[cfg(target_os = "linux")]
-fn reserve(target: &File, bytes: u64) -> Result<(), Fault> {
+fn reserve(target: &File, bytes: u64) -> Result<(), FileError> {
     use rustix::fs::{FallocateFlags, fallocate};
     use rustix::io::Errno;
     if bytes == 0 {
@@ -225,6 +225,6 @@ fn reserve(target: &File, bytes: u64) -> Result<(), Fault> {
 }
 
 #[cfg(not(target_os = "linux"))]
-fn reserve(_: &File, _: u64) -> Result<(), Fault> {
+fn reserve(_: &File, _: u64) -> Result<(), FileError> {
     Ok(())
 }

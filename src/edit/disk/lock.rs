@@ -20,9 +20,9 @@ use xxhash_rust::xxh3::xxh3_64;
 use crate::task::Work;
 use crate::workspace::RealPath;
 
-use super::error::{Fault, Step, WriteError, attempt, is_unsupported, step};
+use super::error::{FileError, Step, WriteError, attempt, is_unsupported, step};
 use super::metadata::Inode;
-use super::state::{Room, State};
+use super::state::{Room, StateDirectory};
 
 /// Files in the state directory that a lock may be on; two paths with one number only wait for
 /// each other.
@@ -34,9 +34,9 @@ const PAUSES: (Duration, Duration) = (Duration::from_micros(250), Duration::from
 /// A file whose lock goes when this is dropped, also where a child that is just being started has
 /// the same open file.
 #[derive(Debug)]
-pub(super) struct Held(Arc<File>);
+pub(super) struct HeldLock(Arc<File>);
 
-impl Drop for Held {
+impl Drop for HeldLock {
     fn drop(&mut self) {
         // Closing it gives the lock up as well, but for such a child.
         let _ = rustix::fs::flock(&*self.0, FlockOperation::Unlock);
@@ -45,8 +45,8 @@ impl Drop for Held {
 
 /// What came of an attempt to lock a file.
 #[derive(Debug)]
-pub(super) enum Attempt {
-    Held(Held),
+pub(super) enum LockAttempt {
+    Held(HeldLock),
     /// Another open file of this inode has the lock.
     Taken,
     /// Files on this file system are locked by their paths.
@@ -55,7 +55,7 @@ pub(super) enum Attempt {
 
 /// A file of a write, and what its lock is on.
 #[derive(Debug)]
-pub(super) struct Wanted {
+pub(super) struct LockTarget {
     /// The number of the file that errors are told of.
     pub(super) index: usize,
     pub(super) real: RealPath,
@@ -65,11 +65,11 @@ pub(super) struct Wanted {
 
 /// Locks that are held until they are dropped, or the process ends.
 #[derive(Debug, Default)]
-pub(super) struct Locks(Vec<Held>);
+pub(super) struct Locks(Vec<HeldLock>);
 
 impl Locks {
     /// Takes in the lock of a file that nobody else knew of when it was locked.
-    pub(super) fn keep(&mut self, held: Held) {
+    pub(super) fn keep(&mut self, held: HeldLock) {
         self.0.push(held);
     }
 
@@ -78,8 +78,8 @@ impl Locks {
     /// Errors with [`WriteError::Busy`] when it takes longer than `limit` in all.
     pub(super) fn take(
         &mut self,
-        state: &State,
-        mut files: Vec<Wanted>,
+        state: &StateDirectory,
+        mut files: Vec<LockTarget>,
         limit: Duration,
         work: &Work,
     ) -> Result<(), WriteError> {
@@ -105,14 +105,18 @@ impl Locks {
 }
 
 /// The lock of a path, in the state directory.
-fn by_number(state: &State, number: u64, until: (Instant, &Work)) -> Result<Option<Held>, Fault> {
+fn by_number(
+    state: &StateDirectory,
+    number: u64,
+    until: (Instant, &Work),
+) -> Result<Option<HeldLock>, FileError> {
     let flags = OFlags::RDWR | OFlags::CREATE;
     let opened = step(Step::LockFile, || {
         let opened = state.open(Room::Locks, &format!("{number:03x}"), flags);
         opened.map(|(file, _)| Arc::new(file))
     })?;
     match wait(until, || locked(&opened))? {
-        None => Err(Fault::Io(Step::LockFile, Errno::NOLCK.into())),
+        None => Err(FileError::Io(Step::LockFile, Errno::NOLCK.into())),
         held => Ok(held),
     }
 }
@@ -120,15 +124,15 @@ fn by_number(state: &State, number: u64, until: (Instant, &Work)) -> Result<Opti
 /// Tries until it has the lock; `None` where the file itself cannot be locked.
 fn wait(
     (deadline, work): (Instant, &Work),
-    mut attempt: impl FnMut() -> Result<Attempt, Fault>,
-) -> Result<Option<Held>, Fault> {
+    mut attempt: impl FnMut() -> Result<LockAttempt, FileError>,
+) -> Result<Option<HeldLock>, FileError> {
     let mut pause = PAUSES.0;
     loop {
         match attempt()? {
-            Attempt::Held(held) => return Ok(Some(held)),
-            Attempt::ByPath => return Ok(None),
-            Attempt::Taken if Instant::now() >= deadline => return Err(Fault::Busy),
-            Attempt::Taken => {}
+            LockAttempt::Held(held) => return Ok(Some(held)),
+            LockAttempt::ByPath => return Ok(None),
+            LockAttempt::Taken if Instant::now() >= deadline => return Err(FileError::Busy),
+            LockAttempt::Taken => {}
         }
         work.check()?;
         // flock(2) waits without a limit or not at all.
@@ -138,26 +142,26 @@ fn wait(
 }
 
 /// Locks a file if nobody else has it locked.
-pub(super) fn try_lock(file: &Arc<File>, doing: Step) -> Result<Attempt, Fault> {
+pub(super) fn try_lock(file: &Arc<File>, doing: Step) -> Result<LockAttempt, FileError> {
     if is_locked_by_path(file) {
-        return Ok(Attempt::ByPath);
+        return Ok(LockAttempt::ByPath);
     }
     match attempt(doing, || Ok::<_, std::io::Error>(())) {
         Ok(()) => locked(file),
-        Err(error) if is_unsupported(&error) => Ok(Attempt::ByPath),
-        Err(error) => Err(Fault::Io(doing, error)),
+        Err(error) if is_unsupported(&error) => Ok(LockAttempt::ByPath),
+        Err(error) => Err(FileError::Io(doing, error)),
     }
 }
 
-fn locked(file: &Arc<File>) -> Result<Attempt, Fault> {
+fn locked(file: &Arc<File>) -> Result<LockAttempt, FileError> {
     match rustix::fs::flock(&**file, FlockOperation::NonBlockingLockExclusive) {
-        Ok(()) => Ok(Attempt::Held(Held(file.clone()))),
-        Err(Errno::WOULDBLOCK | Errno::INTR) => Ok(Attempt::Taken),
+        Ok(()) => Ok(LockAttempt::Held(HeldLock(file.clone()))),
+        Err(Errno::WOULDBLOCK | Errno::INTR) => Ok(LockAttempt::Taken),
         // A server without locks, or one that wants a descriptor for writing.
-        Err(Errno::NOLCK | Errno::BADF) => Ok(Attempt::ByPath),
+        Err(Errno::NOLCK | Errno::BADF) => Ok(LockAttempt::ByPath),
         Err(error) => match is_unsupported(&error.into()) {
-            true => Ok(Attempt::ByPath),
-            false => Err(Fault::Io(Step::Lock, error.into())),
+            true => Ok(LockAttempt::ByPath),
+            false => Err(FileError::Io(Step::Lock, error.into())),
         },
     }
 }

@@ -9,11 +9,11 @@ use rustix::io::Errno;
 
 use crate::workspace::Stamp;
 
-use super::error::{Fault, Step, attempt, errno_of, is_unsupported, step};
+use super::error::{FileError, Step, attempt, errno_of, is_unsupported, step};
 
 /// What a file is but for its bytes, at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Look {
+pub(super) struct FileMetadata {
     pub(super) inode: Inode,
     pub(super) kind: rustix::fs::FileType,
     pub(super) mode: Mode,
@@ -27,15 +27,15 @@ pub(super) struct Look {
 /// Which file it is, whatever its name.
 pub(super) type Inode = (i128, i128);
 
-impl Look {
-    pub(super) fn at(file: impl AsFd) -> io::Result<Look> {
-        Ok(Look::of(&rustix::fs::fstat(file)?))
+impl FileMetadata {
+    pub(super) fn at(file: impl AsFd) -> io::Result<FileMetadata> {
+        Ok(FileMetadata::of(&rustix::fs::fstat(file)?))
     }
 
-    pub(super) fn of(stat: &Stat) -> Look {
+    pub(super) fn of(stat: &Stat) -> FileMetadata {
         // The fields' widths and signs differ between systems.
         let time = |s: i128, ns: i128| s * 1_000_000_000 + ns;
-        Look {
+        FileMetadata {
             inode: (i128::from(stat.st_dev), i128::from(stat.st_ino)),
             kind: rustix::fs::FileType::from_raw_mode(stat.st_mode),
             mode: Mode::from_raw_mode(stat.st_mode),
@@ -51,7 +51,7 @@ impl Look {
     }
 
     /// Whether the inode was touched between the two looks, as far as times can tell.
-    pub(super) fn was_touched(&self, later: &Look) -> bool {
+    pub(super) fn was_touched(&self, later: &FileMetadata) -> bool {
         (self.size, self.changed_ns) != (later.size, later.changed_ns) || self.differs(later)
     }
 
@@ -63,14 +63,14 @@ impl Look {
     }
 
     /// Whether owner or mode differ.
-    fn differs(&self, other: &Look) -> bool {
+    fn differs(&self, other: &FileMetadata) -> bool {
         (self.user, self.group, self.mode) != (other.user, other.group, other.mode)
     }
 }
 
 /// Whether the new file is now like the old one.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Kept {
+pub(super) enum Preserved {
     All,
     /// This user, or this file system, may not: only the old inode itself still has all of it.
     NotAll,
@@ -78,33 +78,33 @@ pub(super) enum Kept {
 
 /// Gives `new` the owner, mode, attributes and inode flags of `old`. To be done after its bytes are written,
 /// since the system takes privileges from a file that is written to.
-pub(super) fn keep(old: &File, look: &Look, new: &File) -> Result<Kept, Fault> {
-    let mut now = step(Step::Owner, || Look::at(new))?;
+pub(super) fn keep(old: &File, look: &FileMetadata, new: &File) -> Result<Preserved, FileError> {
+    let mut now = step(Step::Owner, || FileMetadata::at(new))?;
     if (now.user, now.group) != (look.user, look.group) {
         let (user, group) = (Uid::from_raw(look.user), Gid::from_raw(look.group));
         let chown = || rustix::fs::fchown(new, Some(user), Some(group));
-        if refused(attempt(Step::Owner, chown), Step::Owner)? == Kept::NotAll {
-            return Ok(Kept::NotAll);
+        if refused(attempt(Step::Owner, chown), Step::Owner)? == Preserved::NotAll {
+            return Ok(Preserved::NotAll);
         }
-        now = step(Step::Owner, || Look::at(new))?;
+        now = step(Step::Owner, || FileMetadata::at(new))?;
     }
     if now.mode != look.mode {
         let chmod = || rustix::fs::fchmod(new, look.mode);
-        if refused(attempt(Step::Mode, chmod), Step::Mode)? == Kept::NotAll {
-            return Ok(Kept::NotAll);
+        if refused(attempt(Step::Mode, chmod), Step::Mode)? == Preserved::NotAll {
+            return Ok(Preserved::NotAll);
         }
         // A set-group-ID bit for a group that one is not in is dropped without a word.
-        if step(Step::Mode, || Look::at(new))?.differs(look) {
-            return Ok(Kept::NotAll);
+        if step(Step::Mode, || FileMetadata::at(new))?.differs(look) {
+            return Ok(Preserved::NotAll);
         }
     }
     let kept = match keep_attributes(old, new) {
-        Err(Fault::Io(step, error)) => refused(Err(error), step),
+        Err(FileError::Io(step, error)) => refused(Err(error), step),
         kept => kept,
     };
     match kept? {
-        Kept::All => keep_flags(old, new),
-        Kept::NotAll => Ok(Kept::NotAll),
+        Preserved::All => keep_flags(old, new),
+        Preserved::NotAll => Ok(Preserved::NotAll),
     }
 }
 
@@ -128,21 +128,21 @@ const CHOSEN_FLAGS: u32 = 0x1
 const GUARDING_FLAGS: u32 = 0x10 | 0x20;
 
 /// Gives `new` the flags of `old`, and takes those that it has from its directory.
-fn keep_flags(old: &File, new: &File) -> Result<Kept, Fault> {
+fn keep_flags(old: &File, new: &File) -> Result<Preserved, FileError> {
     let wanted = step(Step::Flags, || flags_of(old))? & CHOSEN_FLAGS;
     let now = step(Step::Flags, || flags_of(new))?;
     if now & CHOSEN_FLAGS == wanted {
-        return Ok(Kept::All);
+        return Ok(Preserved::All);
     }
     let set = attempt(Step::Flags, || set_flags(new, now & !CHOSEN_FLAGS | wanted));
-    if refused(set, Step::Flags)? == Kept::NotAll {
-        return Ok(Kept::NotAll);
+    if refused(set, Step::Flags)? == Preserved::NotAll {
+        return Ok(Preserved::NotAll);
     }
     // Some are only taken by a file that is empty, and dropped without a word.
     let now = step(Step::Flags, || flags_of(new))?;
     Ok(match now & CHOSEN_FLAGS == wanted {
-        true => Kept::All,
-        false => Kept::NotAll,
+        true => Preserved::All,
+        false => Preserved::NotAll,
     })
 }
 
@@ -182,20 +182,20 @@ fn set_flags(_: &File, _: u32) -> io::Result<()> {
 }
 
 /// What the system does not let us do is another answer than that it failed.
-fn refused(outcome: io::Result<()>, step: Step) -> Result<Kept, Fault> {
+fn refused(outcome: io::Result<()>, step: Step) -> Result<Preserved, FileError> {
     let Err(error) = outcome else {
-        return Ok(Kept::All);
+        return Ok(Preserved::All);
     };
     match errno_of(&error) {
-        Some(Errno::PERM | Errno::ACCESS) => Ok(Kept::NotAll),
-        _ if is_unsupported(&error) => Ok(Kept::NotAll),
-        _ => Err(Fault::Io(step, error)),
+        Some(Errno::PERM | Errno::ACCESS) => Ok(Preserved::NotAll),
+        _ if is_unsupported(&error) => Ok(Preserved::NotAll),
+        _ => Err(FileError::Io(step, error)),
     }
 }
 
 /// Copies extended attributes, of which POSIX ACLs are some, and removes an ACL that the new file
 /// took over from its directory.
-fn keep_attributes(old: &File, new: &File) -> Result<Kept, Fault> {
+fn keep_attributes(old: &File, new: &File) -> Result<Preserved, FileError> {
     let wanted = step(Step::Attributes, || names_of(old))?;
     let present = step(Step::Attributes, || names_of(new))?;
     for name in &present {
@@ -215,11 +215,11 @@ fn keep_attributes(old: &File, new: &File) -> Result<Kept, Fault> {
             rustix::fs::fsetxattr(new, &name[..], &value, flags)
         });
         // Any write to a file takes its capabilities, so writing in place would not keep them.
-        if name != b"security.capability" && refused(set, Step::Attributes)? == Kept::NotAll {
-            return Ok(Kept::NotAll);
+        if name != b"security.capability" && refused(set, Step::Attributes)? == Preserved::NotAll {
+            return Ok(Preserved::NotAll);
         }
     }
-    Ok(Kept::All)
+    Ok(Preserved::All)
 }
 
 /// These sign the bytes, and the bytes are others.

@@ -6,6 +6,7 @@
 //! file that somebody has open for writing is not replaced, which would leave them with one that
 //! has no name, but overwritten.
 
+mod cleanup;
 mod commit;
 mod content;
 mod error;
@@ -14,12 +15,11 @@ mod flush;
 mod folders;
 mod half_done;
 mod in_place;
+mod journal;
 mod lease;
-mod leftovers;
-mod litter;
 mod lock;
 mod metadata;
-mod note;
+mod recovery;
 mod stage;
 mod state;
 mod strays;
@@ -37,14 +37,14 @@ use crate::protocol::Refusal;
 use crate::task::Work;
 use crate::workspace::{Folder, Handle, RealPath, Scope, Stamp};
 
-use commit::{Done, Failed, Left};
+use cleanup::Cleanup;
+use commit::{Done, FailedWrite, Left};
 use folders::{Flushable, Folders};
-use litter::Litter;
+use journal::Journal;
 use lock::Locks;
 use metadata::Inode;
-use note::Note;
-use stage::{Stage, Staged, Way};
-use state::State;
+use stage::{StageContext, Staged, Way};
+use state::StateDirectory;
 
 pub use content::Planned;
 pub use error::{Step, WriteError};
@@ -60,7 +60,7 @@ const LOCK_WAIT: Duration = Duration::from_secs(2);
 /// Writes files. Clones share the state directory; nothing is held between two writes.
 #[derive(Debug, Clone)]
 pub struct DiskWriter {
-    state: Arc<State>,
+    state: Arc<StateDirectory>,
     lock_wait: Duration,
 }
 
@@ -128,7 +128,7 @@ impl DiskWriter {
     /// or where it cannot be written to, a private directory among the temporary files does.
     pub fn new(state: Option<PathBuf>) -> DiskWriter {
         DiskWriter {
-            state: Arc::new(State::new(state)),
+            state: Arc::new(StateDirectory::new(state)),
             lock_wait: LOCK_WAIT,
         }
     }
@@ -139,8 +139,8 @@ impl DiskWriter {
     ///
     /// Gives back what could not be done, and what was undone or completed, for the log and
     /// `agent/status`.
-    pub fn clean_leftovers(&self, scope: &Scope) -> Vec<String> {
-        leftovers::clean(self, scope)
+    pub fn recover(&self, scope: &Scope) -> Vec<String> {
+        recovery::clean(self, scope)
     }
 
     /// Writes all files, or none; they come back in the same order. Blocks: for the disk, and at
@@ -176,10 +176,10 @@ impl DiskWriter {
         if files.is_empty() {
             return Ok(Vec::new());
         }
-        let note = Note::begin(&self.state).map_err(|fault| fault.of(0))?;
+        let journal = Journal::begin(&self.state).map_err(|fault| fault.of(0))?;
         let transaction = Transaction {
             writer: self,
-            litter: Litter::new(note),
+            cleanup: Cleanup::new(journal),
             staged: Vec::with_capacity(files.len()),
             locks: Locks::default(),
         };
@@ -191,7 +191,7 @@ impl DiskWriter {
 /// the fields: nothing of it is open for writing any more when the locks go.
 struct Transaction<'a> {
     writer: &'a DiskWriter,
-    litter: Litter,
+    cleanup: Cleanup,
     staged: Vec<Staged>,
     locks: Locks,
 }
@@ -207,10 +207,10 @@ impl Transaction<'_> {
         let mut folders = Folders::new(scope);
         for (index, file) in files.into_iter().enumerate() {
             work.check()?;
-            let mut stage = Stage {
+            let mut stage = StageContext {
                 state: &self.writer.state,
                 folders: &mut folders,
-                litter: &mut self.litter,
+                cleanup: &mut self.cleanup,
             };
             let staged = stage.file(index, file).map_err(|fault| fault.of(index))?;
             self.staged.push(staged);
@@ -230,8 +230,8 @@ impl Transaction<'_> {
         // From here on it is not stopped any more.
         work.no_return()?;
         self.commit(&directories)?;
-        self.litter.keep_directories();
-        self.litter.clear();
+        self.cleanup.keep_directories();
+        self.cleanup.clear();
         let written = self.written();
         let folders = in_folders(&self.staged);
         // Whoever locks one next must not find it open for writing.
@@ -284,9 +284,9 @@ impl Transaction<'_> {
     fn commit(&mut self, directories: &[Flushable]) -> Result<(), WriteError> {
         let mut done = Vec::with_capacity(self.staged.len());
         for index in 0..self.staged.len() {
-            match self.staged[index].put(&mut self.litter) {
+            match self.staged[index].put(&mut self.cleanup) {
                 Ok(put) => done.push(put),
-                Err(Failed { fault, left }) => {
+                Err(FailedWrite { fault, left }) => {
                     return Err(self.roll_back(
                         &done,
                         fault.of(index),
@@ -305,7 +305,7 @@ impl Transaction<'_> {
     /// Every directory in which a name will have changed.
     fn changed_directories(&self) -> Result<Vec<Flushable>, WriteError> {
         let mut changed: BTreeMap<&Path, (usize, &Folder)> = BTreeMap::new();
-        let made_in = self.litter.parents_of_directories();
+        let made_in = self.cleanup.parents_of_directories();
         for parent in &made_in {
             changed.insert(parent.real(), (0, parent));
         }
@@ -338,7 +338,7 @@ impl Transaction<'_> {
             left[index] = state;
         }
         for (index, done) in done.iter().enumerate().rev() {
-            left[index] = self.staged[index].take_back(done, &mut self.litter);
+            left[index] = self.staged[index].take_back(done, &mut self.cleanup);
         }
         if !done.is_empty() {
             // It failed once in this write; that it was tried is all that can be done.

@@ -11,17 +11,17 @@ use rustix::io::Errno;
 
 use crate::workspace::{FileType, Folder, RealPath, Stamp};
 
+use super::cleanup::Cleanup;
 use super::content::Planned;
-use super::error::{Fault, Step, attempt, step};
+use super::error::{FileError, Step, attempt, step};
 use super::flush;
 use super::folders::Folders;
 use super::in_place::InPlace;
+use super::journal::{JournalEntry, next_number};
 use super::lease::stays_open_for_writing;
-use super::litter::Litter;
-use super::lock::{Attempt, Held, try_lock};
-use super::metadata::{Inode, Kept, Look, keep, refuse_guarded};
-use super::note::{Record, next_number};
-use super::state::State;
+use super::lock::{HeldLock, LockAttempt, try_lock};
+use super::metadata::{FileMetadata, Inode, Preserved, keep, refuse_guarded};
+use super::state::StateDirectory;
 use super::{FileWrite, Target};
 
 /// Bytes of a name: what most file systems allow, and what eCryptfs does.
@@ -62,22 +62,22 @@ pub(super) struct Temporary {
     pub(super) file: Arc<File>,
     pub(super) inode: Inode,
     /// Its lock, until that is among those of the write; `None` where only paths are locked.
-    pub(super) held: Option<Held>,
+    pub(super) held: Option<HeldLock>,
 }
 
 /// The file that is to be changed, open for reading.
 #[derive(Debug)]
 pub(super) struct Old {
     pub(super) file: Arc<File>,
-    pub(super) look: Look,
+    pub(super) look: FileMetadata,
     pub(super) planned: Planned,
 }
 
 /// What staging needs besides the file.
-pub(super) struct Stage<'a, 'b> {
-    pub(super) state: &'a State,
+pub(super) struct StageContext<'a, 'b> {
+    pub(super) state: &'a StateDirectory,
     pub(super) folders: &'a mut Folders<'b>,
-    pub(super) litter: &'a mut Litter,
+    pub(super) cleanup: &'a mut Cleanup,
 }
 
 /// The file that a temporary is for.
@@ -91,19 +91,19 @@ pub(super) struct For<'a> {
     pub(super) new: Planned,
 }
 
-impl Stage<'_, '_> {
+impl StageContext<'_, '_> {
     /// Makes everything ready to write one file; `index` is its place in the request.
-    pub(super) fn file(&mut self, index: usize, write: FileWrite) -> Result<Staged, Fault> {
+    pub(super) fn file(&mut self, index: usize, write: FileWrite) -> Result<Staged, FileError> {
         let real = write.target.real().clone();
         let path = real.as_path();
         let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
-            return Err(Fault::Gone);
+            return Err(FileError::Gone);
         };
         let new = Planned::of(&write.bytes);
         let name = name.to_owned();
         let (folder, way) = match write.target {
             Target::New { .. } => {
-                let folder = self.folders.made(parent, self.litter)?;
+                let folder = self.folders.made(parent, self.cleanup)?;
                 let way = self.creation(&folder, &name, new, &write.bytes)?;
                 (folder, way)
             }
@@ -129,14 +129,14 @@ impl Stage<'_, '_> {
         name: &OsStr,
         new: Planned,
         bytes: &[u8],
-    ) -> Result<Way, Fault> {
+    ) -> Result<Way, FileError> {
         let there = attempt(Step::Open, || {
             rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)
         });
         match there {
-            Ok(_) => return Err(Fault::Exists),
+            Ok(_) => return Err(FileError::Exists),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => return Err(Fault::Io(Step::Open, error)),
+            Err(error) => return Err(FileError::Io(Step::Open, error)),
         }
         let target = For {
             folder,
@@ -145,7 +145,7 @@ impl Stage<'_, '_> {
             new,
         };
         // The umask and the directory's default ACL have their say, as with any new file.
-        let temporary = create(self.litter, target, Mode::from_raw_mode(0o666), bytes)?;
+        let temporary = create(self.cleanup, target, Mode::from_raw_mode(0o666), bytes)?;
         Ok(Way::Create { temporary })
     }
 
@@ -155,18 +155,18 @@ impl Stage<'_, '_> {
         real: &RealPath,
         (planned, stamp, new): (Planned, Stamp, Planned),
         bytes: Arc<[u8]>,
-    ) -> Result<Way, Fault> {
+    ) -> Result<Way, FileError> {
         let handle = match attempt(Step::Open, || folder.open(real)) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(Fault::Gone),
-            opened => opened.map_err(|error| Fault::Io(Step::Open, error))?,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(FileError::Gone),
+            opened => opened.map_err(|error| FileError::Io(Step::Open, error))?,
         };
         if handle.file_type() != FileType::Regular {
-            return Err(Fault::Changed);
+            return Err(FileError::Changed);
         }
         // Replacing a file takes no permission on the file itself, and changing it does.
         step(Step::Open, || handle.may_write())?;
         let file = Arc::new(step(Step::Open, || handle.open_read())?);
-        let look = step(Step::Open, || Look::at(&*file))?;
+        let look = step(Step::Open, || FileMetadata::at(&*file))?;
         step(Step::Flags, || refuse_guarded(&file))?;
         let old = Old {
             file,
@@ -180,7 +180,7 @@ impl Stage<'_, '_> {
             && !look.is_of(&stamp)
             && !step(Step::Open, || planned.is_in(&old.file))?
         {
-            return Err(Fault::Changed);
+            return Err(FileError::Changed);
         }
         if look.names == 1 && !is_open_elsewhere {
             let target = For {
@@ -189,14 +189,14 @@ impl Stage<'_, '_> {
                 old: Some(planned),
                 new,
             };
-            if let Some(temporary) = like(self.litter, target, &old, &bytes)? {
+            if let Some(temporary) = like(self.cleanup, target, &old, &bytes)? {
                 return Ok(Way::Replace { temporary, old });
             }
         }
         let target = step(Step::Open, || handle.open_write())?;
         let path = real.as_path().to_path_buf();
         let kept = (&old, is_open_elsewhere);
-        let writer = InPlace::prepare(self.state, self.litter, path, kept, target, bytes)?;
+        let writer = InPlace::prepare(self.state, self.cleanup, path, kept, target, bytes)?;
         Ok(Way::InPlace { old, writer })
     }
 }
@@ -224,7 +224,7 @@ impl Staged {
     }
 
     /// Waits until a new file is on the disk; one that is overwritten has its copy there by now.
-    pub(super) fn flush(&self) -> Result<(), Fault> {
+    pub(super) fn flush(&self) -> Result<(), FileError> {
         match &self.way {
             Way::Create { temporary } | Way::Replace { temporary, .. } => {
                 flush::wait(&temporary.file)
@@ -237,14 +237,14 @@ impl Staged {
 /// A temporary with these bytes and all else that `old` has, yet to be flushed; `None` where it
 /// cannot have all of that.
 pub(super) fn like(
-    litter: &mut Litter,
+    cleanup: &mut Cleanup,
     target: For<'_>,
     old: &Old,
     bytes: &[u8],
-) -> Result<Option<Temporary>, Fault> {
+) -> Result<Option<Temporary>, FileError> {
     // Nobody may read it who may not read the old one.
-    let temporary = create(litter, target, Mode::from_raw_mode(0o600), bytes)?;
-    if keep(&old.file, &old.look, &temporary.file)? == Kept::NotAll {
+    let temporary = create(cleanup, target, Mode::from_raw_mode(0o600), bytes)?;
+    if keep(&old.file, &old.look, &temporary.file)? == Preserved::NotAll {
         return Ok(None);
     }
     Ok(Some(temporary))
@@ -252,22 +252,22 @@ pub(super) fn like(
 
 /// Makes a temporary with these bytes beside a file, noted before, and locked.
 fn create(
-    litter: &mut Litter,
+    cleanup: &mut Cleanup,
     target: For<'_>,
     mode: Mode,
     bytes: &[u8],
-) -> Result<Temporary, Fault> {
+) -> Result<Temporary, FileError> {
     let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let mut limits = NAME_LIMITS.into_iter();
     let mut limit = limits.next().unwrap_or(NAME_LIMITS[0]);
     for _ in 0..NAMES {
-        let name = noted_name(litter, target, limit)?;
+        let name = noted_name(cleanup, target, limit)?;
         let made = attempt(Step::Create, || {
             rustix::fs::openat(target.folder, &name, flags, mode)
         });
         let error = match made {
             Ok(file) => {
-                litter.made_temporary(target.folder.clone(), name.clone());
+                cleanup.made_temporary(target.folder.clone(), name.clone());
                 if let Some(temporary) = filled(target.folder, &name, File::from(file), bytes)? {
                     return Ok(temporary);
                 }
@@ -278,17 +278,17 @@ fn create(
         let next = limits.clone().next();
         match (error.kind(), next) {
             // Of a process with our number in another container, perhaps alive.
-            (io::ErrorKind::AlreadyExists, _) => litter.note(&Record::NotMade {
+            (io::ErrorKind::AlreadyExists, _) => cleanup.note(&JournalEntry::NotMade {
                 path: target.folder.real().join(&name),
             })?,
             (io::ErrorKind::InvalidFilename, Some(shorter)) => {
                 limits.next();
                 limit = shorter;
             }
-            _ => return Err(Fault::Io(Step::Create, error)),
+            _ => return Err(FileError::Io(Step::Create, error)),
         }
     }
-    Err(Fault::Io(Step::Create, Errno::EXIST.into()))
+    Err(FileError::Io(Step::Create, Errno::EXIST.into()))
 }
 
 /// Locks a new temporary and writes its bytes; `None` where somebody took it for one that a dead
@@ -298,22 +298,22 @@ fn filled(
     name: &OsStr,
     mut made: File,
     bytes: &[u8],
-) -> Result<Option<Temporary>, Fault> {
+) -> Result<Option<Temporary>, FileError> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let opened = attempt(Step::Create, || {
         rustix::fs::openat(folder, name, flags, Mode::empty())
     });
     let file = match opened {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        opened => File::from(opened.map_err(|error| Fault::Io(Step::Create, error))?),
+        opened => File::from(opened.map_err(|error| FileError::Io(Step::Create, error))?),
     };
     let file = Arc::new(file);
     let held = match try_lock(&file, Step::LockNew)? {
-        Attempt::Taken => return Ok(None),
-        Attempt::ByPath => None,
-        Attempt::Held(held) => Some(held),
+        LockAttempt::Taken => return Ok(None),
+        LockAttempt::ByPath => None,
+        LockAttempt::Held(held) => Some(held),
     };
-    let look = step(Step::Create, || Look::at(&*file))?;
+    let look = step(Step::Create, || FileMetadata::at(&*file))?;
     if look.names == 0 {
         return Ok(None);
     }
@@ -328,12 +328,12 @@ fn filled(
 
 /// A name for a temporary, noted as about to be made.
 pub(super) fn noted_name(
-    litter: &mut Litter,
+    cleanup: &mut Cleanup,
     target: For<'_>,
     limit: usize,
-) -> Result<OsString, Fault> {
+) -> Result<OsString, FileError> {
     let name = temporary_name(target.name, next_number(), limit);
-    litter.note(&Record::Temporary {
+    cleanup.note(&JournalEntry::Temporary {
         path: target.folder.real().join(&name),
         target: target.folder.real().join(target.name),
         old: target.old,
@@ -371,7 +371,7 @@ pub(super) fn mark_of(process: u32) -> String {
     format!("{MARK}{process}-")
 }
 
-fn write_all(file: &mut File, bytes: &[u8]) -> Result<(), Fault> {
+fn write_all(file: &mut File, bytes: &[u8]) -> Result<(), FileError> {
     for part in halves(bytes) {
         step(Step::Write, || file.write_all(part))?;
     }

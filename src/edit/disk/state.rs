@@ -15,7 +15,7 @@ use super::error::errno_of;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Room {
     /// One file for each write that is under way, and some for those that come.
-    Notes,
+    Journals,
     /// The files that are locked, by a number.
     Locks,
     /// Texts of files that are being overwritten.
@@ -25,7 +25,7 @@ pub(super) enum Room {
 impl Room {
     fn name(self) -> &'static str {
         match self {
-            Room::Notes => "writes",
+            Room::Journals => "writes",
             Room::Locks => "locks",
             Room::Copies => "copies",
         }
@@ -34,36 +34,36 @@ impl Room {
 
 /// The state directory, made when it is first needed.
 #[derive(Debug)]
-pub(super) struct State {
+pub(super) struct StateDirectory {
     wanted: Option<PathBuf>,
-    /// Notes of writes that are done, which say nothing now, for the next ones: making a file and
+    /// Journals of writes that are done, which say nothing now, for the next ones: making a file and
     /// removing it costs as much as the flush of a small text.
-    idle_notes: Mutex<Vec<NoteFile>>,
+    idle_journals: Mutex<Vec<JournalFile>>,
 }
 
-/// A note's file, which this process has locked.
+/// A journal's file, which this process has locked.
 #[derive(Debug)]
-pub(super) struct NoteFile {
+pub(super) struct JournalFile {
     pub(super) file: File,
     pub(super) path: PathBuf,
 }
 
-/// Idle notes that are kept.
+/// Idle journals that are kept.
 const IDLE_NOTES: usize = 4;
 
-impl State {
-    pub(super) fn new(wanted: Option<PathBuf>) -> State {
-        State {
+impl StateDirectory {
+    pub(super) fn new(wanted: Option<PathBuf>) -> StateDirectory {
+        StateDirectory {
             wanted,
-            idle_notes: Mutex::default(),
+            idle_journals: Mutex::default(),
         }
     }
 
-    /// A note's file that no write uses any more and that is still in its place.
-    pub(super) fn take_idle_note(&self) -> Option<NoteFile> {
-        let mut idle = self.idle_notes.lock();
-        std::iter::from_fn(|| idle.pop()).find(|note| {
-            let metadata = note.file.metadata();
+    /// A journal's file that no write uses any more and that is still in its place.
+    pub(super) fn take_idle_journal(&self) -> Option<JournalFile> {
+        let mut idle = self.idle_journals.lock();
+        std::iter::from_fn(|| idle.pop()).find(|journal| {
+            let metadata = journal.file.metadata();
             // Another user of this process could not flush the directory that it is in.
             let user = rustix::process::geteuid().as_raw();
             metadata.is_ok_and(|metadata| metadata.nlink() > 0 && metadata.uid() == user)
@@ -71,12 +71,12 @@ impl State {
     }
 
     /// Keeps one for a later write; gives it back where there are enough.
-    pub(super) fn keep_idle_note(&self, note: NoteFile) -> Option<NoteFile> {
-        let mut idle = self.idle_notes.lock();
+    pub(super) fn keep_idle_journal(&self, journal: JournalFile) -> Option<JournalFile> {
+        let mut idle = self.idle_journals.lock();
         if idle.len() >= IDLE_NOTES {
-            return Some(note);
+            return Some(journal);
         }
-        idle.push(note);
+        idle.push(journal);
         None
     }
 
@@ -126,11 +126,11 @@ impl State {
     }
 }
 
-impl Drop for State {
+impl Drop for StateDirectory {
     fn drop(&mut self) {
-        for note in self.idle_notes.get_mut().drain(..) {
+        for journal in self.idle_journals.get_mut().drain(..) {
             // One that stays says nothing, and goes with the next start.
-            let _ = std::fs::remove_file(&note.path);
+            let _ = std::fs::remove_file(&journal.path);
         }
     }
 }

@@ -10,8 +10,8 @@ use rustix::fs::{AtFlags, Dir, Mode, OFlags};
 use crate::workspace::Folder;
 
 use super::error::Step;
-use super::lock::{Attempt, try_lock};
-use super::metadata::Look;
+use super::lock::{LockAttempt, try_lock};
+use super::metadata::FileMetadata;
 use super::stage::{MARK, NAME_LIMITS, temporary_name_of};
 
 /// Names of a directory that are looked through: more would cost more than the write.
@@ -58,11 +58,11 @@ fn remove_one(folder: &Folder, name: &OsStr) -> Option<()> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let opened = rustix::fs::openat(folder, name, flags, Mode::empty()).ok()?;
     let file = Arc::new(File::from(opened));
-    let Ok(Attempt::Held(_held)) = try_lock(&file, Step::Remove) else {
+    let Ok(LockAttempt::Held(_held)) = try_lock(&file, Step::Remove) else {
         return None;
     };
     let named = rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
-    if Look::of(&named).inode == Look::at(&*file).ok()?.inode {
+    if FileMetadata::of(&named).inode == FileMetadata::at(&*file).ok()?.inode {
         rustix::fs::unlinkat(folder, name, AtFlags::empty()).ok()?;
     }
     Some(())

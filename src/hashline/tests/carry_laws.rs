@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::apply::{batch_of, plan};
 use super::apply_laws::cases;
-use crate::hashline::block::{Action, Place, PlainHunk};
+use crate::hashline::block::{Action, InsertionPoint, PlainHunk};
 use crate::hashline::carry::{Moved, Stale, StaleReason, Step, carry};
 use crate::hashline::changed::outcome;
 use crate::hashline::diffed::DiffedMap;
@@ -149,8 +149,8 @@ proptest! {
             let action = match kind {
                 0 => Action::Replace { lines, rows },
                 1 => Action::Replace { lines, rows: Vec::new() },
-                2 => Action::Insert { place: Place::Before(line as u64), rows },
-                _ => Action::Insert { place: Place::After(line as u64), rows },
+                2 => Action::Insert { place: InsertionPoint::Before(line as u64), rows },
+                _ => Action::Insert { place: InsertionPoint::After(line as u64), rows },
             };
             let moved = carry(vec![hunk(action)], &steps);
             let Some(at) = at else {
@@ -252,7 +252,7 @@ fn a_range_with_new_lines_inside_is_stale() {
 fn scenario_64_head_and_tail_need_no_anchor() {
     let step = Step::Diffed(DiffedMap::of(&Text::new("a\n"), &Text::new("b\n")));
     let head = hunk(Action::Insert {
-        place: Place::Head,
+        place: InsertionPoint::Head,
         rows: vec!["x".to_owned()],
     });
     let moved = carry(vec![head.clone()], &[step]).unwrap();

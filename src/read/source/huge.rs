@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use encoding_rs::Encoding;
 
-use crate::buffer::{Asked, Overlay, Words};
+use crate::buffer::{EncodingHints, ExcerptRequest, Overlay};
 use crate::protocol::Refusal;
 use crate::protocol::read::{Origin, ResourceKind};
 use crate::text::label;
@@ -18,15 +18,15 @@ use super::{Means, Opened, location};
 pub fn open(
     handle: &Handle,
     spelled: &str,
-    words: Words,
+    hints: EncodingHints,
     overlay: Option<&Arc<Overlay>>,
     means: Means,
 ) -> Result<Opened, Refusal> {
-    let asked = Asked {
+    let asked = ExcerptRequest {
         selector: means.selector,
         limits: means.limits,
         counts_lines: means.counts_lines,
-        words,
+        hints,
     };
     let taken = means.buffers.excerpt(handle, spelled, asked, means.work)?;
     let head = taken.head;

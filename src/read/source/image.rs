@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::convert;
 use crate::picture::{
-    self, Facts, Fit, Format, MAX_DECODED, MAX_PIXELS, MAX_WEIGHTED, Part, Written,
+    self, Crop, Fit, Format, MAX_DECODED, MAX_PIXELS, MAX_WEIGHTED, PictureFacts, Written,
 };
 use crate::protocol::Refusal;
 use crate::protocol::read::{Cache, MoreDetails, ResourceKind};
@@ -44,9 +44,9 @@ pub struct Image;
 /// What was made of an image, for one part and one set of limits.
 #[derive(Debug)]
 struct Made {
-    facts: Facts,
+    facts: PictureFacts,
     /// The part that is shown, if not the whole.
-    part: Option<Part>,
+    part: Option<Crop>,
     shown: Option<Shown>,
     notices: Vec<String>,
 }
@@ -127,7 +127,7 @@ impl Kind for Image {
 }
 
 /// The part that is asked for. An image has no lines and no text.
-fn crop(asked: &Asked, format: Format) -> Result<Option<Part>, Refusal> {
+fn crop(asked: &Asked, format: Format) -> Result<Option<Crop>, Refusal> {
     let selector = asked.selector;
     let refuse = |message: String| {
         Err(Refusal::BadSelector {
@@ -146,7 +146,7 @@ fn crop(asked: &Asked, format: Format) -> Result<Option<Part>, Refusal> {
         return refuse("An image has no lines. Leave the selector out, or use :crop=x,y,w,h to see a part of it in its own pixels.".to_owned());
     }
     match selector.own {
-        Some(Own::Crop { x, y, w, h }) => Ok(Some(Part { x, y, w, h })),
+        Some(Own::Crop { x, y, w, h }) => Ok(Some(Crop { x, y, w, h })),
         _ => {
             refuse_own(selector, asked.spelled, "an image")?;
             Ok(None)
@@ -157,7 +157,7 @@ fn crop(asked: &Asked, format: Format) -> Result<Option<Part>, Refusal> {
 fn make(
     asked: &Asked,
     format: Format,
-    crop: Option<Part>,
+    crop: Option<Crop>,
     most: Option<Fit>,
 ) -> Result<Made, Refusal> {
     let means = asked.means;
@@ -178,7 +178,7 @@ fn make(
         return Err(damaged("it has no pixels".to_owned()));
     }
     if !is_plausible(&facts, bytes.len() as u64) {
-        let Facts { width, height, .. } = facts;
+        let PictureFacts { width, height, .. } = facts;
         let size = file_size(bytes.len() as u64);
         return Err(damaged(format!("{width}x{height} pixels in {size}")));
     }
@@ -207,9 +207,9 @@ fn make(
 
 /// Decodes an image and makes it fit; the inner error says in a few words why it cannot be.
 fn fit(
-    facts: &Facts,
+    facts: &PictureFacts,
     bytes: Arc<[u8]>,
-    part: Option<Part>,
+    part: Option<Crop>,
     fit: Fit,
     means: &Means,
 ) -> Result<Result<Shown, String>, Refusal> {
@@ -252,9 +252,9 @@ fn fit(
 type Outcome = Result<Option<Written>, String>;
 
 fn made_here(
-    facts: &Facts,
+    facts: &PictureFacts,
     bytes: &[u8],
-    part: Option<Part>,
+    part: Option<Crop>,
     anew: Option<Fit>,
     means: &Means,
 ) -> Result<Outcome, Refusal> {
@@ -271,7 +271,7 @@ fn made_here(
 fn made_elsewhere(
     format: Format,
     bytes: &[u8],
-    part: Option<Part>,
+    part: Option<Crop>,
     anew: Option<Fit>,
     means: &Means,
 ) -> Result<Outcome, Refusal> {
@@ -329,13 +329,13 @@ pub fn embedded(
 
 /// What decoding and shrinking take, about: decoders keep as much again beside the pixels, or the
 /// copy in which transparent ones count for less does.
-fn in_memory(facts: &Facts) -> u64 {
+fn in_memory(facts: &PictureFacts) -> u64 {
     facts.decoded_bytes.saturating_mul(2)
 }
 
 /// Whether so many bytes can hold so many pixels: a few spoilt bytes in a header must not cost
 /// hundreds of megabytes.
-fn is_plausible(facts: &Facts, bytes: u64) -> bool {
+fn is_plausible(facts: &PictureFacts, bytes: u64) -> bool {
     let most = bytes.saturating_mul(facts.format.densest());
     facts.decoded_bytes <= MAX_WEIGHTED || facts.decoded_bytes <= most
 }
@@ -352,8 +352,8 @@ fn too_large_file(asked: &Asked) -> Refusal {
     }
 }
 
-fn refuse_large(facts: &Facts, spelled: &str) -> Result<(), Refusal> {
-    let Facts { width, height, .. } = facts;
+fn refuse_large(facts: &PictureFacts, spelled: &str) -> Result<(), Refusal> {
+    let PictureFacts { width, height, .. } = facts;
     let what = if facts.pixels() > MAX_PIXELS {
         format!(
             "the image is {width}x{height}, and at most {} megapixels are decoded",
@@ -377,14 +377,14 @@ fn refuse_large(facts: &Facts, spelled: &str) -> Result<(), Refusal> {
 
 /// The part that is in the image; `None` for all of it.
 fn within(
-    crop: Option<Part>,
-    facts: &Facts,
+    crop: Option<Crop>,
+    facts: &PictureFacts,
     spelled: &str,
-) -> Result<(Option<Part>, Vec<String>), Refusal> {
-    let Some(Part { x, y, w, h }) = crop else {
+) -> Result<(Option<Crop>, Vec<String>), Refusal> {
+    let Some(Crop { x, y, w, h }) = crop else {
         return Ok((None, Vec::new()));
     };
-    let Facts { width, height, .. } = *facts;
+    let PictureFacts { width, height, .. } = *facts;
     if x >= width || y >= height {
         return Err(Refusal::BadSelector {
             path: Some(spelled.to_owned()),
@@ -393,7 +393,7 @@ fn within(
             ),
         });
     }
-    let part = Part {
+    let part = Crop {
         x,
         y,
         w: w.min(width - x),
@@ -442,10 +442,10 @@ fn document(asked: &Asked, made: &Made, cache: Cache) -> Document {
 
 /// `Attached is image/jpeg, 2000x1500, 250.3KB, made of image/png, 4000x3000, 8.1MB`.
 fn made_of(shown: &Shown, made: &Made, bytes: u64) -> String {
-    let Facts { width, height, .. } = made.facts;
+    let PictureFacts { width, height, .. } = made.facts;
     let part = made
         .part
-        .map(|Part { x, y, w, h }| format!("the part {x},{y},{w},{h} of "));
+        .map(|Crop { x, y, w, h }| format!("the part {x},{y},{w},{h} of "));
     format!(
         "Attached is {}, {}x{}, {}, made of {}{}, {width}x{height}, {}",
         shown.mime_type,
@@ -460,9 +460,9 @@ fn made_of(shown: &Shown, made: &Made, bytes: u64) -> String {
 
 /// `[photo.png: image/png, 4000x3000, 8.1MB; shown at 2000x1500]`.
 fn note(name: &str, bytes: u64, made: &Made) -> String {
-    let Facts { width, height, .. } = made.facts;
+    let PictureFacts { width, height, .. } = made.facts;
     let mut parts = Vec::new();
-    if let Some(Part { x, y, w, h }) = made.part {
+    if let Some(Crop { x, y, w, h }) = made.part {
         parts.push(format!("part {x},{y},{w},{h}"));
     }
     let whole = made.part.map_or((width, height), |part| (part.w, part.h));

@@ -30,7 +30,7 @@ use crate::task::Work;
 use crate::text::Text;
 use crate::view::selector::SelectorError;
 use crate::view::window::Limits;
-use crate::view::{Document, Listing, Selector};
+use crate::view::{Document, ListingStyle, Selector};
 use crate::workspace::{FileType, Handle, Scope};
 
 use kind::{Asked, Subject};
@@ -102,7 +102,7 @@ pub struct Means<'a> {
     pub selector: &'a Selector,
     pub limits: Limits,
     /// How directories are listed.
-    pub listing: Listing,
+    pub listing: ListingStyle,
     /// A document is given as the file that it is, of at most so many bytes, where a model may
     /// read that by itself (`Extras::whole_file`).
     pub whole_file: Option<u64>,

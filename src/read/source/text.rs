@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use encoding_rs::Encoding;
 
-use crate::buffer::{Buffer, Loaded, Looked, MAX_BUFFER_BYTES, Overlay, Overlays, Store, Words};
+use crate::buffer::{
+    Buffer, EncodingHints, Loaded, Looked, MAX_BUFFER_BYTES, Overlay, Overlays, Store,
+};
 use crate::protocol::Refusal;
 use crate::protocol::read::{Cache, MoreDetails, Origin, ResourceKind};
 use crate::session::{self, Actor, AsOf, Form};
@@ -37,7 +39,7 @@ pub enum Held {
     /// Too large to be held as one text.
     Huge {
         overlay: Option<Arc<Overlay>>,
-        words: Words,
+        hints: EncodingHints,
     },
 }
 
@@ -58,7 +60,7 @@ pub fn held(
     // Whether the editor's text of a huge file is but a clean copy would take loading it to know;
     // where the client does not say, a lost keystroke would be worse than a normalised line end.
     let believed = said == Some(true) || (is_huge && said.is_none());
-    let words = Words {
+    let hints = EncodingHints {
         declared,
         editor: overlay.as_ref().and_then(|overlay| overlay.encoding),
     };
@@ -67,8 +69,8 @@ pub fn held(
             overlay,
             disk: None,
         }),
-        overlay if is_huge => Ok(Held::Huge { overlay, words }),
-        overlay => match (overlay, buffers.load_or_torn(handle, spelled, words, work)) {
+        overlay if is_huge => Ok(Held::Huge { overlay, hints }),
+        overlay => match (overlay, buffers.load_or_torn(handle, spelled, hints, work)) {
             (Some(overlay), Ok(Looked::Sound(disk))) if overlay.is_dirty(&disk.buffer) => {
                 Ok(Held::Editor {
                     overlay,
@@ -114,8 +116,8 @@ pub fn open(
             Ok(of_disk(handle, overlay.as_ref(), loaded, means.overlays))
         }
         Held::Torn { overlay, buffer } => Ok(torn(handle, overlay.as_ref(), &buffer)),
-        Held::Huge { overlay, words } => {
-            huge::open(handle, spelled, words, overlay.as_ref(), means)
+        Held::Huge { overlay, hints } => {
+            huge::open(handle, spelled, hints, overlay.as_ref(), means)
         }
     }
 }

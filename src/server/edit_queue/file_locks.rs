@@ -17,10 +17,10 @@ use crate::workspace::ResourceId;
 /// Who takes tickets joins all of its lines in one step, so whoever is behind another in one line
 /// is so in every line they share: nobody waits in a circle.
 #[derive(Debug, Default)]
-pub struct FileLocks(Mutex<HashMap<ResourceId, Line>>);
+pub struct FileLocks(Mutex<HashMap<ResourceId, LockQueue>>);
 
 #[derive(Debug)]
-struct Line {
+struct LockQueue {
     tickets: VecDeque<Arc<Ticket>>,
     /// When the first of it last changed.
     moved: Instant,
@@ -58,7 +58,7 @@ impl FileLocks {
         let mut behind = 0;
         let mut lines = self.0.lock();
         for place in &places {
-            let line = lines.entry(place.clone()).or_insert_with(|| Line {
+            let line = lines.entry(place.clone()).or_insert_with(|| LockQueue {
                 tickets: VecDeque::new(),
                 moved: Instant::now(),
             });
@@ -110,7 +110,7 @@ impl Tickets {
     /// When a line in which somebody is ahead last moved.
     fn last_moved(&self) -> Instant {
         let lines = self.locks.0.lock();
-        let waiting = |line: &&Line| {
+        let waiting = |line: &&LockQueue| {
             let first = line.tickets.front();
             first.is_some_and(|first| !Arc::ptr_eq(first, &self.ticket))
         };

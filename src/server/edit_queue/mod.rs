@@ -32,7 +32,7 @@ use pending::{Pending, Reads};
 
 /// How long everybody waits for everybody else.
 #[derive(Debug, Clone, Copy)]
-pub struct Limits {
+pub struct WaitLimits {
     /// A read for all edits before it; an edit for any movement in front of it.
     pub for_edits: Duration,
     /// An edit for the reads before it.
@@ -41,9 +41,9 @@ pub struct Limits {
     pub in_all: Duration,
 }
 
-impl Limits {
+impl WaitLimits {
     /// As `protocol.md` has them, Order.
-    pub const PROTOCOL: Limits = Limits {
+    pub const PROTOCOL: WaitLimits = WaitLimits {
         for_edits: Duration::from_secs(6),
         for_reads: Duration::from_secs(2),
         in_all: Duration::from_secs(60),
@@ -57,7 +57,7 @@ pub struct EditQueue {
     locks: Arc<FileLocks>,
     now: watch::Sender<Now>,
     reads: Reads,
-    limits: Limits,
+    limits: WaitLimits,
 }
 
 #[derive(Debug, Default)]
@@ -71,7 +71,7 @@ struct Now {
 }
 
 impl EditQueue {
-    pub fn new(limits: Limits) -> Arc<EditQueue> {
+    pub fn new(limits: WaitLimits) -> Arc<EditQueue> {
         Arc::new(EditQueue {
             locks: Arc::default(),
             now: watch::Sender::new(Now::default()),
@@ -91,7 +91,7 @@ impl EditQueue {
         });
         let queue = self.clone();
         Submission {
-            entry: Entry { queue, pending },
+            entry: PendingGuard { queue, pending },
             before,
             reads: self.reads.of(session),
         }
@@ -140,12 +140,12 @@ fn busy() -> Refusal {
 
 /// The entry of an edit in the list of those not yet committed; dropping it takes it off.
 #[derive(Debug)]
-struct Entry {
+struct PendingGuard {
     queue: Arc<EditQueue>,
     pending: Arc<Pending>,
 }
 
-impl Drop for Entry {
+impl Drop for PendingGuard {
     fn drop(&mut self) {
         self.pending.finish();
         self.queue.now.send_modify(|now| {
@@ -157,7 +157,7 @@ impl Drop for Entry {
 /// An edit that has its place in the order. Dropping it withdraws the edit.
 #[derive(Debug)]
 pub struct Submission {
-    entry: Entry,
+    entry: PendingGuard,
     /// The edits that came before.
     before: Arc<Vec<Arc<Pending>>>,
     /// What its session was reading when it came.
@@ -204,7 +204,7 @@ impl Submission {
 /// An edit whose turn it is: nobody else changes its places. Dropping it ends the turn.
 #[derive(Debug)]
 pub struct Grant {
-    entry: Entry,
+    entry: PendingGuard,
     tickets: Tickets,
     at_once: bool,
 }
@@ -227,7 +227,7 @@ impl Grant {
         T: Send + 'static,
         Running: Future<Output = Result<T, Refusal>> + Send + 'static,
     {
-        let begun = Begun::new(&self.entry.queue)?;
+        let begun = BegunCommit::new(&self.entry.queue)?;
         let commit = Commit {
             grant: self,
             _begun: begun,
@@ -250,7 +250,7 @@ impl Grant {
 #[derive(Debug)]
 pub struct Commit {
     grant: Grant,
-    _begun: Begun,
+    _begun: BegunCommit,
 }
 
 impl Commit {
@@ -262,22 +262,22 @@ impl Commit {
 
 /// Counts among the commits that have begun.
 #[derive(Debug)]
-struct Begun(Arc<EditQueue>);
+struct BegunCommit(Arc<EditQueue>);
 
-impl Begun {
-    fn new(queue: &Arc<EditQueue>) -> Result<Begun, Refusal> {
+impl BegunCommit {
+    fn new(queue: &Arc<EditQueue>) -> Result<BegunCommit, Refusal> {
         let open = queue.now.send_if_modified(|now| {
             now.committing += usize::from(!now.closed);
             !now.closed
         });
         match open {
-            true => Ok(Begun(queue.clone())),
+            true => Ok(BegunCommit(queue.clone())),
             false => Err(Refusal::Cancelled),
         }
     }
 }
 
-impl Drop for Begun {
+impl Drop for BegunCommit {
     fn drop(&mut self) {
         self.0.now.send_modify(|now| now.committing -= 1);
     }

@@ -9,14 +9,14 @@ use super::*;
 const HANG: Duration = Duration::from_secs(30);
 
 /// Limits that are reached at once.
-const SHORT: Limits = Limits {
+const SHORT: WaitLimits = WaitLimits {
     for_edits: Duration::from_millis(20),
     for_reads: Duration::from_millis(20),
     in_all: HANG,
 };
 
 /// Limits that are never reached.
-const LONG: Limits = Limits {
+const LONG: WaitLimits = WaitLimits {
     for_edits: HANG,
     for_reads: HANG,
     in_all: HANG,

@@ -19,7 +19,7 @@ pub struct LlmGateway;
 
 #[derive(Debug, JsonSchema, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct Parameters {
+struct LlmGatewayParameters {
     /// Absolute path to the file to read
     file_path: PathText,
     /// 0-based line number to start reading from
@@ -38,7 +38,7 @@ impl Dialect for LlmGateway {
     }
 
     fn request(&self, fields: Fields, _: &Settings) -> Result<Request, Refusal> {
-        let parameters: Parameters = typed::parse(fields)?;
+        let parameters: LlmGatewayParameters = typed::parse(fields)?;
         let path = parameters.file_path.0;
         let offset = parameters.offset.map(Whole::count);
         let first = offset.map(|offset| offset.saturating_add(1));
@@ -120,7 +120,7 @@ impl Dialect for LlmGateway {
         Tool {
             name: "read",
             description: READ,
-            input_schema: typed::schema::<Parameters>(),
+            input_schema: typed::schema::<LlmGatewayParameters>(),
         }
     }
 

@@ -2,7 +2,7 @@
 
 mod counted;
 #[cfg(test)]
-mod eighth;
+mod example;
 mod llm_gateway;
 mod opencode;
 mod pikuri;
@@ -26,7 +26,7 @@ use super::conflicts::Sheet;
 use super::folded::Elided;
 use super::selector::Piece;
 use super::window::{Limits, Window};
-use super::{Attachment, Bars, Document, Guess, Listing, Target};
+use super::{Attachment, Document, Guess, ListingStyle, RefusedByDefault, Target};
 
 /// What a dialect makes of its parameters.
 #[derive(Debug, Clone, PartialEq)]
@@ -41,8 +41,8 @@ pub struct Request {
     pub most: Option<u64>,
     /// Set where a text that is asked for as a whole may be shown as its outline.
     pub summarize: Option<Summarize>,
-    pub listing: Listing,
-    pub bars: Bars,
+    pub listing: ListingStyle,
+    pub refused_by_default: RefusedByDefault,
     /// Set where a text of more lines than so many, asked for as a whole, is shown to there, with
     /// its definitions.
     pub truncate: Option<u64>,
@@ -70,8 +70,8 @@ impl Request {
             limits,
             most: None,
             summarize: None,
-            listing: Listing::Tree,
-            bars: Bars::default(),
+            listing: ListingStyle::Tree,
+            refused_by_default: RefusedByDefault::default(),
             truncate: None,
             whole_file: None,
             image_bytes: None,
@@ -221,7 +221,7 @@ pub static DIALECTS: &[&dyn Dialect] = &[
     &llm_gateway::LlmGateway,
     &roo::Roo,
     #[cfg(test)]
-    &eighth::Eighth,
+    &example::Example,
 ];
 
 /// The dialect of that name; errors name the parameter `dialect`.

@@ -10,7 +10,7 @@ use crate::protocol::params::Fields;
 use crate::protocol::tools::{Edits, Tool};
 use crate::protocol::typed::{self, PathText, Whole};
 use crate::protocol::{Refusal, Settings};
-use crate::view::{Bars, Guess, Listing, Style};
+use crate::view::{Guess, ListingStyle, RefusedByDefault, Style};
 
 use super::{Asked, Body, Dialect, Request, Said, View, Written, counted};
 
@@ -19,7 +19,7 @@ pub struct Opencode;
 
 #[derive(Debug, JsonSchema, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct Parameters {
+struct OpencodeParameters {
     /// The path of the file or directory to read, absolute or relative to the workspace
     file_path: PathText,
     /// The line number to start reading from (1-indexed, default 1)
@@ -50,12 +50,12 @@ impl Dialect for Opencode {
     }
 
     fn request(&self, fields: Fields, _: &Settings) -> Result<Request, Refusal> {
-        let parameters: Parameters = typed::parse(fields)?;
+        let parameters: OpencodeParameters = typed::parse(fields)?;
         let offset = parameters.offset.map(Whole::count);
         let limit = parameters.limit.map(Whole::count);
         Ok(Request {
-            listing: Listing::Names,
-            bars: Bars {
+            listing: ListingStyle::Names,
+            refused_by_default: RefusedByDefault {
                 extensions: BINARY,
                 directories: false,
                 controls: Some(counted::MAX_CONTROLS),
@@ -131,7 +131,7 @@ impl Dialect for Opencode {
         Tool {
             name: "read",
             description: READ,
-            input_schema: typed::schema::<Parameters>(),
+            input_schema: typed::schema::<OpencodeParameters>(),
         }
     }
 

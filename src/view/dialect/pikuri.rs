@@ -10,7 +10,7 @@ use crate::protocol::read::ResourceKind;
 use crate::protocol::tools::{Edits, Tool};
 use crate::protocol::typed::{self, ANY, PathText, Whole};
 use crate::protocol::{Refusal, Settings};
-use crate::view::Bars;
+use crate::view::RefusedByDefault;
 use crate::view::size::file_size;
 
 use super::{Asked, Dialect, Request, Said, View, Written, counted};
@@ -20,7 +20,7 @@ pub struct Pikuri;
 
 #[derive(Debug, JsonSchema, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Parameters {
+struct PikuriParameters {
     /// Path to the file to read. Relative paths resolve against the workspace root, e.g. "lib/foo.rb" or "/abs/path/to/file.txt".
     path: PathText,
     /// Line number to start reading from (1-indexed). Defaults to 1, e.g. 200.
@@ -37,7 +37,7 @@ impl Dialect for Pikuri {
     }
 
     fn request(&self, fields: Fields, _: &Settings) -> Result<Request, Refusal> {
-        let Parameters {
+        let PikuriParameters {
             path,
             offset,
             limit,
@@ -53,7 +53,7 @@ impl Dialect for Pikuri {
                 });
         let count = |number: Option<Whole<ANY>>| number.map(Whole::count);
         Ok(Request {
-            bars: Bars {
+            refused_by_default: RefusedByDefault {
                 extensions: &[],
                 directories: true,
                 controls: Some(counted::MAX_CONTROLS),
@@ -127,7 +127,7 @@ impl Dialect for Pikuri {
         Tool {
             name: "read",
             description: READ,
-            input_schema: typed::schema::<Parameters>(),
+            input_schema: typed::schema::<PikuriParameters>(),
         }
     }
 

@@ -24,7 +24,7 @@ pub struct Roo;
 
 #[derive(Debug, JsonSchema, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Parameters {
+struct RooParameters {
     /// The path of the file to read relative to the current working directory
     path: PathText,
     /// The starting line number to read from (1-based indexing)
@@ -45,7 +45,7 @@ impl Dialect for Roo {
     }
 
     fn request(&self, fields: Fields, settings: &Settings) -> Result<Request, Refusal> {
-        let parameters: Parameters = typed::parse(fields)?;
+        let parameters: RooParameters = typed::parse(fields)?;
         let path = parameters.path.0;
         let start = parameters.start_line.map(Whole::count);
         let end = parameters.end_line.map(Whole::count);
@@ -99,7 +99,7 @@ impl Dialect for Roo {
         Tool {
             name: "read_file",
             description: READ,
-            input_schema: typed::schema::<Parameters>(),
+            input_schema: typed::schema::<RooParameters>(),
         }
     }
 

@@ -10,7 +10,7 @@ use crate::protocol::read::{ContentBlock, CutLine, CutReason, LineSpan};
 use crate::protocol::tools::{Edits, Tool};
 use crate::protocol::typed::{self, PathText};
 use crate::protocol::{Refusal, Settings};
-use crate::view::conflicts::{Part, Sheet};
+use crate::view::conflicts::{Sheet, SheetPart};
 use crate::view::excerpt::{UNCOUNTED_END, from_end};
 use crate::view::selector::Selector;
 use crate::view::size::file_size;
@@ -228,11 +228,11 @@ impl Rows {
     fn write_conflicts(&self, sheet: &Sheet, text: &mut String) {
         for part in &sheet.parts {
             match part {
-                Part::Title(title) => {
+                SheetPart::Title(title) => {
                     text.push_str(title);
                     text.push('\n');
                 }
-                Part::Rows(block) => {
+                SheetPart::Rows(block) => {
                     if let Some(block) = sheet.window.blocks.get(*block) {
                         self.write_block(block, Style::Lines, text);
                     }

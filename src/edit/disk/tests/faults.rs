@@ -175,8 +175,8 @@ fn what_cannot_be_removed_stays_noted() {
         let place = prepare();
         fail_at(&place, number, Errno::IO, (&[], &[])).expect("it is written all the same");
         assert_eq!(which_are_new(&place, "removal"), [0, 1, 2]);
-        let notes = fs::read_dir(place.top.join("state/writes")).expect("listed");
-        assert_eq!(notes.count(), 1);
+        let journals = fs::read_dir(place.top.join("state/writes")).expect("listed");
+        assert_eq!(journals.count(), 1);
     }
 }
 

@@ -117,7 +117,7 @@ fn kill_at_every_step(forbidden: &'static [Step]) {
         assert_eq!(status.signal(), Some(Signal::KILL.as_raw()), "{kill}");
         // Replaced and made files are whole before anybody looks after them.
         assert_eq!(inode(&place, "overwritten"), inode(&place, "other name"));
-        let problems = place.writer.clean_leftovers(&place.scope);
+        let problems = place.writer.recover(&place.scope);
         let is_undone = matches!(&problems[..], [told] if told.contains("It was undone"));
         assert!(problems.is_empty() || is_undone, "{kill}: {problems:?}");
         undone += usize::from(is_undone);
@@ -129,7 +129,11 @@ fn kill_at_every_step(forbidden: &'static [Step]) {
             3 => new += 1,
             some => panic!("{kill}: {some} of three are new"),
         }
-        assert_eq!(place.litter(), Vec::<std::path::PathBuf>::new(), "{kill}");
+        assert_eq!(
+            place.left_behind(),
+            Vec::<std::path::PathBuf>::new(),
+            "{kill}"
+        );
         let mut names: Vec<_> = std::fs::read_dir(place.path("."))
             .expect("listed")
             .collect();
@@ -169,9 +173,9 @@ fn kill_before_the_last() -> Place {
 
 /// The temporary beside a file.
 fn temporary_of(place: &Place, name: &str) -> std::path::PathBuf {
-    let litter = place.litter();
+    let left = place.left_behind();
     let mark = format!(".{name}.pilcrow-");
-    let found = litter
+    let found = left
         .iter()
         .find(|path| path.to_string_lossy().contains(&mark));
     found.expect("it is there").clone()
@@ -181,19 +185,19 @@ fn temporary_of(place: &Place, name: &str) -> std::path::PathBuf {
 fn a_write_that_cannot_be_undone_is_completed() {
     let place = kill_before_the_last();
     std::fs::remove_file(temporary_of(&place, "replaced")).expect("removed");
-    let problems = place.writer.clean_leftovers(&place.scope);
+    let problems = place.writer.recover(&place.scope);
     assert_eq!(problems.len(), 1, "{problems:?}");
     assert!(problems[0].contains("It was completed"), "{problems:?}");
     assert_eq!(which_are_new(&place, "completed"), [0, 1, 2]);
     place.assert_clean();
-    assert!(place.writer.clean_leftovers(&place.scope).is_empty());
+    assert!(place.writer.recover(&place.scope).is_empty());
 }
 
 #[test]
 fn what_somebody_changed_since_a_kill_is_left_alone_and_said() {
     let place = kill_before_the_last();
     place.put("replaced", "odd");
-    let problems = place.writer.clean_leftovers(&place.scope);
+    let problems = place.writer.recover(&place.scope);
     assert_eq!(problems.len(), 1, "{problems:?}");
     let left_alone = format!("meanwhile: {}.", place.path("replaced").display());
     assert!(problems[0].contains("It was undone"), "{problems:?}");
@@ -209,7 +213,7 @@ fn what_can_be_neither_undone_nor_completed_is_said() {
     let place = kill_before_the_last();
     std::fs::remove_file(temporary_of(&place, "replaced")).expect("removed");
     std::fs::remove_file(temporary_of(&place, "new")).expect("removed");
-    let problems = place.writer.clean_leftovers(&place.scope);
+    let problems = place.writer.recover(&place.scope);
     assert_eq!(problems.len(), 1, "{problems:?}");
     assert!(
         problems[0].contains("neither undone nor completed"),
@@ -227,13 +231,10 @@ fn what_a_living_process_does_is_left_to_it() {
     let stopped = waitpid(Some(process), WaitOptions::UNTRACED).expect("it stops");
     let (_, status) = stopped.expect("it was waited for");
     assert!(status.stopped(), "{status:?}");
-    let litter = place.litter();
-    assert!(litter.len() > 3, "{litter:?}");
-    assert_eq!(
-        place.writer.clean_leftovers(&place.scope),
-        Vec::<String>::new()
-    );
-    assert_eq!(place.litter(), litter);
+    let left = place.left_behind();
+    assert!(left.len() > 3, "{left:?}");
+    assert_eq!(place.writer.recover(&place.scope), Vec::<String>::new());
+    assert_eq!(place.left_behind(), left);
     // It holds the locks.
     let error = place.write(vec![place.change("replaced", "ours")]);
     let error = error.expect_err("busy");
@@ -256,18 +257,15 @@ fn what_somebody_wrote_since_is_not_removed() {
     let half = place.text("overwritten");
     let theirs = format!("{half} and more");
     place.put("overwritten", &theirs);
-    let problems = place.writer.clean_leftovers(&place.scope);
+    let problems = place.writer.recover(&place.scope);
     // The file before it in the same write has its old text again.
     assert_eq!(problems.len(), 2, "{problems:?}");
     assert!(problems[1].contains("It was undone"), "{problems:?}");
     assert_eq!(place.text("overwritten"), theirs);
     // The old text is still to be had, and when the file is right again, so is everything.
-    assert_eq!(place.writer.clean_leftovers(&place.scope).len(), 1);
+    assert_eq!(place.writer.recover(&place.scope).len(), 1);
     place.put("overwritten", &half);
-    assert_eq!(
-        place.writer.clean_leftovers(&place.scope),
-        Vec::<String>::new()
-    );
+    assert_eq!(place.writer.recover(&place.scope), Vec::<String>::new());
     assert_eq!(Some(&*place.text("overwritten")), super::faults::OLD[1]);
     place.assert_clean();
 }
@@ -278,10 +276,10 @@ fn what_is_in_no_root_is_left_for_the_start_that_has_it() {
     let other = Place::new();
     let status = child("write", &place.top, "rename:1:KILL").wait();
     assert!(status.expect("it ends").signal().is_some());
-    let litter = place.litter();
+    let left = place.left_behind();
     let writer = &place.writer;
-    assert_eq!(writer.clean_leftovers(&other.scope), Vec::<String>::new());
-    assert_eq!(place.litter(), litter);
-    assert_eq!(writer.clean_leftovers(&place.scope), Vec::<String>::new());
+    assert_eq!(writer.recover(&other.scope), Vec::<String>::new());
+    assert_eq!(place.left_behind(), left);
+    assert_eq!(writer.recover(&place.scope), Vec::<String>::new());
     place.assert_clean();
 }

@@ -99,8 +99,8 @@ impl Place {
         self.writer.write(&self.scope, files, &work())
     }
 
-    /// Names below the top that are the writer's own: temporaries, notes that say something, copies.
-    fn litter(&self) -> Vec<PathBuf> {
+    /// Names below the top that are the writer's own: temporaries, journals that say something, copies.
+    fn left_behind(&self) -> Vec<PathBuf> {
         let mut found = Vec::new();
         let mut folders = vec![self.top.clone()];
         while let Some(folder) = folders.pop() {
@@ -120,7 +120,7 @@ impl Place {
     }
 
     fn assert_clean(&self) {
-        assert_eq!(self.litter(), Vec::<PathBuf>::new());
+        assert_eq!(self.left_behind(), Vec::<PathBuf>::new());
     }
 
     /// Gives everything to an ordinary user, when root runs the tests.

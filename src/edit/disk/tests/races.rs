@@ -274,7 +274,7 @@ fn what_nobody_has_seen_yet_is_not_removed() {
         "{error:?}"
     );
     assert_eq!(place.text("a"), "new");
-    let left: Vec<PathBuf> = place.litter();
+    let left: Vec<PathBuf> = place.left_behind();
     assert_eq!(left.len(), 1, "{left:?}");
     assert_eq!(fs::read_to_string(&left[0]).expect("a text"), "odd");
 }

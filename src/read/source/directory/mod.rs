@@ -5,7 +5,7 @@ mod walk;
 use std::time::SystemTime;
 
 use crate::protocol::Refusal;
-use crate::protocol::read::{Cache, Limits, MoreDetails, ResourceKind};
+use crate::protocol::read::{Cache, ListingLimits, MoreDetails, ResourceKind};
 use crate::text::Text;
 use crate::view::listing::{self, Listing, Rest};
 use crate::view::{self, Document, Extras, Style};
@@ -17,18 +17,18 @@ use super::{Means, Opened, location};
 pub fn open(handle: &Handle, spelled: &str, means: Means) -> Result<Opened, Refusal> {
     means.work.takes_long()?;
     let mut footers = Vec::new();
-    let deep = means.listing == view::Listing::Tree;
+    let deep = means.listing == view::ListingStyle::Tree;
     let inside = walk::contents(handle, spelled, deep, means.scope, means.work)?;
     let limit = walk::limit_met(&inside).filter(|_| deep || inside.rest != Rest::Nothing);
     let text = match means.listing {
-        view::Listing::Tree => {
+        view::ListingStyle::Tree => {
             let listing = Listing {
                 path: means.display.to_owned(),
                 inside,
             };
             listing::rows(&listing, now_ns())
         }
-        view::Listing::Names => {
+        view::ListingStyle::Names => {
             if let Rest::MoreThan(read) = inside.rest {
                 footers.push(format!("There are more than {read} entries"));
             }
@@ -45,7 +45,7 @@ pub fn open(handle: &Handle, spelled: &str, means: Means) -> Result<Opened, Refu
         details: MoreDetails {
             is_directory: Some(true),
             total_lines: Some(text.len_lines() as u64),
-            limits: limit.map(|result_limit| Limits {
+            limits: limit.map(|result_limit| ListingLimits {
                 result_limit,
                 total: None,
             }),

@@ -2,7 +2,7 @@
 
 use crate::protocol::Refusal;
 use crate::task::Work;
-use crate::view::listing::{Contents, Entry, Inside, Kind, Rest};
+use crate::view::listing::{Contents, Inside, ListedKind, ListedName, Rest};
 use crate::workspace::{self, Directory, EntryKind, FileType, Handle, ListError, Scope};
 
 /// Entries that are read of one directory.
@@ -152,7 +152,7 @@ pub fn limit_met(contents: &Contents) -> Option<u64> {
         .entries
         .iter()
         .filter_map(|entry| match &entry.kind {
-            Kind::Directory(inside) => Some(inside),
+            ListedKind::Directory(inside) => Some(inside),
             _ => None,
         });
     inside.find_map(|inside| match inside {
@@ -167,18 +167,18 @@ pub fn limit_met(contents: &Contents) -> Option<u64> {
 }
 
 /// `inside` is that of a directory, and set of a link that leads to one.
-fn written(entry: workspace::Entry, inside: Option<Inside>) -> Entry {
-    Entry {
+fn written(entry: workspace::Entry, inside: Option<Inside>) -> ListedName {
+    ListedName {
         name: entry.name.to_string_lossy().into_owned(),
         modified_ns: entry.modified_ns,
         kind: match entry.kind {
             EntryKind::Directory { .. } | EntryKind::Mount(_) => {
-                Kind::Directory(inside.unwrap_or(Inside::NotOpened))
+                ListedKind::Directory(inside.unwrap_or(Inside::NotOpened))
             }
-            EntryKind::File(size) => Kind::File(size),
-            EntryKind::Link(_) if inside.is_some() => Kind::LinkToDirectory,
-            EntryKind::Link(to) => Kind::Link(to.map(|to| to.to_string_lossy().into_owned())),
-            EntryKind::Special(what) => Kind::Special(what),
+            EntryKind::File(size) => ListedKind::File(size),
+            EntryKind::Link(_) if inside.is_some() => ListedKind::LinkToDirectory,
+            EntryKind::Link(to) => ListedKind::Link(to.map(|to| to.to_string_lossy().into_owned())),
+            EntryKind::Special(what) => ListedKind::Special(what),
         },
     }
 }

@@ -4,7 +4,7 @@ use std::io::{self, Read};
 use std::sync::Arc;
 
 use crate::buffer::FileState;
-use crate::convert::{Answer, Damage, Format, Job, PageState, Pages, Part, Why};
+use crate::convert::{Conversion, ConvertAnswer, Damage, Format, PageState, Pages, PartKind, Why};
 use crate::protocol::Refusal;
 use crate::protocol::read::Cache;
 use crate::text::Text;
@@ -116,7 +116,7 @@ impl<'a> Errand<'a> {
     }
 
     /// Hands the document over, as it is at one moment.
-    fn open(&self, format: Format) -> Result<(Job, Answer), Stop> {
+    fn open(&self, format: Format) -> Result<(Conversion, ConvertAnswer), Stop> {
         let Asked { subject, means, .. } = *self.asked;
         let converters = means.converters;
         let handle = match subject {
@@ -153,13 +153,13 @@ impl<'a> Errand<'a> {
         self.note_or(answer)
     }
 
-    fn note_or(&mut self, answer: Result<Answer, Stop>) -> Result<Made, Refusal> {
+    fn note_or(&mut self, answer: Result<ConvertAnswer, Stop>) -> Result<Made, Refusal> {
         match answer {
-            Ok(Answer::Whole(whole, markdown)) => {
+            Ok(ConvertAnswer::Whole(whole, markdown)) => {
                 Ok(Made::Text(Converted::whole(whole, &markdown)))
             }
-            Ok(Answer::Failed(why)) => Ok(Made::Note(self.why(why))),
-            Ok(Answer::Pages(..)) => Err(Refusal::Internal),
+            Ok(ConvertAnswer::Failed(why)) => Ok(Made::Note(self.why(why))),
+            Ok(ConvertAnswer::Pages(..)) => Err(Refusal::Internal),
             Err(stop) => self.stopped(stop).map(Made::Note),
         }
     }
@@ -197,13 +197,13 @@ impl<'a> Errand<'a> {
     /// As many pages of a PDF as are needed, after those that are there.
     fn pdf(&mut self, begun: Option<Growing>, need: &Need) -> Result<Made, Refusal> {
         let (mut job, pages) = match self.open(Format::Pdf) {
-            Ok((job, Answer::Pages(pages))) => (job, pages),
+            Ok((job, ConvertAnswer::Pages(pages))) => (job, pages),
             Ok((_, answer)) => return self.note_or(Ok(answer)),
             Err(stop) => return self.stopped(stop).map(Made::Note),
         };
         let cap = self.asked.means.converters.limits().output_bytes as usize;
         let mut growing = begun.unwrap_or_else(|| Growing::from(&Converted::default()));
-        growing.made.part = Some(Part::Page);
+        growing.made.part = Some(PartKind::Page);
         growing.made.total = pages.count;
         if let (Some(damage), true) = (pages.damage, growing.made.footers.is_empty()) {
             growing.made.footers.push(damage.sentence().to_owned());
@@ -219,7 +219,7 @@ impl<'a> Errand<'a> {
                     growing.push(PageState::Failed, "");
                     drop(job);
                     job = match self.open(Format::Pdf) {
-                        Ok((job, Answer::Pages(..))) => job,
+                        Ok((job, ConvertAnswer::Pages(..))) => job,
                         Ok((_, answer)) => return self.note_or(Ok(answer)),
                         Err(stop) => return self.stopped(stop).map(Made::Note),
                     };

@@ -1,6 +1,6 @@
 //! What was made of a document so far: its Markdown, where its pages begin, and what is not in it; a line keeps its number when more is made.
 
-use crate::convert::{PageState, Part, Whole, numbered};
+use crate::convert::{PageState, PartKind, Whole, numbered};
 use crate::protocol::read::LineSpan;
 use crate::text::Text;
 use crate::view::excerpt::UNCOUNTED_END;
@@ -33,7 +33,7 @@ pub struct Converted {
     pub is_all: bool,
     /// What the parts are, how many there are, and the lines on which those that are in the text
     /// begin.
-    pub part: Option<Part>,
+    pub part: Option<PartKind>,
     pub total: u32,
     pub starts: Vec<u64>,
     /// Pages without text, and pages that could not be read.
@@ -115,11 +115,11 @@ impl Converted {
     }
 }
 
-pub fn part_name(part: Part) -> &'static str {
+pub fn part_name(part: PartKind) -> &'static str {
     match part {
-        Part::Page => "page",
-        Part::Slide => "slide",
-        Part::Sheet => "sheet",
+        PartKind::Page => "page",
+        PartKind::Slide => "slide",
+        PartKind::Sheet => "sheet",
     }
 }
 

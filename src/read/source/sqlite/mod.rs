@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use crate::buffer::FileState;
 use crate::protocol::Refusal;
-use crate::protocol::read::{Cache, Limits, MoreDetails, ResourceKind};
-use crate::sqlite::{self, Answer, Failure, Job, Order, QUERY_TIME, Reply, Trouble, Way};
+use crate::protocol::read::{Cache, ListingLimits, MoreDetails, ResourceKind};
+use crate::sqlite::{self, Answer, Order, QUERY_TIME, QueryFailure, QueryJob, Reply, Trouble, Way};
 use crate::text::Text;
 use crate::view::{Document, Extras, Selector, Style};
 use crate::worker::{Death, Readable, Stop};
@@ -130,7 +130,7 @@ fn opened(handle: &Handle, asked: &Asked, kept: &Kept, cache: Cache) -> Opened {
         notices: answer.notices.clone(),
         details: MoreDetails {
             total_lines: Some(text.len_lines() as u64),
-            limits: answer.shown.map(|shown| Limits {
+            limits: answer.shown.map(|shown| ListingLimits {
                 result_limit: shown,
                 total: None,
             }),
@@ -282,7 +282,7 @@ fn done(text: Text, answer: Answer, sides: Sides) -> Attempt {
 
 /// In what manner to try again after a failure, if at all.
 fn after_failure(
-    failure: &Failure,
+    failure: &QueryFailure,
     state: &State,
     is_steady: bool,
     manner: Manner,
@@ -318,7 +318,7 @@ fn after_death(death: Death, state: &State, is_steady: bool, manner: Manner) -> 
 }
 
 /// The text that was too long to come with its answer.
-fn long_text(mut job: Job, bytes: u64, asked: &Asked) -> Result<(Job, Text), Refusal> {
+fn long_text(mut job: QueryJob, bytes: u64, asked: &Asked) -> Result<(QueryJob, Text), Refusal> {
     let work = asked.means.work;
     let share = memory::take(bytes * 2, &work.within(MEMORY_WAIT));
     let _share = share.map_err(|refusal| match work.check() {
@@ -341,7 +341,7 @@ fn long_text(mut job: Job, bytes: u64, asked: &Asked) -> Result<(Job, Text), Ref
 /// One with a log that other programs have open is not kept: while it is open, its lock would keep
 /// them from taking their log away when they end.
 fn leave(
-    job: Job,
+    job: QueryJob,
     is_steady: bool,
     (state, file): (&State, &FileState),
     handle: &Handle,

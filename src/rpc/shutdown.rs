@@ -21,22 +21,22 @@ pub enum Ending {
 
 /// Ends the serving from anywhere. Clones share it; the first ending wins.
 #[derive(Debug, Clone)]
-pub struct Lifeline {
+pub struct Shutdown {
     ending: Arc<watch::Sender<Option<Ending>>>,
 }
 
-impl Default for Lifeline {
-    fn default() -> Lifeline {
-        Lifeline {
+impl Default for Shutdown {
+    fn default() -> Shutdown {
+        Shutdown {
             ending: Arc::new(watch::Sender::new(None)),
         }
     }
 }
 
-impl Lifeline {
-    /// A lifeline that has not ended.
-    pub fn new() -> Lifeline {
-        Lifeline::default()
+impl Shutdown {
+    /// Of a serving that has not ended.
+    pub fn new() -> Shutdown {
+        Shutdown::default()
     }
 
     /// Ends the serving, unless it has been ended before.
@@ -71,7 +71,7 @@ impl Lifeline {
 /// Ends the serving when it is dropped: a thread that dies, even by a panic of the stream it was
 /// given, must not leave a daemon behind that neither reads nor ends.
 #[derive(Debug)]
-pub struct EndOnDrop(pub Lifeline, pub Ending);
+pub struct EndOnDrop(pub Shutdown, pub Ending);
 
 impl Drop for EndOnDrop {
     fn drop(&mut self) {
@@ -85,17 +85,17 @@ mod tests {
 
     #[tokio::test]
     async fn the_first_ending_wins() {
-        let lifeline = Lifeline::new();
-        assert_eq!(lifeline.ending(), None);
+        let shutdown = Shutdown::new();
+        assert_eq!(shutdown.ending(), None);
         let waiting = tokio::spawn({
-            let lifeline = lifeline.clone();
-            async move { lifeline.ended().await }
+            let shutdown = shutdown.clone();
+            async move { shutdown.ended().await }
         });
         tokio::task::yield_now().await;
-        lifeline.end(Ending::Signal);
-        lifeline.end(Ending::Exit);
-        assert_eq!(lifeline.ending(), Some(Ending::Signal));
-        assert_eq!(lifeline.ended().await, Ending::Signal);
+        shutdown.end(Ending::Signal);
+        shutdown.end(Ending::Exit);
+        assert_eq!(shutdown.ending(), Some(Ending::Signal));
+        assert_eq!(shutdown.ended().await, Ending::Signal);
         assert_eq!(waiting.await.ok(), Some(Ending::Signal));
     }
 }

@@ -1,4 +1,4 @@
-//! An eighth dialect, for tests and as an example: what one more costs is this file and one line of the registry; it is in no build that is given away.
+//! The dialect `example`, for tests and as a model of one: what one more costs is this file and one line of the registry; it is in no build that is given away.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -11,20 +11,20 @@ use crate::protocol::{Refusal, Settings};
 use super::{Asked, Dialect, Request, Said, View, Written, counted};
 
 #[derive(Debug)]
-pub struct Eighth;
+pub struct Example;
 
 #[derive(Debug, JsonSchema, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Parameters {
+struct ExampleParameters {
     /// The file to read
     file: PathText,
     /// The first line, counted from 1
     from: Option<Whole<1>>,
 }
 
-impl Dialect for Eighth {
+impl Dialect for Example {
     fn name(&self) -> &'static str {
-        "eighth"
+        "example"
     }
 
     fn path_parameter(&self) -> &'static str {
@@ -32,7 +32,7 @@ impl Dialect for Eighth {
     }
 
     fn request(&self, fields: Fields, _: &Settings) -> Result<Request, Refusal> {
-        let Parameters { file, from } = typed::parse(fields)?;
+        let ExampleParameters { file, from } = typed::parse(fields)?;
         Ok(counted::request(file.0, from.map(Whole::count), None))
     }
 
@@ -62,7 +62,7 @@ impl Dialect for Eighth {
         Tool {
             name: "read",
             description: "Reads a file, or the lines of it from a line on.",
-            input_schema: typed::schema::<Parameters>(),
+            input_schema: typed::schema::<ExampleParameters>(),
         }
     }
 

@@ -1,6 +1,6 @@
-//! The note of one write: what it makes, written down before it is made; a note is only added to until all that it says is gone.
+//! The journal of one write: what it makes, written down before it is made; a journal is only added to until all that it says is gone.
 //!
-//! A note must outlive the process and not a power cut, so it is not flushed, which would cost as
+//! A journal must outlive the process and not a power cut, so it is not flushed, which would cost as
 //! much as the write itself; only for a file that is overwritten it is. Its lock is held for as
 //! long as its process lives, and the system drops the lock of one that dies.
 
@@ -15,18 +15,18 @@ use rustix::fs::{FlockOperation, OFlags};
 use rustix::io::Errno;
 
 use super::content::Planned;
-use super::error::{Fault, Step, step};
-use super::state::{NoteFile, Room, State, sync_parent};
+use super::error::{FileError, Step, step};
+use super::state::{JournalFile, Room, StateDirectory, sync_parent};
 
-/// The first field of every note; another one is of another version, and left alone.
+/// The first field of every journal; another one is of another version, and left alone.
 const VERSION: &str = "pilcrow write 1";
 
-/// What a note begins with, and all that an idle one holds.
+/// What a journal begins with, and all that an idle one holds.
 const HEADER: &[u8] = b"pilcrow write 1\0";
 
 /// One thing that is about to be done.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Record {
+pub(super) enum JournalEntry {
     /// A temporary beside `target`, which is to hold `new`; `old` is what `target` holds.
     Temporary {
         path: PathBuf,
@@ -53,39 +53,39 @@ pub(super) fn next_number() -> u64 {
     NUMBER.fetch_add(1, Ordering::Relaxed)
 }
 
-/// The note of a write that is under way.
+/// The journal of a write that is under way.
 #[derive(Debug)]
-pub(super) struct Note {
-    state: Arc<State>,
+pub(super) struct Journal {
+    state: Arc<StateDirectory>,
     /// There until it ends.
-    open: Option<NoteFile>,
+    open: Option<JournalFile>,
 }
 
-impl Note {
-    /// Begins a note, and locks it.
-    pub(super) fn begin(state: &Arc<State>) -> Result<Note, Fault> {
-        let open = step(Step::Note, || match state.take_idle_note() {
+impl Journal {
+    /// Begins a journal, and locks it.
+    pub(super) fn begin(state: &Arc<StateDirectory>) -> Result<Journal, FileError> {
+        let open = step(Step::Note, || match state.take_idle_journal() {
             Some(idle) => Ok(idle),
             None => make(state),
         })?;
-        Ok(Note {
+        Ok(Journal {
             state: state.clone(),
             open: Some(open),
         })
     }
 
-    fn open(&mut self) -> io::Result<&mut NoteFile> {
+    fn open(&mut self) -> io::Result<&mut JournalFile> {
         self.open.as_mut().ok_or(io::ErrorKind::NotFound.into())
     }
 
     /// Adds what is about to be done.
-    pub(super) fn add(&mut self, record: &Record) -> Result<(), Fault> {
-        let bytes = record.to_bytes();
+    pub(super) fn add(&mut self, entry: &JournalEntry) -> Result<(), FileError> {
+        let bytes = entry.to_bytes();
         step(Step::Note, || self.open()?.file.write_all(&bytes))
     }
 
-    /// Makes the note outlive a power cut too.
-    pub(super) fn sync(&mut self) -> Result<(), Fault> {
+    /// Makes the journal outlive a power cut too.
+    pub(super) fn sync(&mut self) -> Result<(), FileError> {
         step(Step::Sync, || {
             let open = self.open()?;
             open.file.sync_all()?;
@@ -99,18 +99,18 @@ impl Note {
             return Ok(());
         };
         let spare = match open.file.set_len(HEADER.len() as u64) {
-            Ok(()) => self.state.keep_idle_note(open),
+            Ok(()) => self.state.keep_idle_journal(open),
             Err(_) => Some(open),
         };
         spare.map_or(Ok(()), |open| std::fs::remove_file(&open.path))
     }
 }
 
-/// Makes a note that says nothing yet, and locks it.
-fn make(state: &State) -> io::Result<NoteFile> {
+/// Makes a journal that says nothing yet, and locks it.
+fn make(state: &StateDirectory) -> io::Result<JournalFile> {
     let (mut file, path) = loop {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::APPEND;
-        match state.open(Room::Notes, &name_of_write(next_number()), flags) {
+        match state.open(Room::Journals, &name_of_write(next_number()), flags) {
             // Of a process with our number in another container.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             opened => break opened?,
@@ -121,7 +121,7 @@ fn make(state: &State) -> io::Result<NoteFile> {
         .map_err(io::Error::from)
         .and_then(|()| file.write_all(HEADER));
     match begun {
-        Ok(()) => Ok(NoteFile { file, path }),
+        Ok(()) => Ok(JournalFile { file, path }),
         Err(error) => {
             // Nothing was noted yet, so nothing is lost with it.
             let _ = std::fs::remove_file(&path);
@@ -130,12 +130,12 @@ fn make(state: &State) -> io::Result<NoteFile> {
     }
 }
 
-impl Record {
+impl JournalEntry {
     fn to_bytes(&self) -> Vec<u8> {
         let digest = |planned: &Planned| planned.to_string().into_bytes();
         let path = |path: &Path| path.as_os_str().as_bytes().to_vec();
         let fields = match self {
-            Record::Temporary {
+            JournalEntry::Temporary {
                 path: at,
                 target,
                 old,
@@ -147,9 +147,9 @@ impl Record {
                 old.as_ref().map(digest).unwrap_or_default(),
                 digest(new),
             ],
-            Record::NotMade { path: at } => vec![b"not made".to_vec(), path(at)],
-            Record::Directory { path: at } => vec![b"directory".to_vec(), path(at)],
-            Record::Overwritten {
+            JournalEntry::NotMade { path: at } => vec![b"not made".to_vec(), path(at)],
+            JournalEntry::Directory { path: at } => vec![b"directory".to_vec(), path(at)],
+            JournalEntry::Overwritten {
                 path: at,
                 copy,
                 old,
@@ -170,22 +170,22 @@ impl Record {
         bytes
     }
 
-    /// Reads one record; `None` at the end, which may be in the middle of one: what it was about
+    /// Reads one entry; `None` at the end, which may be in the middle of one: what it was about
     /// was not done then.
-    fn read<'a>(fields: &mut impl Iterator<Item = &'a [u8]>) -> Option<Record> {
+    fn read<'a>(fields: &mut impl Iterator<Item = &'a [u8]>) -> Option<JournalEntry> {
         let path = |field: &[u8]| PathBuf::from(OsStr::from_bytes(field));
         let kind = fields.next()?;
         let at = path(fields.next()?);
         Some(match kind {
-            b"temporary" => Record::Temporary {
+            b"temporary" => JournalEntry::Temporary {
                 path: at,
                 target: path(fields.next()?),
                 old: Planned::parse(fields.next()?),
                 new: Planned::parse(fields.next()?)?,
             },
-            b"not made" => Record::NotMade { path: at },
-            b"directory" => Record::Directory { path: at },
-            b"overwritten" => Record::Overwritten {
+            b"not made" => JournalEntry::NotMade { path: at },
+            b"directory" => JournalEntry::Directory { path: at },
+            b"overwritten" => JournalEntry::Overwritten {
                 path: at,
                 copy: String::from_utf8(fields.next()?.to_vec()).ok()?,
                 old: Planned::parse(fields.next()?)?,
@@ -196,46 +196,46 @@ impl Record {
     }
 }
 
-/// The records of a note's bytes, in order; `None` for a note of another version.
-pub(super) fn read_records(bytes: &[u8]) -> Option<Vec<Record>> {
+/// The entries of a journal's bytes, in order; `None` for a journal of another version.
+pub(super) fn read_entries(bytes: &[u8]) -> Option<Vec<JournalEntry>> {
     // What follows the last NUL is a field that was not wholly written.
     let whole = bytes.iter().rposition(|byte| *byte == 0).unwrap_or(0);
     let mut fields = bytes[..whole].split(|byte| *byte == 0);
     let version = fields.next()?;
     if version != VERSION.as_bytes() {
-        // One that was cut off in its first field notes nothing.
+        // One that was cut off in its first field holds nothing.
         return VERSION.as_bytes().starts_with(bytes).then(Vec::new);
     }
-    Some(std::iter::from_fn(|| Record::read(&mut fields)).collect())
+    Some(std::iter::from_fn(|| JournalEntry::read(&mut fields)).collect())
 }
 
 /// A process, told from others that had its number before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Writer {
+pub(super) struct WriterProcess {
     pub(super) process: u32,
     /// In clock ticks since the system began; 0 where that cannot be known.
     started: u64,
 }
 
-impl Writer {
+impl WriterProcess {
     /// This process.
-    fn this() -> Writer {
+    fn this() -> WriterProcess {
         static STARTED: OnceLock<u64> = OnceLock::new();
         let process = std::process::id();
-        Writer {
+        WriterProcess {
             process,
             started: *STARTED.get_or_init(|| started(process).unwrap_or(0)),
         }
     }
 
-    /// Whose note has this name; `None` for what is no note.
-    pub(super) fn of_note(path: &Path) -> Option<Writer> {
+    /// Whose journal has this name; `None` for what is no journal.
+    pub(super) fn of_journal(path: &Path) -> Option<WriterProcess> {
         let name = path.file_name()?.to_str()?;
         let mut parts = name.split('-').map(str::parse::<u64>);
         let mut part = || parts.next()?.ok();
         let (process, started) = (part()?, part()?);
         part()?;
-        Some(Writer {
+        Some(WriterProcess {
             process: process.try_into().ok()?,
             started,
         })
@@ -253,7 +253,7 @@ impl Writer {
 
 /// A name in the state directory that only this process uses.
 pub(super) fn name_of_write(number: u64) -> String {
-    let Writer { process, started } = Writer::this();
+    let WriterProcess { process, started } = WriterProcess::this();
     format!("{process}-{started}-{number}")
 }
 
@@ -283,23 +283,23 @@ fn started(process: u32) -> Option<u64> {
 mod tests {
     use super::*;
 
-    fn records() -> Vec<Record> {
+    fn entries() -> Vec<JournalEntry> {
         let (old, new) = (Planned::of(b"old"), Planned::of(b"new"));
         let path = |text: &[u8]| PathBuf::from(OsStr::from_bytes(text));
         vec![
-            Record::Directory {
+            JournalEntry::Directory {
                 path: path(b"/w/d"),
             },
-            Record::Temporary {
+            JournalEntry::Temporary {
                 path: path(b"/w/\xff\n"),
                 target: path(b"/w/x"),
                 old: None,
                 new,
             },
-            Record::NotMade {
+            JournalEntry::NotMade {
                 path: path(b"/w/\xff\n"),
             },
-            Record::Overwritten {
+            JournalEntry::Overwritten {
                 path: path(b"/w/y"),
                 copy: "1-2-3".to_owned(),
                 old,
@@ -312,30 +312,30 @@ mod tests {
     fn a_note_cut_anywhere_says_what_was_noted_before() {
         let mut bytes = [VERSION.as_bytes(), b"\0"].concat();
         let mut ends = vec![(bytes.len(), 0)];
-        for (count, record) in records().iter().enumerate() {
-            bytes.extend(record.to_bytes());
+        for (count, entry) in entries().iter().enumerate() {
+            bytes.extend(entry.to_bytes());
             ends.push((bytes.len(), count + 1));
         }
         for cut in 0..=bytes.len() {
             let whole = ends.iter().rev().find(|(end, _)| *end <= cut);
             let count = whole.map_or(0, |(_, count)| *count);
-            let read = read_records(&bytes[..cut]).expect("our version");
-            assert_eq!(read, records()[..count], "cut at {cut}");
+            let read = read_entries(&bytes[..cut]).expect("our version");
+            assert_eq!(read, entries()[..count], "cut at {cut}");
         }
-        assert_eq!(read_records(b"pilcrow write 2\0temporary\0"), None);
+        assert_eq!(read_entries(b"pilcrow write 2\0temporary\0"), None);
     }
 
     #[test]
     fn a_process_is_told_from_a_later_one_with_its_number() {
-        let this = Writer::this();
+        let this = WriterProcess::this();
         let name = name_of_write(7);
-        assert_eq!(Writer::of_note(Path::new(&name)), Some(this));
+        assert_eq!(WriterProcess::of_journal(Path::new(&name)), Some(this));
         assert!(this.is_alive());
-        let earlier = Writer {
+        let earlier = WriterProcess {
             started: this.started + 1,
             ..this
         };
         assert!(!earlier.is_alive() || this.started == 0);
-        assert_eq!(Writer::of_note(Path::new("notes.txt")), None);
+        assert_eq!(WriterProcess::of_journal(Path::new("notes.txt")), None);
     }
 }

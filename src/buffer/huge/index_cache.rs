@@ -7,32 +7,32 @@ use parking_lot::Mutex;
 
 use crate::workspace::RealPath;
 
-use super::Entry;
+use super::HugeFile;
 
 /// Files whose index is kept.
 const MAX_ENTRIES: usize = 64;
 
 /// The indexes by file.
 #[derive(Debug, Default)]
-pub struct Shelf {
+pub struct IndexCache {
     inner: Mutex<Inner>,
 }
 
 #[derive(Debug, Default)]
 struct Inner {
-    entries: HashMap<RealPath, Kept>,
+    entries: HashMap<RealPath, CachedFile>,
     /// Counts uses, to know which entry was unused for longest.
     clock: u64,
 }
 
 #[derive(Debug)]
-struct Kept {
-    entry: Arc<Entry>,
+struct CachedFile {
+    entry: Arc<HugeFile>,
     used_at: u64,
 }
 
-impl Shelf {
-    pub(super) fn get(&self, path: &RealPath) -> Option<Arc<Entry>> {
+impl IndexCache {
+    pub(super) fn get(&self, path: &RealPath) -> Option<Arc<HugeFile>> {
         let mut inner = self.inner.lock();
         inner.clock += 1;
         let now = inner.clock;
@@ -41,11 +41,11 @@ impl Shelf {
         Some(kept.entry.clone())
     }
 
-    pub(super) fn insert(&self, path: RealPath, entry: Arc<Entry>) {
+    pub(super) fn insert(&self, path: RealPath, entry: Arc<HugeFile>) {
         let mut inner = self.inner.lock();
         inner.clock += 1;
         let used_at = inner.clock;
-        inner.entries.insert(path, Kept { entry, used_at });
+        inner.entries.insert(path, CachedFile { entry, used_at });
     }
 
     /// Whether there was one.

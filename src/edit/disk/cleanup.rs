@@ -10,25 +10,25 @@ use rustix::io::Errno;
 
 use crate::workspace::Folder;
 
-use super::error::{Fault, Step, attempt, errno_of};
-use super::note::{Note, Record};
+use super::error::{FileError, Step, attempt, errno_of};
+use super::journal::{Journal, JournalEntry};
 
-/// The note of a write and all that it says. Cleared when dropped, should a step panic.
+/// The journal of a write and all that it says. Cleared when dropped, should a step panic.
 #[derive(Debug)]
-pub(super) struct Litter {
-    note: Note,
+pub(super) struct Cleanup {
+    journal: Journal,
     temporaries: Vec<(Arc<Folder>, OsString)>,
     directories: Vec<(Arc<Folder>, OsString)>,
     copies: Vec<PathBuf>,
-    /// Something is left for the next start, so the note is too.
+    /// Something is left for the next start, so the journal is too.
     is_left: bool,
     is_cleared: bool,
 }
 
-impl Litter {
-    pub(super) fn new(note: Note) -> Litter {
-        Litter {
-            note,
+impl Cleanup {
+    pub(super) fn new(journal: Journal) -> Cleanup {
+        Cleanup {
+            journal,
             temporaries: Vec::new(),
             directories: Vec::new(),
             copies: Vec::new(),
@@ -38,13 +38,13 @@ impl Litter {
     }
 
     /// Writes down what is about to be done.
-    pub(super) fn note(&mut self, record: &Record) -> Result<(), Fault> {
-        self.note.add(record)
+    pub(super) fn note(&mut self, entry: &JournalEntry) -> Result<(), FileError> {
+        self.journal.add(entry)
     }
 
-    /// Makes the note outlive a power cut.
-    pub(super) fn sync_note(&mut self) -> Result<(), Fault> {
-        self.note.sync()
+    /// Makes the journal outlive a power cut.
+    pub(super) fn sync_journal(&mut self) -> Result<(), FileError> {
+        self.journal.sync()
     }
 
     pub(super) fn made_temporary(&mut self, folder: Arc<Folder>, name: OsString) {
@@ -70,7 +70,7 @@ impl Litter {
         self.temporaries.retain(|(_, known)| known != name);
     }
 
-    /// The note and the copies stay, for the next start to put a file right.
+    /// The journal and the copies stay, for the next start to put a file right.
     pub(super) fn leave_for_next_start(&mut self) {
         self.is_left = true;
         self.copies.clear();
@@ -101,13 +101,13 @@ impl Litter {
             self.is_left |= is_failure(removed);
         }
         if !self.is_left {
-            // A note of nothing does no harm.
-            let _ = self.note.end();
+            // A journal of nothing does no harm.
+            let _ = self.journal.end();
         }
     }
 }
 
-impl Drop for Litter {
+impl Drop for Cleanup {
     fn drop(&mut self) {
         if !self.is_cleared {
             self.clear();

@@ -1,4 +1,4 @@
-//! What killed processes left behind, by their notes; nothing is removed that was not noted, and nothing that somebody else wrote since.
+//! What killed processes left behind, by their journals; nothing is removed that was not noted, and nothing that somebody else wrote since.
 
 use std::collections::HashSet;
 use std::fs::File;
@@ -13,14 +13,14 @@ use crate::protocol::Refusal;
 use crate::task::{CancelToken, Work};
 use crate::workspace::{FileType, Folder, Handle, Scope};
 
+use super::cleanup::is_failure;
 use super::content::{Planned, read_all};
-use super::error::{Fault, Step};
+use super::error::{FileError, Step};
 use super::half_done::Settled;
 use super::in_place::Overwritten;
-use super::litter::is_failure;
-use super::lock::{Locks, Wanted};
-use super::metadata::Look;
-use super::note::{Record, Writer, read_records};
+use super::journal::{JournalEntry, WriterProcess, read_entries};
+use super::lock::{LockTarget, Locks};
+use super::metadata::FileMetadata;
 use super::stage::mark_of;
 use super::state::Room;
 use super::{DiskWriter, LOCK_WAIT};
@@ -28,117 +28,118 @@ use super::{DiskWriter, LOCK_WAIT};
 /// The unit in which a disk writes, at the least: after a power cut each is the old one or the new.
 const SECTOR: usize = 512;
 
-/// Works through the notes of dead processes; gives back what could not be done.
+/// Works through the journals of dead processes; gives back what could not be done.
 pub(super) fn clean(writer: &DiskWriter, scope: &Scope) -> Vec<String> {
     let mut problems = Vec::new();
-    for path in writer.state.list(Room::Notes) {
-        let Some(dead) = Writer::of_note(&path).filter(|process| !process.is_alive()) else {
+    for path in writer.state.list(Room::Journals) {
+        let Some(dead) = WriterProcess::of_journal(&path).filter(|process| !process.is_alive())
+        else {
             continue;
         };
-        let mut cleaning = Cleaning {
+        let mut recovery = Recovery {
             writer,
             scope,
             dead,
             is_left: false,
             problems: Vec::new(),
         };
-        if let Err(error) = cleaning.note(&path) {
+        if let Err(error) = recovery.journal(&path) {
             let path = path.display();
             problems.push(format!(
                 "The note {path} could not be worked through: {error}"
             ));
         }
-        problems.append(&mut cleaning.problems);
+        problems.append(&mut recovery.problems);
     }
     problems
 }
 
-/// A note that is being worked through.
-pub(super) struct Cleaning<'a> {
+/// A journal that is being worked through.
+pub(super) struct Recovery<'a> {
     pub(super) writer: &'a DiskWriter,
     pub(super) scope: &'a Scope,
-    /// Whose note it is.
-    dead: Writer,
-    /// Something is in none of these roots, or could not be removed: the note stays.
+    /// Whose journal it is.
+    dead: WriterProcess,
+    /// Something is in none of these roots, or could not be removed: the journal stays.
     pub(super) is_left: bool,
     pub(super) problems: Vec<String>,
 }
 
 /// What became of a place since it was noted.
-pub(super) enum Place<T> {
+pub(super) enum Whereabouts<T> {
     Here(T),
     Gone,
     /// It cannot be reached, or not in these roots.
     Closed,
 }
 
-impl Cleaning<'_> {
-    fn note(&mut self, path: &Path) -> io::Result<()> {
+impl Recovery<'_> {
+    fn journal(&mut self, path: &Path) -> io::Result<()> {
         let file = File::open(path)?;
         // A living process in another container cannot be seen, but it holds its lock.
         if rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
             return Ok(());
         }
-        let records = read_records(&read_all(&file)?);
-        let done = records.map_or(Ok(()), |records| self.records(path, &records));
+        let entries = read_entries(&read_all(&file)?);
+        let done = entries.map_or(Ok(()), |entries| self.entries(path, &entries));
         // A child that is just being started may have it open too.
         let _ = rustix::fs::flock(&file, FlockOperation::Unlock);
         done
     }
 
-    fn records(&mut self, note: &Path, records: &[Record]) -> io::Result<()> {
-        let not_made: HashSet<&PathBuf> = records
+    fn entries(&mut self, journal: &Path, entries: &[JournalEntry]) -> io::Result<()> {
+        let not_made: HashSet<&PathBuf> = entries
             .iter()
-            .filter_map(|record| match record {
-                Record::NotMade { path } => Some(path),
+            .filter_map(|entry| match entry {
+                JournalEntry::NotMade { path } => Some(path),
                 _ => None,
             })
             .collect();
         let mut copies = Vec::new();
-        for record in records {
-            if let Record::Overwritten {
+        for entry in entries {
+            if let JournalEntry::Overwritten {
                 path,
                 copy,
                 old,
                 new,
-            } = record
+            } = entry
             {
                 copies.extend(self.overwritten(path, copy, (old, new)));
             }
         }
-        if self.settle(records) == Settled::NotYet {
+        if self.settle(entries) == Settled::NotYet {
             return Ok(());
         }
         for copy in copies {
             let _ = std::fs::remove_file(&copy);
         }
-        for record in records {
-            match record {
-                Record::Temporary { path, .. } if !not_made.contains(path) => {
-                    self.temporary(record, path);
+        for entry in entries {
+            match entry {
+                JournalEntry::Temporary { path, .. } if !not_made.contains(path) => {
+                    self.temporary(entry, path);
                 }
                 _ => {}
             }
         }
-        for record in records.iter().rev() {
-            if let Record::Directory { path } = record {
+        for entry in entries.iter().rev() {
+            if let JournalEntry::Directory { path } = entry {
                 self.remove(path, AtFlags::REMOVEDIR);
             }
         }
         match self.is_left {
             true => Ok(()),
-            false => std::fs::remove_file(note),
+            false => std::fs::remove_file(journal),
         }
     }
 
-    fn temporary(&mut self, record: &Record, path: &Path) {
+    fn temporary(&mut self, entry: &JournalEntry, path: &Path) {
         let name = path.file_name().unwrap_or_default().as_bytes();
         let mark = mark_of(self.dead.process);
         let is_marked = memchr::memmem::find(name, mark.as_bytes()).is_some();
         if !is_marked || name.first() != Some(&b'.') {
             return;
         }
-        if self.is_somebody_elses(record) {
+        if self.is_somebody_elses(entry) {
             self.problems.push(format!(
                 "{} holds what another program wrote while its file was being edited; it was kept.",
                 path.display()
@@ -150,19 +151,19 @@ impl Cleaning<'_> {
 
     /// Whether the process died between exchanging a file that had just been changed by somebody
     /// else and exchanging it back: the temporary is neither the old text nor a part of the new.
-    fn is_somebody_elses(&self, record: &Record) -> bool {
-        let Record::Temporary {
+    fn is_somebody_elses(&self, entry: &JournalEntry) -> bool {
+        let JournalEntry::Temporary {
             path,
             target,
             old: Some(old),
             new,
-        } = record
+        } = entry
         else {
             return false;
         };
         let bytes = |path: &Path| match self.open(path) {
-            Place::Here(handle) => read_all(&handle.open_read().ok()?).ok(),
-            Place::Gone | Place::Closed => None,
+            Whereabouts::Here(handle) => read_all(&handle.open_read().ok()?).ok(),
+            Whereabouts::Gone | Whereabouts::Closed => None,
         };
         let (Some(target), Some(temporary)) = (bytes(target), bytes(path)) else {
             return false;
@@ -177,9 +178,9 @@ impl Cleaning<'_> {
             return;
         };
         match self.folder(parent) {
-            Place::Gone => {}
-            Place::Closed => self.is_left = true,
-            Place::Here(folder) => {
+            Whereabouts::Gone => {}
+            Whereabouts::Closed => self.is_left = true,
+            Whereabouts::Here(folder) => {
                 let removed = rustix::fs::unlinkat(&folder, name, flags);
                 let removed = removed.map_err(io::Error::from);
                 let text = removed.as_ref().map_err(ToString::to_string).err();
@@ -205,9 +206,9 @@ impl Cleaning<'_> {
         // A copy that is not whole was never relied on.
         let (copy, old, new) = self.copy_of(copy, planned)?;
         let handle = match self.open(path) {
-            Place::Here(handle) if handle.file_type() == FileType::Regular => Some(handle),
-            Place::Here(_) | Place::Gone => None,
-            Place::Closed => {
+            Whereabouts::Here(handle) if handle.file_type() == FileType::Regular => Some(handle),
+            Whereabouts::Here(_) | Whereabouts::Gone => None,
+            Whereabouts::Closed => {
                 self.is_left = true;
                 return None;
             }
@@ -243,8 +244,8 @@ impl Cleaning<'_> {
         handle: &Handle,
         (old, new): (&Planned, &Planned),
         (old_bytes, new_bytes): (&[u8], &[u8]),
-    ) -> Result<bool, Fault> {
-        let io = |error| Fault::Io(Step::Open, error);
+    ) -> Result<bool, FileError> {
+        let io = |error| FileError::Io(Step::Open, error);
         let file = handle.open_read().map_err(io)?;
         let (file, _locks) = self.locked(handle, file)?;
         if old.is_in(&file).map_err(io)? || new.is_in(&file).map_err(io)? {
@@ -263,10 +264,14 @@ impl Cleaning<'_> {
     }
 
     /// Locks a file, opened from `handle`.
-    pub(super) fn locked(&self, handle: &Handle, file: File) -> Result<(Arc<File>, Locks), Fault> {
-        let look = Look::at(&file).map_err(|error| Fault::Io(Step::Open, error))?;
+    pub(super) fn locked(
+        &self,
+        handle: &Handle,
+        file: File,
+    ) -> Result<(Arc<File>, Locks), FileError> {
+        let look = FileMetadata::at(&file).map_err(|error| FileError::Io(Step::Open, error))?;
         let file = Arc::new(file);
-        let wanted = Wanted {
+        let wanted = LockTarget {
             index: 0,
             real: handle.real().clone(),
             file: Some((look.inode, file.clone())),
@@ -274,7 +279,7 @@ impl Cleaning<'_> {
         let mut locks = Locks::default();
         let work = Work::new(CancelToken::new(), LOCK_WAIT * 2);
         let locked = locks.take(&self.writer.state, vec![wanted], LOCK_WAIT, &work);
-        locked.map_err(|_| Fault::Busy)?;
+        locked.map_err(|_| FileError::Busy)?;
         Ok((file, locks))
     }
 
@@ -300,19 +305,19 @@ impl Cleaning<'_> {
         None
     }
 
-    pub(super) fn folder(&self, real: &Path) -> Place<Folder> {
+    pub(super) fn folder(&self, real: &Path) -> Whereabouts<Folder> {
         match self.scope.folder(real) {
-            Ok(Some(folder)) => Place::Here(folder),
-            Ok(None) => Place::Gone,
-            Err(_) => Place::Closed,
+            Ok(Some(folder)) => Whereabouts::Here(folder),
+            Ok(None) => Whereabouts::Gone,
+            Err(_) => Whereabouts::Closed,
         }
     }
 
-    pub(super) fn open(&self, real: &Path) -> Place<Handle> {
+    pub(super) fn open(&self, real: &Path) -> Whereabouts<Handle> {
         match self.scope.open(real) {
-            Ok(handle) if handle.real().as_path() == real => Place::Here(handle),
-            Ok(_) | Err(Refusal::NotFound { .. }) => Place::Gone,
-            Err(_) => Place::Closed,
+            Ok(handle) if handle.real().as_path() == real => Whereabouts::Here(handle),
+            Ok(_) | Err(Refusal::NotFound { .. }) => Whereabouts::Gone,
+            Err(_) => Whereabouts::Closed,
         }
     }
 }

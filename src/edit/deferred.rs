@@ -19,25 +19,25 @@ use super::disk::{Step, failpoint};
 use super::live::{Live, Means, Naming};
 
 /// How long an answer is kept back by what is only told, once all is written.
-pub(super) const TOLD_WITHIN: Duration = Duration::from_millis(100);
+pub(super) const REPORTED_WITHIN: Duration = Duration::from_millis(100);
 
 /// How long a worker may take to accept a text.
 const BEGUN_WITHIN: Duration = Duration::from_secs(1);
 
 /// That time. In builds for tests `PILCROW_TOLD_WITHIN`, in milliseconds, is another one.
 #[expect(clippy::disallowed_methods, reason = "for tests alone")]
-fn told_within() -> Duration {
+fn reported_within() -> Duration {
     if !cfg!(any(feature = "failpoints", debug_assertions)) {
-        return TOLD_WITHIN;
+        return REPORTED_WITHIN;
     }
     let wanted = std::env::var("PILCROW_TOLD_WITHIN").ok();
     let millis = wanted.and_then(|millis| millis.parse().ok());
-    millis.map_or(TOLD_WITHIN, Duration::from_millis)
+    millis.map_or(REPORTED_WITHIN, Duration::from_millis)
 }
 
 /// Each is worked out once, when it is asked for or while the disk is waited for.
 #[derive(Debug)]
-pub struct Beside {
+pub struct DeferredReport {
     name: String,
     document: Document,
     naming: Naming,
@@ -61,9 +61,9 @@ enum Parses {
     NotChecked,
 }
 
-impl Beside {
-    pub fn new(live: &Live, outcome: Arc<Outcome>) -> Arc<Beside> {
-        Arc::new(Beside {
+impl DeferredReport {
+    pub fn new(live: &Live, outcome: Arc<Outcome>) -> Arc<DeferredReport> {
+        Arc::new(DeferredReport {
             name: live.name.clone(),
             document: live.document.clone(),
             naming: live.naming(),
@@ -204,25 +204,25 @@ impl Beside {
 
 /// What is told of the files of one change.
 #[derive(Debug)]
-pub struct Told {
-    files: Vec<Arc<Beside>>,
+pub struct DeferredReports {
+    files: Vec<Arc<DeferredReport>>,
     checks: Arc<SyntaxChecks>,
     /// The number of a file, and the look for its errors.
     pending: Option<(usize, PendingErrors)>,
 }
 
-impl Told {
+impl DeferredReports {
     /// A worker is asked at once whether the first of them parses, so that it does while the disk
     /// is waited for.
-    pub fn of(files: Vec<Arc<Beside>>, means: Means) -> Told {
+    pub fn of(files: Vec<Arc<DeferredReport>>, means: Means) -> DeferredReports {
         let checks = means.checks.clone();
         let work = Work::new(CancelToken::new(), BEGUN_WITHIN);
-        let begin = |(at, file): (usize, &Arc<Beside>)| {
+        let begin = |(at, file): (usize, &Arc<DeferredReport>)| {
             let checked = file.checked()?;
             Some((at, checks.begin(checked, &work)?))
         };
         let pending = files.iter().enumerate().find_map(begin);
-        Told {
+        DeferredReports {
             files,
             checks,
             pending,
@@ -231,7 +231,7 @@ impl Told {
 
     /// Works out what takes no longer than the disk needs for a few bytes.
     pub fn work_out(&self) {
-        let work = Work::new(CancelToken::new(), told_within());
+        let work = Work::new(CancelToken::new(), reported_within());
         for file in &self.files {
             file.fingerprint();
             file.work_out_diff(&work);
@@ -241,7 +241,7 @@ impl Told {
     /// What is to be said of each file, given that all was done at `since`: what is not known soon
     /// after that is left out.
     pub fn warnings(mut self, since: Instant) -> Vec<Vec<Warning>> {
-        let left = told_within().saturating_sub(since.elapsed());
+        let left = reported_within().saturating_sub(since.elapsed());
         let work = Work::new(CancelToken::new(), left);
         for file in &self.files {
             file.work_out_diff(&work);
