@@ -15,7 +15,7 @@ use pilcrow::structure::{Code, Parsers};
 use pilcrow::syntax::{Language, detect};
 use pilcrow::task::{CancelToken, Work};
 use pilcrow::text::Text;
-use pilcrow::worker::Limits;
+use pilcrow::worker::WorkerLimits;
 
 use support::table::{self, Times, row, timed};
 use support::{Answer, InProcess, SETTLED, Workspace};
@@ -121,7 +121,7 @@ fn cold(name: &str, text: &Text) -> Answer<()> {
     let work = Work::new(CancelToken::new(), Duration::from_secs(3600));
     let mut source = String::new();
     text.chunks().for_each(|chunk| source.push_str(chunk));
-    let parsers = Parsers::new(Limits::of_syntax());
+    let parsers = Parsers::new(WorkerLimits::of_syntax());
     let mut document = 0;
     let outline = || {
         // A text that no worker has seen.

@@ -8,14 +8,14 @@ use crate::protocol::Refusal;
 use crate::session::{Actor, AsOf, Current};
 use crate::workspace::RealPath;
 
-use super::disk::{Step, failpoint};
+use super::disk::{WriteStep, failpoint};
 use super::live::{Means, in_form, of_overlay};
 use super::record::{Recorded, record};
 use super::{Home, Planned};
 
 /// What is in a file now that had the stamp `written` a moment ago.
 fn look(planned: &Planned, real: &RealPath, means: Means) -> Result<Current, Refusal> {
-    failpoint(Step::Record).map_err(|error| Refusal::io(&planned.live.name, &error))?;
+    failpoint(WriteStep::Record).map_err(|error| Refusal::io(&planned.live.name, &error))?;
     let looked_at = Instant::now();
     let written = planned.written;
     let written = written.and_then(|stamp| means.buffers.just_written(real, stamp));

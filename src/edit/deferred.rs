@@ -15,7 +15,7 @@ use crate::syntax::Language;
 use crate::task::{CancelToken, Stopped, Work};
 use crate::text::Text;
 
-use super::disk::{Step, failpoint};
+use super::disk::{WriteStep, failpoint};
 use super::live::{Live, Means, Naming};
 
 /// How long an answer is kept back by what is only told, once all is written.
@@ -131,7 +131,7 @@ impl DeferredReport {
         let Some(after) = self.checked() else {
             return Ok(Parses::AsBefore);
         };
-        failpoint(Step::Check).map_err(|_| Stopped::TimedOut)?;
+        failpoint(WriteStep::Check).map_err(|_| Stopped::TimedOut)?;
         let new = match checks.errors(after, pending, work)? {
             Some(new) if !new.lines.is_empty() => new,
             _ => return Ok(Parses::AsBefore),

@@ -7,7 +7,7 @@ use crate::session::Notice;
 use crate::task::Work;
 
 use super::deferred::{DeferredReports, REPORTED_WITHIN};
-use super::disk::{Step, failpoint};
+use super::disk::{WriteStep, failpoint};
 use super::reply::{Done, Rows, reply};
 
 /// A change whose turn may end.
@@ -39,7 +39,7 @@ impl Finished {
     /// out.
     pub fn answer(self, work: &Work) -> EditAnswer {
         // It can be held up here, but not fail.
-        let _ = failpoint(Step::Answer);
+        let _ = failpoint(WriteStep::Answer);
         let Finished {
             mut done,
             rows,

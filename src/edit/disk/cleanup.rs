@@ -10,7 +10,7 @@ use rustix::io::Errno;
 
 use crate::workspace::Folder;
 
-use super::error::{FileError, Step, attempt, errno_of};
+use super::error::{FileError, WriteStep, attempt, errno_of};
 use super::journal::{Journal, JournalEntry};
 
 /// The journal of a write and all that it says. Cleared when dropped, should a step panic.
@@ -85,19 +85,19 @@ impl Cleanup {
     pub(super) fn clear(&mut self) {
         self.is_cleared = true;
         for (folder, name) in self.temporaries.drain(..) {
-            let removed = attempt(Step::Remove, || {
+            let removed = attempt(WriteStep::Remove, || {
                 rustix::fs::unlinkat(&folder, &name, AtFlags::empty())
             });
             self.is_left |= is_failure(removed);
         }
         for (folder, name) in self.directories.drain(..).rev() {
-            let removed = attempt(Step::Remove, || {
+            let removed = attempt(WriteStep::Remove, || {
                 rustix::fs::unlinkat(&folder, &name, AtFlags::REMOVEDIR)
             });
             self.is_left |= is_failure(removed);
         }
         for copy in self.copies.drain(..) {
-            let removed = attempt(Step::Remove, || std::fs::remove_file(&copy));
+            let removed = attempt(WriteStep::Remove, || std::fs::remove_file(&copy));
             self.is_left |= is_failure(removed);
         }
         if !self.is_left {

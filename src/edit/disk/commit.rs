@@ -12,7 +12,7 @@ use rustix::io::Errno;
 
 use super::cleanup::Cleanup;
 use super::content::{Planned, read_all};
-use super::error::{FileError, Step, attempt, errno_of, is_unsupported, step};
+use super::error::{FileError, WriteStep, attempt, errno_of, is_unsupported, step};
 use super::flush;
 use super::lease::is_open_for_writing;
 use super::lock::{HeldLock, LockTarget};
@@ -77,10 +77,10 @@ impl Staged {
             Way::InPlace { old, writer } => (Err(writer), old),
         };
         let look = || rustix::fs::statat(&self.folder, &self.name, AtFlags::SYMLINK_NOFOLLOW);
-        let now = match attempt(Step::Recheck, look) {
+        let now = match attempt(WriteStep::Recheck, look) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(FileError::Gone),
             looked => {
-                FileMetadata::of(&looked.map_err(|error| FileError::Io(Step::Recheck, error))?)
+                FileMetadata::of(&looked.map_err(|error| FileError::Io(WriteStep::Recheck, error))?)
             }
         };
         if now.inode != old.look.inode {
@@ -90,8 +90,8 @@ impl Staged {
         let is_as_planned = match &temporary {
             // What comes out of its place is read in any case.
             Ok(_) if !was_touched => true,
-            Ok(_) => step(Step::Recheck, || old.planned.is_in(&old.file))?,
-            Err(writer) => step(Step::Recheck, || writer.is_as_planned(old))?,
+            Ok(_) => step(WriteStep::Recheck, || old.planned.is_in(&old.file))?,
+            Err(writer) => step(WriteStep::Recheck, || writer.is_as_planned(old))?,
         };
         if !is_as_planned {
             return Err(FileError::Changed);
@@ -168,13 +168,13 @@ impl Staged {
 
     fn create(&self, temporary: &Temporary) -> Result<Done, FileError> {
         let (folder, from, to) = (&self.folder, &temporary.name, &self.name);
-        step(Step::Rename, || Ok::<_, io::Error>(()))?;
-        let renamed = attempt(Step::Claim, || {
+        step(WriteStep::Rename, || Ok::<_, io::Error>(()))?;
+        let renamed = attempt(WriteStep::Claim, || {
             rustix::fs::renameat_with(folder, from, folder, to, RenameFlags::NOREPLACE)
         });
         let linked = match renamed {
             // A link never replaces anything; the temporary's name goes with the rest.
-            Err(error) if is_unsupported(&error) => attempt(Step::Link, || {
+            Err(error) if is_unsupported(&error) => attempt(WriteStep::Link, || {
                 rustix::fs::linkat(folder, from, folder, to, AtFlags::empty())
             }),
             renamed => renamed,
@@ -182,7 +182,7 @@ impl Staged {
         match linked {
             Ok(()) => Ok(Done::Created),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(FileError::Exists),
-            Err(error) => Err(FileError::Io(Step::Rename, error)),
+            Err(error) => Err(FileError::Io(WriteStep::Rename, error)),
         }
     }
 
@@ -192,11 +192,11 @@ impl Staged {
         old: &Old,
         cleanup: &mut Cleanup,
     ) -> Result<Done, FailedWrite> {
-        step(Step::Rename, || Ok::<_, io::Error>(()))?;
+        step(WriteStep::Rename, || Ok::<_, io::Error>(()))?;
         if is_open_for_writing(&old.file) {
             return Err(FileError::Changed.into());
         }
-        match attempt(Step::Exchange, || self.exchange(&temporary.name)) {
+        match attempt(WriteStep::Exchange, || self.exchange(&temporary.name)) {
             Ok(()) => {}
             Err(error) if is_unsupported(&error) => {
                 return Ok(self.replace_by_link(temporary, old, cleanup)?);
@@ -204,7 +204,7 @@ impl Staged {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 return Err(FileError::Gone.into());
             }
-            Err(error) => return Err(FileError::Io(Step::Rename, error).into()),
+            Err(error) => return Err(FileError::Io(WriteStep::Rename, error).into()),
         }
         let fault = match self.is_what_was_planned(&temporary.name, old) {
             // By its name it cannot be opened any more; whoever did until now has not written yet.
@@ -231,7 +231,7 @@ impl Staged {
             new: self.new,
         };
         let name = noted_name(cleanup, target, temporary.name.len())?;
-        let linked = attempt(Step::Link, || {
+        let linked = attempt(WriteStep::Link, || {
             let (folder, flags) = (&self.folder, AtFlags::empty());
             rustix::fs::linkat(folder, &self.name, folder, &name, flags)
         });
@@ -252,13 +252,13 @@ impl Staged {
                 }
                 backup
             }
-            Err(error) => return Err(FileError::Io(Step::Link, error)),
+            Err(error) => return Err(FileError::Io(WriteStep::Link, error)),
         };
         if is_open_for_writing(&old.file) {
             return Err(FileError::Changed);
         }
         rustix::fs::renameat(&self.folder, &temporary.name, &self.folder, &self.name)
-            .map_err(|error| FileError::Io(Step::Rename, error.into()))?;
+            .map_err(|error| FileError::Io(WriteStep::Rename, error.into()))?;
         Ok(Done::Renamed { backup })
     }
 
@@ -272,7 +272,7 @@ impl Staged {
 
     /// Exchanges the names again. Whoever put another file in the place meanwhile keeps it there.
     fn exchange_back(&self, temporary: &Temporary, old: &Old, cleanup: &mut Cleanup) -> Left {
-        let left = match step(Step::Rollback, || self.exchange(&temporary.name)) {
+        let left = match step(WriteStep::Rollback, || self.exchange(&temporary.name)) {
             Ok(()) if self.inode_of(&temporary.name) == Some(temporary.inode) => Left::AsItWas,
             Ok(()) => {
                 // It was written over. What came out goes in again; if that fails, see below.
@@ -294,7 +294,7 @@ impl Staged {
         if self.inode_of(&self.name) != Some(ours) {
             return Left::Written;
         }
-        match step(Step::Rollback, undo) {
+        match step(WriteStep::Rollback, undo) {
             Ok(()) => Left::AsItWas,
             Err(_) => Left::Written,
         }
@@ -308,7 +308,7 @@ impl Staged {
     /// Whether the old file has this name now, and still holds what was planned on.
     fn is_what_was_planned(&self, name: &OsStr, old: &Old) -> Result<bool, FileError> {
         let is_same = self.inode_of(name) == Some(old.look.inode);
-        Ok(is_same && step(Step::Recheck, || old.planned.is_in(&old.file))?)
+        Ok(is_same && step(WriteStep::Recheck, || old.planned.is_in(&old.file))?)
     }
 }
 
@@ -323,7 +323,7 @@ fn keep_again(temporary: &Temporary, old: &Old) -> Result<(), FileError> {
 
 /// A copy of the old file, where it cannot have a second name.
 fn copy(target: For<'_>, old: &Old, cleanup: &mut Cleanup) -> Result<Backup, FileError> {
-    let bytes = step(Step::Copy, || read_all(&old.file))?;
+    let bytes = step(WriteStep::Copy, || read_all(&old.file))?;
     if Planned::of(&bytes) != old.planned {
         return Err(FileError::Changed);
     }
@@ -333,7 +333,7 @@ fn copy(target: For<'_>, old: &Old, cleanup: &mut Cleanup) -> Result<Backup, Fil
             let Temporary { name, held, .. } = temporary;
             Ok(Backup { name, held })
         }
-        None => Err(FileError::Io(Step::Link, Errno::PERM.into())),
+        None => Err(FileError::Io(WriteStep::Link, Errno::PERM.into())),
     }
 }
 

@@ -9,7 +9,7 @@ use crate::task::Stopped;
 
 /// A step of a write that can fail. Each is a failpoint too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Step {
+pub enum WriteStep {
     Note,
     Open,
     MakeDirectory,
@@ -48,68 +48,70 @@ pub enum Step {
     Answer,
 }
 
-impl Step {
+impl WriteStep {
     /// How `PILCROW_FAIL` calls it.
     pub fn point(self) -> &'static str {
         match self {
-            Step::Note => "note",
-            Step::Open => "open",
-            Step::MakeDirectory => "mkdir",
-            Step::Create => "create",
-            Step::Write => "write",
-            Step::Owner => "chown",
-            Step::Mode => "chmod",
-            Step::Attributes => "xattr",
-            Step::Flags => "chattr",
-            Step::Sync => "fsync",
-            Step::Copy => "copy",
-            Step::Lock => "lock",
-            Step::LockNew => "locknew",
-            Step::LockFile => "lockfile",
-            Step::Lease => "lease",
-            Step::Recheck => "recheck",
-            Step::Exchange => "exchange",
-            Step::Claim => "claim",
-            Step::Link => "link",
-            Step::Rename => "rename",
-            Step::Overwrite => "overwrite",
-            Step::SyncDirectory => "fsyncdir",
-            Step::Rollback => "rollback",
-            Step::Remove => "remove",
-            Step::Record => "record",
-            Step::Check => "check",
-            Step::Answer => "answer",
+            WriteStep::Note => "note",
+            WriteStep::Open => "open",
+            WriteStep::MakeDirectory => "mkdir",
+            WriteStep::Create => "create",
+            WriteStep::Write => "write",
+            WriteStep::Owner => "chown",
+            WriteStep::Mode => "chmod",
+            WriteStep::Attributes => "xattr",
+            WriteStep::Flags => "chattr",
+            WriteStep::Sync => "fsync",
+            WriteStep::Copy => "copy",
+            WriteStep::Lock => "lock",
+            WriteStep::LockNew => "locknew",
+            WriteStep::LockFile => "lockfile",
+            WriteStep::Lease => "lease",
+            WriteStep::Recheck => "recheck",
+            WriteStep::Exchange => "exchange",
+            WriteStep::Claim => "claim",
+            WriteStep::Link => "link",
+            WriteStep::Rename => "rename",
+            WriteStep::Overwrite => "overwrite",
+            WriteStep::SyncDirectory => "fsyncdir",
+            WriteStep::Rollback => "rollback",
+            WriteStep::Remove => "remove",
+            WriteStep::Record => "record",
+            WriteStep::Check => "check",
+            WriteStep::Answer => "answer",
         }
     }
 }
 
 /// What was being done, as in "could not … 'FILE'".
-impl std::fmt::Display for Step {
+impl std::fmt::Display for WriteStep {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         out.write_str(match self {
-            Step::Note => "note what is about to be done to",
-            Step::Open => "open for writing",
-            Step::MakeDirectory => "make the directory for",
-            Step::Create => "make a temporary file beside",
-            Step::Write => "write the new text of",
-            Step::Owner => "keep the owner of",
-            Step::Mode => "keep the mode of",
-            Step::Attributes => "keep the attributes of",
-            Step::Flags => "keep the inode flags of",
-            Step::Sync => "flush to the disk",
-            Step::Copy => "keep a recovery copy of",
-            Step::Lock | Step::LockFile => "lock",
-            Step::LockNew => "lock the temporary file beside",
-            Step::Lease => "ask who has open",
-            Step::Recheck | Step::Record => "look again at",
-            Step::Check => "parse",
-            Step::Answer => "tell of",
-            Step::Exchange | Step::Claim | Step::Rename => "put the new text in the place of",
-            Step::Link => "keep the old text of",
-            Step::Overwrite => "overwrite",
-            Step::SyncDirectory => "flush to the disk the directory of",
-            Step::Rollback => "put back the old text of",
-            Step::Remove => "remove the temporary file beside",
+            WriteStep::Note => "note what is about to be done to",
+            WriteStep::Open => "open for writing",
+            WriteStep::MakeDirectory => "make the directory for",
+            WriteStep::Create => "make a temporary file beside",
+            WriteStep::Write => "write the new text of",
+            WriteStep::Owner => "keep the owner of",
+            WriteStep::Mode => "keep the mode of",
+            WriteStep::Attributes => "keep the attributes of",
+            WriteStep::Flags => "keep the inode flags of",
+            WriteStep::Sync => "flush to the disk",
+            WriteStep::Copy => "keep a recovery copy of",
+            WriteStep::Lock | WriteStep::LockFile => "lock",
+            WriteStep::LockNew => "lock the temporary file beside",
+            WriteStep::Lease => "ask who has open",
+            WriteStep::Recheck | WriteStep::Record => "look again at",
+            WriteStep::Check => "parse",
+            WriteStep::Answer => "tell of",
+            WriteStep::Exchange | WriteStep::Claim | WriteStep::Rename => {
+                "put the new text in the place of"
+            }
+            WriteStep::Link => "keep the old text of",
+            WriteStep::Overwrite => "overwrite",
+            WriteStep::SyncDirectory => "flush to the disk the directory of",
+            WriteStep::Rollback => "put back the old text of",
+            WriteStep::Remove => "remove the temporary file beside",
         })
     }
 }
@@ -134,7 +136,7 @@ pub enum WriteError {
     #[error("could not {step} the file: {source}")]
     Io {
         index: usize,
-        step: Step,
+        step: WriteStep,
         source: io::Error,
     },
     /// Taking back what was done failed in its turn, so some files have the new text.
@@ -180,7 +182,7 @@ pub(super) enum FileError {
     Exists,
     Gone,
     Busy,
-    Io(Step, io::Error),
+    Io(WriteStep, io::Error),
     Refused(Refusal),
     Stopped(Stopped),
 }
@@ -217,7 +219,7 @@ impl From<Stopped> for FileError {
 
 /// Does a step, unless a failpoint is set on it; repeats it when a signal interrupts it.
 pub(super) fn step<T, E: Into<io::Error>>(
-    step: Step,
+    step: WriteStep,
     mut act: impl FnMut() -> Result<T, E>,
 ) -> Result<T, FileError> {
     attempt(step, &mut act).map_err(|error| FileError::Io(step, error))
@@ -225,7 +227,7 @@ pub(super) fn step<T, E: Into<io::Error>>(
 
 /// Like [`step`], for where the error itself decides what is next.
 pub(super) fn attempt<T, E: Into<io::Error>>(
-    step: Step,
+    step: WriteStep,
     mut act: impl FnMut() -> Result<T, E>,
 ) -> io::Result<T> {
     super::fail::at(step)?;

@@ -6,13 +6,13 @@
 
 #[cfg(not(any(feature = "failpoints", debug_assertions)))]
 mod off {
-    use super::super::error::Step;
+    use super::super::error::WriteStep;
 
     /// Whether a step can be made to fail at all.
     pub(in super::super) const ARE_ON: bool = false;
 
     #[inline(always)]
-    pub(in super::super) fn at(_: Step) -> std::io::Result<()> {
+    pub(in super::super) fn at(_: WriteStep) -> std::io::Result<()> {
         Ok(())
     }
 }
@@ -28,7 +28,7 @@ mod on {
     use rustix::io::Errno;
     use rustix::process::{Signal, getpid, kill_process};
 
-    use super::super::error::Step;
+    use super::super::error::WriteStep;
 
     /// Whether a step can be made to fail at all.
     pub(in super::super) const ARE_ON: bool = true;
@@ -40,7 +40,7 @@ mod on {
     const LOOKS_EVERY: Duration = Duration::from_millis(1);
 
     /// Fails, stops or dies as the environment wants it at this step.
-    pub(in super::super) fn at(step: Step) -> io::Result<()> {
+    pub(in super::super) fn at(step: WriteStep) -> io::Result<()> {
         #[cfg(test)]
         if let Some(outcome) = super::scripted::at(step) {
             return outcome;
@@ -94,7 +94,7 @@ mod on {
             })
         }
 
-        pub(super) fn at(&self, step: Step) -> io::Result<()> {
+        pub(super) fn at(&self, step: WriteStep) -> io::Result<()> {
             if self.point != step.point() {
                 return Ok(());
             }
@@ -165,17 +165,17 @@ pub(super) mod scripted {
     use std::cell::RefCell;
     use std::io;
 
-    use super::super::error::Step;
+    use super::super::error::WriteStep;
     use super::on::FailRule;
 
     /// Called before every step.
-    type Watch = Box<dyn FnMut(Step) -> io::Result<()>>;
+    type Watch = Box<dyn FnMut(WriteStep) -> io::Result<()>>;
 
     thread_local! {
         static WATCH: RefCell<Option<Watch>> = const { RefCell::new(None) };
     }
 
-    pub(in super::super) fn at(step: Step) -> Option<io::Result<()>> {
+    pub(in super::super) fn at(step: WriteStep) -> Option<io::Result<()>> {
         // Taken out meanwhile: what it does may come by here again.
         let mut watch = WATCH.take()?;
         let outcome = watch(step);
@@ -185,7 +185,7 @@ pub(super) mod scripted {
 
     /// Runs `act` with `watch` called before every step of this thread.
     pub(in super::super) fn watching<T>(
-        watch: impl FnMut(Step) -> io::Result<()> + 'static,
+        watch: impl FnMut(WriteStep) -> io::Result<()> + 'static,
         act: impl FnOnce() -> T,
     ) -> T {
         struct Unset;

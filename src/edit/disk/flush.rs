@@ -2,7 +2,7 @@
 
 use std::fs::File;
 
-use super::error::{FileError, Step, step};
+use super::error::{FileError, WriteStep, step};
 
 /// Lets the disk begin with what was written to `file`, while we do something else. A hint: where it
 /// is none, [`wait`] does it all, and it is [`wait`] that tells of errors.
@@ -21,5 +21,5 @@ pub(super) fn begin(file: &File) {
 
 /// Waits until the bytes of `file` and all else of it are on the disk.
 pub(super) fn wait(file: &File) -> Result<(), FileError> {
-    step(Step::Sync, || file.sync_all())
+    step(WriteStep::Sync, || file.sync_all())
 }

@@ -14,7 +14,7 @@ use rustix::io::Errno;
 use crate::workspace::{Folder, Scope};
 
 use super::cleanup::Cleanup;
-use super::error::{FileError, Step, WriteError, step};
+use super::error::{FileError, WriteError, WriteStep, step};
 use super::journal::JournalEntry;
 
 /// The opened directories, by their real paths.
@@ -58,10 +58,10 @@ impl<'a> Folders<'a> {
         for name in missing.iter().rev() {
             let path = folder.real().join(name);
             cleanup.note(&JournalEntry::Directory { path: path.clone() })?;
-            if step(Step::MakeDirectory, || folder.make(name))? {
+            if step(WriteStep::MakeDirectory, || folder.make(name))? {
                 cleanup.made_directory(folder.clone(), name.clone());
             }
-            let child = Arc::new(step(Step::MakeDirectory, || folder.enter(name))?);
+            let child = Arc::new(step(WriteStep::MakeDirectory, || folder.enter(name))?);
             self.open.insert(path, child.clone());
             folder = child;
         }
@@ -92,7 +92,7 @@ impl Flushable {
     /// `index` is the number of the file that errors are told of.
     pub(super) fn open(index: usize, folder: &Folder) -> Result<Flushable, WriteError> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let directory = step(Step::Open, || {
+        let directory = step(WriteStep::Open, || {
             match rustix::fs::openat(folder, ".", flags, Mode::empty()) {
                 Err(Errno::ACCESS) => Ok(None),
                 opened => opened.map(Some),
@@ -104,7 +104,7 @@ impl Flushable {
 
     /// `file` is one on the same file system.
     pub(super) fn flush(&self, file: &File) -> Result<(), WriteError> {
-        let flushed = step(Step::SyncDirectory, || match &self.directory {
+        let flushed = step(WriteStep::SyncDirectory, || match &self.directory {
             Some(directory) => match rustix::fs::fsync(directory) {
                 // Some file systems know no such thing for a directory.
                 Ok(()) | Err(Errno::INVAL) => Ok(()),

@@ -17,7 +17,7 @@ use rustix::fs::OFlags;
 
 use super::cleanup::Cleanup;
 use super::content::{CHUNK, Planned, fill, read_all};
-use super::error::{FileError, Step, step};
+use super::error::{FileError, WriteStep, step};
 use super::journal::{JournalEntry, name_of_write, next_number};
 use super::metadata::FileMetadata;
 use super::stage::{Old, halves};
@@ -45,7 +45,7 @@ impl InPlace {
         new: Arc<[u8]>,
     ) -> Result<InPlace, FileError> {
         let planned = &old.planned;
-        let mut bytes = step(Step::Copy, || read_all(&old.file))?;
+        let mut bytes = step(WriteStep::Copy, || read_all(&old.file))?;
         if is_open_elsewhere {
             bytes.truncate(planned.len() as usize);
         }
@@ -61,12 +61,12 @@ impl InPlace {
             old: *planned,
             new: Planned::of(&new),
         })?;
-        let (copy, copy_path) = step(Step::Copy, || {
+        let (copy, copy_path) = step(WriteStep::Copy, || {
             let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL;
             state.open(Room::Copies, &name, flags)
         })?;
         cleanup.made_copy(copy_path.clone());
-        step(Step::Copy, || {
+        step(WriteStep::Copy, || {
             copy.write_all_at(&bytes, 0)?;
             copy.write_all_at(&new, bytes.len() as u64)?;
             copy.sync_all()?;
@@ -93,16 +93,16 @@ impl InPlace {
     /// Overwrites the file with the new bytes and flushes it.
     pub(super) fn overwrite(&self) -> Result<(), FileError> {
         let target = &self.target.write;
-        let look = step(Step::Overwrite, || FileMetadata::at(target))?;
+        let look = step(WriteStep::Overwrite, || FileMetadata::at(target))?;
         reserve(target, self.new.len() as u64)?;
-        self.target.put(&self.new, Step::Overwrite)?;
+        self.target.put(&self.new, WriteStep::Overwrite)?;
         self.keep_mode(&look);
         Ok(())
     }
 
     /// Puts the old bytes back.
     pub(super) fn restore(&self) -> Result<(), FileError> {
-        self.target.put(&self.old, Step::Rollback)
+        self.target.put(&self.old, WriteStep::Rollback)
     }
 
     /// The system takes the set-ID bits from a file that is written to; its owner can give them
@@ -135,7 +135,7 @@ impl Overwritten {
     }
 
     /// Puts `bytes` in the place of what is ours, and flushes the file.
-    pub(super) fn put(&self, bytes: &[u8], doing: Step) -> Result<(), FileError> {
+    pub(super) fn put(&self, bytes: &[u8], doing: WriteStep) -> Result<(), FileError> {
         let in_the_file = bytes.len().min(self.ours.get() as usize);
         let (over, more) = bytes.split_at(in_the_file);
         let mut at = 0;
@@ -216,7 +216,7 @@ fn reserve(target: &File, bytes: u64) -> Result<(), FileError> {
     if bytes == 0 {
         return Ok(());
     }
-    step(Step::Overwrite, || {
+    step(WriteStep::Overwrite, || {
         match fallocate(target, FallocateFlags::KEEP_SIZE, 0, bytes) {
             Err(error @ (Errno::NOSPC | Errno::DQUOT | Errno::FBIG)) => Err(error.into()),
             _ => Ok::<_, io::Error>(()),

@@ -15,7 +15,7 @@ use rustix::fs::{FlockOperation, OFlags};
 use rustix::io::Errno;
 
 use super::content::Planned;
-use super::error::{FileError, Step, step};
+use super::error::{FileError, WriteStep, step};
 use super::state::{JournalFile, Room, StateDirectory, sync_parent};
 
 /// The first field of every journal; another one is of another version, and left alone.
@@ -64,7 +64,7 @@ pub(super) struct Journal {
 impl Journal {
     /// Begins a journal, and locks it.
     pub(super) fn begin(state: &Arc<StateDirectory>) -> Result<Journal, FileError> {
-        let open = step(Step::Note, || match state.take_idle_journal() {
+        let open = step(WriteStep::Note, || match state.take_idle_journal() {
             Some(idle) => Ok(idle),
             None => make(state),
         })?;
@@ -81,12 +81,12 @@ impl Journal {
     /// Adds what is about to be done.
     pub(super) fn add(&mut self, entry: &JournalEntry) -> Result<(), FileError> {
         let bytes = entry.to_bytes();
-        step(Step::Note, || self.open()?.file.write_all(&bytes))
+        step(WriteStep::Note, || self.open()?.file.write_all(&bytes))
     }
 
     /// Makes the journal outlive a power cut too.
     pub(super) fn sync(&mut self) -> Result<(), FileError> {
-        step(Step::Sync, || {
+        step(WriteStep::Sync, || {
             let open = self.open()?;
             open.file.sync_all()?;
             sync_parent(&open.path)

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use rustix::io::Errno;
 
-use super::error::{Step, attempt, errno_of};
+use super::error::{WriteStep, attempt, errno_of};
 
 /// Pauses between looks. A program that is just being started holds, for the moment until its own
 /// code runs, whatever the one that starts it had open.
@@ -33,7 +33,7 @@ pub(super) fn stays_open_for_writing(file: &File) -> bool {
 /// Whether a file is open for writing anywhere, this process included. `false` also where it cannot
 /// be known: files of other users, file systems without leases, other systems than Linux.
 pub(super) fn is_open_for_writing(file: &File) -> bool {
-    let looked = attempt(Step::Lease, || look(file));
+    let looked = attempt(WriteStep::Lease, || look(file));
     looked.is_err_and(|error| errno_of(&error) == Some(Errno::AGAIN))
 }
 

@@ -20,7 +20,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use crate::task::Work;
 use crate::workspace::RealPath;
 
-use super::error::{FileError, Step, WriteError, attempt, is_unsupported, step};
+use super::error::{FileError, WriteError, WriteStep, attempt, is_unsupported, step};
 use super::metadata::Inode;
 use super::state::{Room, StateDirectory};
 
@@ -88,7 +88,7 @@ impl Locks {
         let mut by_path: BTreeMap<u64, usize> = BTreeMap::new();
         for wanted in &files {
             let held = match &wanted.file {
-                Some((_, file)) => wait((deadline, work), || try_lock(file, Step::Lock)),
+                Some((_, file)) => wait((deadline, work), || try_lock(file, WriteStep::Lock)),
                 None => Ok(None),
             };
             match held.map_err(|fault| fault.of(wanted.index))? {
@@ -111,12 +111,12 @@ fn by_number(
     until: (Instant, &Work),
 ) -> Result<Option<HeldLock>, FileError> {
     let flags = OFlags::RDWR | OFlags::CREATE;
-    let opened = step(Step::LockFile, || {
+    let opened = step(WriteStep::LockFile, || {
         let opened = state.open(Room::Locks, &format!("{number:03x}"), flags);
         opened.map(|(file, _)| Arc::new(file))
     })?;
     match wait(until, || locked(&opened))? {
-        None => Err(FileError::Io(Step::LockFile, Errno::NOLCK.into())),
+        None => Err(FileError::Io(WriteStep::LockFile, Errno::NOLCK.into())),
         held => Ok(held),
     }
 }
@@ -142,7 +142,7 @@ fn wait(
 }
 
 /// Locks a file if nobody else has it locked.
-pub(super) fn try_lock(file: &Arc<File>, doing: Step) -> Result<LockAttempt, FileError> {
+pub(super) fn try_lock(file: &Arc<File>, doing: WriteStep) -> Result<LockAttempt, FileError> {
     if is_locked_by_path(file) {
         return Ok(LockAttempt::ByPath);
     }
@@ -161,7 +161,7 @@ fn locked(file: &Arc<File>) -> Result<LockAttempt, FileError> {
         Err(Errno::NOLCK | Errno::BADF) => Ok(LockAttempt::ByPath),
         Err(error) => match is_unsupported(&error.into()) {
             true => Ok(LockAttempt::ByPath),
-            false => Err(FileError::Io(Step::Lock, error.into())),
+            false => Err(FileError::Io(WriteStep::Lock, error.into())),
         },
     }
 }

@@ -9,7 +9,7 @@ use rustix::io::Errno;
 
 use crate::workspace::Stamp;
 
-use super::error::{FileError, Step, attempt, errno_of, is_unsupported, step};
+use super::error::{FileError, WriteStep, attempt, errno_of, is_unsupported, step};
 
 /// What a file is but for its bytes, at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,22 +79,22 @@ pub(super) enum Preserved {
 /// Gives `new` the owner, mode, attributes and inode flags of `old`. To be done after its bytes are written,
 /// since the system takes privileges from a file that is written to.
 pub(super) fn keep(old: &File, look: &FileMetadata, new: &File) -> Result<Preserved, FileError> {
-    let mut now = step(Step::Owner, || FileMetadata::at(new))?;
+    let mut now = step(WriteStep::Owner, || FileMetadata::at(new))?;
     if (now.user, now.group) != (look.user, look.group) {
         let (user, group) = (Uid::from_raw(look.user), Gid::from_raw(look.group));
         let chown = || rustix::fs::fchown(new, Some(user), Some(group));
-        if refused(attempt(Step::Owner, chown), Step::Owner)? == Preserved::NotAll {
+        if refused(attempt(WriteStep::Owner, chown), WriteStep::Owner)? == Preserved::NotAll {
             return Ok(Preserved::NotAll);
         }
-        now = step(Step::Owner, || FileMetadata::at(new))?;
+        now = step(WriteStep::Owner, || FileMetadata::at(new))?;
     }
     if now.mode != look.mode {
         let chmod = || rustix::fs::fchmod(new, look.mode);
-        if refused(attempt(Step::Mode, chmod), Step::Mode)? == Preserved::NotAll {
+        if refused(attempt(WriteStep::Mode, chmod), WriteStep::Mode)? == Preserved::NotAll {
             return Ok(Preserved::NotAll);
         }
         // A set-group-ID bit for a group that one is not in is dropped without a word.
-        if step(Step::Mode, || FileMetadata::at(new))?.differs(look) {
+        if step(WriteStep::Mode, || FileMetadata::at(new))?.differs(look) {
             return Ok(Preserved::NotAll);
         }
     }
@@ -129,17 +129,19 @@ const GUARDING_FLAGS: u32 = 0x10 | 0x20;
 
 /// Gives `new` the flags of `old`, and takes those that it has from its directory.
 fn keep_flags(old: &File, new: &File) -> Result<Preserved, FileError> {
-    let wanted = step(Step::Flags, || flags_of(old))? & CHOSEN_FLAGS;
-    let now = step(Step::Flags, || flags_of(new))?;
+    let wanted = step(WriteStep::Flags, || flags_of(old))? & CHOSEN_FLAGS;
+    let now = step(WriteStep::Flags, || flags_of(new))?;
     if now & CHOSEN_FLAGS == wanted {
         return Ok(Preserved::All);
     }
-    let set = attempt(Step::Flags, || set_flags(new, now & !CHOSEN_FLAGS | wanted));
-    if refused(set, Step::Flags)? == Preserved::NotAll {
+    let set = attempt(WriteStep::Flags, || {
+        set_flags(new, now & !CHOSEN_FLAGS | wanted)
+    });
+    if refused(set, WriteStep::Flags)? == Preserved::NotAll {
         return Ok(Preserved::NotAll);
     }
     // Some are only taken by a file that is empty, and dropped without a word.
-    let now = step(Step::Flags, || flags_of(new))?;
+    let now = step(WriteStep::Flags, || flags_of(new))?;
     Ok(match now & CHOSEN_FLAGS == wanted {
         true => Preserved::All,
         false => Preserved::NotAll,
@@ -182,7 +184,7 @@ fn set_flags(_: &File, _: u32) -> io::Result<()> {
 }
 
 /// What the system does not let us do is another answer than that it failed.
-fn refused(outcome: io::Result<()>, step: Step) -> Result<Preserved, FileError> {
+fn refused(outcome: io::Result<()>, step: WriteStep) -> Result<Preserved, FileError> {
     let Err(error) = outcome else {
         return Ok(Preserved::All);
     };
@@ -196,26 +198,28 @@ fn refused(outcome: io::Result<()>, step: Step) -> Result<Preserved, FileError> 
 /// Copies extended attributes, of which POSIX ACLs are some, and removes an ACL that the new file
 /// took over from its directory.
 fn keep_attributes(old: &File, new: &File) -> Result<Preserved, FileError> {
-    let wanted = step(Step::Attributes, || names_of(old))?;
-    let present = step(Step::Attributes, || names_of(new))?;
+    let wanted = step(WriteStep::Attributes, || names_of(old))?;
+    let present = step(WriteStep::Attributes, || names_of(new))?;
     for name in &present {
         if name.starts_with(b"system.") && !wanted.contains(name) {
-            step(Step::Attributes, || {
+            step(WriteStep::Attributes, || {
                 rustix::fs::fremovexattr(new, &name[..])
             })?;
         }
     }
     for name in wanted.iter().filter(|name| is_copied(name)) {
-        let value = step(Step::Attributes, || value_of(old, name))?;
+        let value = step(WriteStep::Attributes, || value_of(old, name))?;
         if present.contains(name) && value_of(new, name).is_ok_and(|now| now == value) {
             continue;
         }
         let flags = XattrFlags::empty();
-        let set = attempt(Step::Attributes, || {
+        let set = attempt(WriteStep::Attributes, || {
             rustix::fs::fsetxattr(new, &name[..], &value, flags)
         });
         // Any write to a file takes its capabilities, so writing in place would not keep them.
-        if name != b"security.capability" && refused(set, Step::Attributes)? == Preserved::NotAll {
+        if name != b"security.capability"
+            && refused(set, WriteStep::Attributes)? == Preserved::NotAll
+        {
             return Ok(Preserved::NotAll);
         }
     }

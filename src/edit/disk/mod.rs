@@ -47,10 +47,10 @@ use stage::{StageContext, Staged, Way};
 use state::StateDirectory;
 
 pub use content::Planned;
-pub use error::{Step, WriteError};
+pub use error::{WriteError, WriteStep};
 
 /// A step of an edit beside the writing itself, for failpoints alone: an error is what is to come of it.
-pub fn failpoint(step: Step) -> std::io::Result<()> {
+pub fn failpoint(step: WriteStep) -> std::io::Result<()> {
     fail::at(step)
 }
 

@@ -15,7 +15,7 @@ use crate::workspace::{FileType, Folder, Handle, Scope};
 
 use super::cleanup::is_failure;
 use super::content::{Planned, read_all};
-use super::error::{FileError, Step};
+use super::error::{FileError, WriteStep};
 use super::half_done::Settled;
 use super::in_place::Overwritten;
 use super::journal::{JournalEntry, WriterProcess, read_entries};
@@ -245,7 +245,7 @@ impl Recovery<'_> {
         (old, new): (&Planned, &Planned),
         (old_bytes, new_bytes): (&[u8], &[u8]),
     ) -> Result<bool, FileError> {
-        let io = |error| FileError::Io(Step::Open, error);
+        let io = |error| FileError::Io(WriteStep::Open, error);
         let file = handle.open_read().map_err(io)?;
         let (file, _locks) = self.locked(handle, file)?;
         if old.is_in(&file).map_err(io)? || new.is_in(&file).map_err(io)? {
@@ -255,7 +255,7 @@ impl Recovery<'_> {
         if is_half_written(&bytes, old_bytes, new_bytes) {
             let target = handle.open_write().map_err(io)?;
             let target = Overwritten::new(file, target, bytes.len() as u64);
-            target.put(old_bytes, Step::Rollback)?;
+            target.put(old_bytes, WriteStep::Rollback)?;
             return Ok(true);
         }
         // Whole, and somebody added to it since. A longer old text may be left behind a new one.
@@ -269,7 +269,8 @@ impl Recovery<'_> {
         handle: &Handle,
         file: File,
     ) -> Result<(Arc<File>, Locks), FileError> {
-        let look = FileMetadata::at(&file).map_err(|error| FileError::Io(Step::Open, error))?;
+        let look =
+            FileMetadata::at(&file).map_err(|error| FileError::Io(WriteStep::Open, error))?;
         let file = Arc::new(file);
         let wanted = LockTarget {
             index: 0,

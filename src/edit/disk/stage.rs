@@ -13,7 +13,7 @@ use crate::workspace::{FileType, Folder, RealPath, Stamp};
 
 use super::cleanup::Cleanup;
 use super::content::Planned;
-use super::error::{FileError, Step, attempt, step};
+use super::error::{FileError, WriteStep, attempt, step};
 use super::flush;
 use super::folders::Folders;
 use super::in_place::InPlace;
@@ -130,13 +130,13 @@ impl StageContext<'_, '_> {
         new: Planned,
         bytes: &[u8],
     ) -> Result<Way, FileError> {
-        let there = attempt(Step::Open, || {
+        let there = attempt(WriteStep::Open, || {
             rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)
         });
         match there {
             Ok(_) => return Err(FileError::Exists),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => return Err(FileError::Io(Step::Open, error)),
+            Err(error) => return Err(FileError::Io(WriteStep::Open, error)),
         }
         let target = For {
             folder,
@@ -156,18 +156,18 @@ impl StageContext<'_, '_> {
         (planned, stamp, new): (Planned, Stamp, Planned),
         bytes: Arc<[u8]>,
     ) -> Result<Way, FileError> {
-        let handle = match attempt(Step::Open, || folder.open(real)) {
+        let handle = match attempt(WriteStep::Open, || folder.open(real)) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(FileError::Gone),
-            opened => opened.map_err(|error| FileError::Io(Step::Open, error))?,
+            opened => opened.map_err(|error| FileError::Io(WriteStep::Open, error))?,
         };
         if handle.file_type() != FileType::Regular {
             return Err(FileError::Changed);
         }
         // Replacing a file takes no permission on the file itself, and changing it does.
-        step(Step::Open, || handle.may_write())?;
-        let file = Arc::new(step(Step::Open, || handle.open_read())?);
-        let look = step(Step::Open, || FileMetadata::at(&*file))?;
-        step(Step::Flags, || refuse_guarded(&file))?;
+        step(WriteStep::Open, || handle.may_write())?;
+        let file = Arc::new(step(WriteStep::Open, || handle.open_read())?);
+        let look = step(WriteStep::Open, || FileMetadata::at(&*file))?;
+        step(WriteStep::Flags, || refuse_guarded(&file))?;
         let old = Old {
             file,
             look,
@@ -178,7 +178,7 @@ impl StageContext<'_, '_> {
         // does whoever writes over it.
         if !is_open_elsewhere
             && !look.is_of(&stamp)
-            && !step(Step::Open, || planned.is_in(&old.file))?
+            && !step(WriteStep::Open, || planned.is_in(&old.file))?
         {
             return Err(FileError::Changed);
         }
@@ -193,7 +193,7 @@ impl StageContext<'_, '_> {
                 return Ok(Way::Replace { temporary, old });
             }
         }
-        let target = step(Step::Open, || handle.open_write())?;
+        let target = step(WriteStep::Open, || handle.open_write())?;
         let path = real.as_path().to_path_buf();
         let kept = (&old, is_open_elsewhere);
         let writer = InPlace::prepare(self.state, self.cleanup, path, kept, target, bytes)?;
@@ -262,7 +262,7 @@ fn create(
     let mut limit = limits.next().unwrap_or(NAME_LIMITS[0]);
     for _ in 0..NAMES {
         let name = noted_name(cleanup, target, limit)?;
-        let made = attempt(Step::Create, || {
+        let made = attempt(WriteStep::Create, || {
             rustix::fs::openat(target.folder, &name, flags, mode)
         });
         let error = match made {
@@ -285,10 +285,10 @@ fn create(
                 limits.next();
                 limit = shorter;
             }
-            _ => return Err(FileError::Io(Step::Create, error)),
+            _ => return Err(FileError::Io(WriteStep::Create, error)),
         }
     }
-    Err(FileError::Io(Step::Create, Errno::EXIST.into()))
+    Err(FileError::Io(WriteStep::Create, Errno::EXIST.into()))
 }
 
 /// Locks a new temporary and writes its bytes; `None` where somebody took it for one that a dead
@@ -300,20 +300,20 @@ fn filled(
     bytes: &[u8],
 ) -> Result<Option<Temporary>, FileError> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let opened = attempt(Step::Create, || {
+    let opened = attempt(WriteStep::Create, || {
         rustix::fs::openat(folder, name, flags, Mode::empty())
     });
     let file = match opened {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        opened => File::from(opened.map_err(|error| FileError::Io(Step::Create, error))?),
+        opened => File::from(opened.map_err(|error| FileError::Io(WriteStep::Create, error))?),
     };
     let file = Arc::new(file);
-    let held = match try_lock(&file, Step::LockNew)? {
+    let held = match try_lock(&file, WriteStep::LockNew)? {
         LockAttempt::Taken => return Ok(None),
         LockAttempt::ByPath => None,
         LockAttempt::Held(held) => Some(held),
     };
-    let look = step(Step::Create, || FileMetadata::at(&*file))?;
+    let look = step(WriteStep::Create, || FileMetadata::at(&*file))?;
     if look.names == 0 {
         return Ok(None);
     }
@@ -373,7 +373,7 @@ pub(super) fn mark_of(process: u32) -> String {
 
 fn write_all(file: &mut File, bytes: &[u8]) -> Result<(), FileError> {
     for part in halves(bytes) {
-        step(Step::Write, || file.write_all(part))?;
+        step(WriteStep::Write, || file.write_all(part))?;
     }
     flush::begin(file);
     Ok(())

@@ -9,7 +9,7 @@ use rustix::fs::{AtFlags, Dir, Mode, OFlags};
 
 use crate::workspace::Folder;
 
-use super::error::Step;
+use super::error::WriteStep;
 use super::lock::{LockAttempt, try_lock};
 use super::metadata::FileMetadata;
 use super::stage::{MARK, NAME_LIMITS, temporary_name_of};
@@ -58,7 +58,7 @@ fn remove_one(folder: &Folder, name: &OsStr) -> Option<()> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let opened = rustix::fs::openat(folder, name, flags, Mode::empty()).ok()?;
     let file = Arc::new(File::from(opened));
-    let Ok(LockAttempt::Held(_held)) = try_lock(&file, Step::Remove) else {
+    let Ok(LockAttempt::Held(_held)) = try_lock(&file, WriteStep::Remove) else {
         return None;
     };
     let named = rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;

@@ -11,7 +11,7 @@ use rustix::io::Errno;
 
 use super::super::fail::scripted::watching;
 use super::super::lock::number_of;
-use super::super::{FileWrite, Step, WriteError, Written};
+use super::super::{FileWrite, WriteError, WriteStep, Written};
 use super::{Place, inode};
 
 /// Three files: one that is replaced, one of two names that is overwritten, one that is made in
@@ -73,11 +73,11 @@ pub(super) fn which_are_new(place: &Place, what: &str) -> Vec<usize> {
 }
 
 /// The steps of the job, in order.
-pub(super) fn steps(forbidden: &'static [Step]) -> Vec<Step> {
+pub(super) fn steps(forbidden: &'static [WriteStep]) -> Vec<WriteStep> {
     let place = prepare();
     let seen = Rc::new(RefCell::new(Vec::new()));
     let recorded = seen.clone();
-    let watch = move |step: Step| {
+    let watch = move |step: WriteStep| {
         recorded.borrow_mut().push(step);
         unless(forbidden, step)
     };
@@ -88,7 +88,7 @@ pub(super) fn steps(forbidden: &'static [Step]) -> Vec<Step> {
     seen.take()
 }
 
-fn unless(forbidden: &[Step], step: Step) -> io::Result<()> {
+fn unless(forbidden: &[WriteStep], step: WriteStep) -> io::Result<()> {
     match forbidden.contains(&step) {
         true => Err(Errno::OPNOTSUPP.into()),
         false => Ok(()),
@@ -100,10 +100,10 @@ fn fail_at(
     place: &Place,
     number: usize,
     errno: Errno,
-    (forbidden, broken): (&'static [Step], &'static [Step]),
+    (forbidden, broken): (&'static [WriteStep], &'static [WriteStep]),
 ) -> Result<Vec<Written>, WriteError> {
     let mut count = 0;
-    let watch = move |step: Step| {
+    let watch = move |step: WriteStep| {
         count += 1;
         if count == number + 1 || count > number && broken.contains(&step) {
             return Err(errno.into());
@@ -115,11 +115,11 @@ fn fail_at(
 
 /// A file system with everything, one as over a network, one as of a memory card, and one whose
 /// files are locked by their paths.
-const SYSTEMS: [&[Step]; 4] = [
+const SYSTEMS: [&[WriteStep]; 4] = [
     &[],
-    &[Step::Exchange, Step::Claim],
-    &[Step::Exchange, Step::Link],
-    &[Step::Lock, Step::LockNew],
+    &[WriteStep::Exchange, WriteStep::Claim],
+    &[WriteStep::Exchange, WriteStep::Link],
+    &[WriteStep::Lock, WriteStep::LockNew],
 ];
 
 #[test]
@@ -128,7 +128,7 @@ fn a_fault_at_any_step_leaves_every_file_old_and_nothing_else() {
         // A temporary that cannot be removed is the next test's.
         let steps = steps(forbidden);
         let steps = steps.iter().enumerate();
-        for (number, step) in steps.filter(|(_, step)| **step != Step::Remove) {
+        for (number, step) in steps.filter(|(_, step)| **step != WriteStep::Remove) {
             // Elsewhere the last two go the ways of the first two.
             let errnos = [Errno::IO, Errno::PERM, Errno::NOSPC, Errno::ACCESS];
             let count = if forbidden.is_empty() { 4 } else { 2 };
@@ -167,7 +167,7 @@ fn what_cannot_be_removed_stays_noted() {
     let steps = steps(&[]);
     let steps = steps.iter().enumerate();
     let removals: Vec<usize> = steps
-        .filter(|(_, step)| **step == Step::Remove)
+        .filter(|(_, step)| **step == WriteStep::Remove)
         .map(|(number, _)| number)
         .collect();
     assert!(!removals.is_empty());
@@ -187,7 +187,7 @@ fn what_cannot_be_put_back_is_said() {
         for (number, step) in steps(forbidden).iter().enumerate() {
             let place = prepare();
             let what = format!("{step:?} (number {number}), and no way back");
-            let broken = (forbidden, &[Step::Rollback][..]);
+            let broken = (forbidden, &[WriteStep::Rollback][..]);
             let Err(error) = fail_at(&place, number, Errno::IO, broken) else {
                 continue;
             };

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 
-use super::super::{Step, WriteError};
+use super::super::{WriteError, WriteStep};
 use super::faults::{job, prepare, steps, which_are_new};
 use super::{Place, inode};
 
@@ -99,7 +99,7 @@ fn two_processes_lose_no_update() {
 }
 
 /// Kills a child before each of its steps, on a file system that cannot do `without`.
-fn kill_at_every_step(forbidden: &'static [Step]) {
+fn kill_at_every_step(forbidden: &'static [WriteStep]) {
     let without: String = forbidden
         .iter()
         .map(|step| format!(",{}:*:EINVAL", step.point()))
@@ -153,12 +153,12 @@ fn a_process_killed_at_any_step_leaves_whole_files() {
 
 #[test]
 fn a_process_killed_at_any_step_leaves_whole_files_without_exchange() {
-    kill_at_every_step(&[Step::Exchange, Step::Claim]);
+    kill_at_every_step(&[WriteStep::Exchange, WriteStep::Claim]);
 }
 
 #[test]
 fn a_process_killed_at_any_step_leaves_whole_files_that_are_locked_by_their_paths() {
-    kill_at_every_step(&[Step::Lock, Step::LockNew]);
+    kill_at_every_step(&[WriteStep::Lock, WriteStep::LockNew]);
 }
 
 /// Kills a write of three files before the last of them is put in its place.

@@ -11,7 +11,7 @@ use crate::workspace::Stamp;
 
 use super::super::fail::scripted::failing;
 use super::super::stage::temporary_name;
-use super::super::{Step, WriteError};
+use super::super::{WriteError, WriteStep};
 use super::{Place, as_ordinary_user, chown, errno, inode, is_root};
 
 #[test]
@@ -281,7 +281,7 @@ fn a_read_only_file_is_not_replaced() {
         error,
         WriteError::Io {
             index: 1,
-            step: Step::Open,
+            step: WriteStep::Open,
             ..
         }
     ));

@@ -13,19 +13,19 @@ use rustix::io::Errno;
 
 use super::super::fail::scripted::{failing, watching};
 use super::super::lock::number_of;
-use super::super::{FileWrite, Step, WriteError, Written};
+use super::super::{FileWrite, WriteError, WriteStep, Written};
 use super::{Place, inode, mode_of};
 
 /// Writes while `other` is done before the first `step`; `forbidden` steps fail as unsupported.
 fn write_beside(
     place: &Place,
     files: Vec<FileWrite>,
-    step: Step,
-    forbidden: &'static [Step],
+    step: WriteStep,
+    forbidden: &'static [WriteStep],
     other: impl FnOnce() + 'static,
 ) -> Result<Vec<Written>, WriteError> {
     let mut other = Some(other);
-    let watch = move |now: Step| {
+    let watch = move |now: WriteStep| {
         if now == step
             && let Some(other) = other.take()
         {
@@ -40,22 +40,22 @@ fn write_beside(
 }
 
 /// A file system with everything, one as over a network, and one as of a memory card.
-const SYSTEMS: [&[Step]; 3] = [
+const SYSTEMS: [&[WriteStep]; 3] = [
     &[],
-    &[Step::Exchange, Step::Claim],
-    &[Step::Exchange, Step::Link],
+    &[WriteStep::Exchange, WriteStep::Claim],
+    &[WriteStep::Exchange, WriteStep::Link],
 ];
 
 #[test]
 fn a_write_of_somebody_else_at_any_moment_is_kept() {
     for (number, forbidden) in SYSTEMS.into_iter().enumerate() {
         for step in [
-            Step::Create,
-            Step::Sync,
-            Step::Lock,
-            Step::Recheck,
-            Step::Rename,
-            Step::Exchange,
+            WriteStep::Create,
+            WriteStep::Sync,
+            WriteStep::Lock,
+            WriteStep::Recheck,
+            WriteStep::Rename,
+            WriteStep::Exchange,
         ] {
             let place = Place::new();
             place.put("a", "old a");
@@ -81,7 +81,7 @@ fn a_write_of_somebody_else_at_any_moment_is_kept() {
 #[test]
 fn a_file_put_in_the_place_by_somebody_else_is_kept() {
     for forbidden in &SYSTEMS[..2] {
-        for step in [Step::Sync, Step::Rename, Step::Exchange] {
+        for step in [WriteStep::Sync, WriteStep::Rename, WriteStep::Exchange] {
             let place = Place::new();
             place.put("a", "old");
             place.put("theirs", "odd");
@@ -102,7 +102,12 @@ fn a_file_put_in_the_place_by_somebody_else_is_kept() {
 #[test]
 fn a_file_removed_meanwhile_is_not_made_again() {
     for forbidden in &SYSTEMS[..2] {
-        for step in [Step::Create, Step::Recheck, Step::Rename, Step::Exchange] {
+        for step in [
+            WriteStep::Create,
+            WriteStep::Recheck,
+            WriteStep::Rename,
+            WriteStep::Exchange,
+        ] {
             let place = Place::new();
             place.put("a", "old");
             let files = vec![place.change("a", "new")];
@@ -122,7 +127,12 @@ fn a_file_removed_meanwhile_is_not_made_again() {
 #[test]
 fn a_file_made_meanwhile_is_not_overwritten() {
     for forbidden in &SYSTEMS[..2] {
-        for step in [Step::Create, Step::Lock, Step::Rename, Step::Claim] {
+        for step in [
+            WriteStep::Create,
+            WriteStep::Lock,
+            WriteStep::Rename,
+            WriteStep::Claim,
+        ] {
             let place = Place::new();
             place.put("a", "old");
             let files = vec![place.change("a", "new"), place.creation("d/b", "new")];
@@ -147,7 +157,12 @@ fn a_file_made_meanwhile_is_not_overwritten() {
 
 #[test]
 fn a_directory_swapped_for_a_link_is_not_followed() {
-    for step in [Step::Note, Step::Create, Step::Sync, Step::Lock] {
+    for step in [
+        WriteStep::Note,
+        WriteStep::Create,
+        WriteStep::Sync,
+        WriteStep::Lock,
+    ] {
         let place = Place::new();
         let outside = place.top.join("outside");
         fs::create_dir(&outside).expect("made");
@@ -185,7 +200,7 @@ fn a_mode_changed_meanwhile_is_the_one_that_is_kept() {
     let other = move || {
         fs::set_permissions(path, fs::Permissions::from_mode(0o751)).expect("set");
     };
-    write_beside(&place, files, Step::Lock, &[], other).expect("written");
+    write_beside(&place, files, WriteStep::Lock, &[], other).expect("written");
     assert_eq!(
         (place.text("a"), mode_of(&place, "a")),
         ("new".into(), 0o751)
@@ -200,7 +215,7 @@ fn a_second_name_given_meanwhile_is_not_torn_off() {
     let files = vec![place.change("a", "new")];
     let (from, to) = (place.path("a"), place.path("b"));
     let other = move || fs::hard_link(from, to).expect("linked");
-    let error = write_beside(&place, files, Step::Lock, &[], other).expect_err("changed");
+    let error = write_beside(&place, files, WriteStep::Lock, &[], other).expect_err("changed");
     assert!(
         matches!(error, WriteError::Changed { index: 0 }),
         "{error:?}"
@@ -219,11 +234,11 @@ fn whoever_writes_over_our_text_before_it_is_taken_back_keeps_theirs() {
         let files = vec![place.change("a", "new a"), place.change("b", "new b")];
         let (from, to) = (place.path("theirs"), place.path("a"));
         let mut renames = 0;
-        let watch = move |now: Step| {
-            if now == Step::Rename {
+        let watch = move |now: WriteStep| {
+            if now == WriteStep::Rename {
                 renames += 1;
             }
-            if renames == 2 && now == Step::Rename {
+            if renames == 2 && now == WriteStep::Rename {
                 fs::rename(&from, &to).expect("renamed");
                 return Err(Errno::IO.into());
             }
@@ -257,14 +272,14 @@ fn what_nobody_has_seen_yet_is_not_removed() {
     let files = vec![place.change("a", "new")];
     let path = place.path("a");
     let mut other = Some(move || fs::write(path, "odd").expect("written"));
-    let watch = move |now: Step| {
-        if now == Step::Exchange
+    let watch = move |now: WriteStep| {
+        if now == WriteStep::Exchange
             && let Some(other) = other.take()
         {
             other();
         }
         match now {
-            Step::Rollback => Err(Errno::IO.into()),
+            WriteStep::Rollback => Err(Errno::IO.into()),
             _ => Ok(()),
         }
     };
@@ -339,9 +354,9 @@ fn nobody_plans_on_a_text_that_may_be_taken_back() {
         let (path, seen) = (place.path("a"), Rc::new(Cell::new(false)));
         let saw = seen.clone();
         let mut renames = 0;
-        let watch = move |now: Step| {
-            renames += usize::from(now == Step::Rename);
-            if renames == 2 && now == Step::Rename {
+        let watch = move |now: WriteStep| {
+            renames += usize::from(now == WriteStep::Rename);
+            if renames == 2 && now == WriteStep::Rename {
                 assert_eq!(fs::read_to_string(&path).expect("a text"), "new a");
                 let file = fs::File::open(&path).expect("there");
                 let lock = FlockOperation::NonBlockingLockExclusive;
@@ -389,11 +404,11 @@ fn a_file_that_somebody_has_open_for_writing_stays_the_same_file() {
 #[test]
 fn what_is_added_at_any_moment_stays_behind_the_new_text() {
     let steps = [
-        Step::Note,
-        Step::Copy,
-        Step::Lock,
-        Step::Recheck,
-        Step::Overwrite,
+        WriteStep::Note,
+        WriteStep::Copy,
+        WriteStep::Lock,
+        WriteStep::Recheck,
+        WriteStep::Overwrite,
     ];
     let texts = ["new\n", "new, and longer than the old one\n", "odd text\n"];
     for new in texts {
@@ -407,7 +422,7 @@ fn what_is_added_at_any_moment_stays_behind_the_new_text() {
                 let files = vec![place.change("a", new)];
                 let (mut calls, added) = (0, Rc::new(Cell::new(0)));
                 let count = added.clone();
-                let watch = move |now: Step| {
+                let watch = move |now: WriteStep| {
                     calls += usize::from(now == step);
                     if now == step && (calls == call || call == 99) {
                         theirs.write_all(b"a line\n").expect("written");
@@ -427,7 +442,12 @@ fn what_is_added_at_any_moment_stays_behind_the_new_text() {
 #[test]
 fn a_writer_that_comes_at_the_last_moment_is_not_left_behind() {
     for forbidden in SYSTEMS {
-        for step in [Step::Lock, Step::Recheck, Step::Rename, Step::Exchange] {
+        for step in [
+            WriteStep::Lock,
+            WriteStep::Recheck,
+            WriteStep::Rename,
+            WriteStep::Exchange,
+        ] {
             let place = Place::new();
             place.put("a", "old\n");
             let files = vec![place.change("a", "new\n")];
