@@ -8,7 +8,7 @@ use crate::read::Checked;
 use crate::session::Version;
 use crate::structure::NoStructure;
 
-use super::live::{Live, Means};
+use super::live::{EditContext, LiveDocument};
 
 /// What begins at lines of the tagged version.
 ///
@@ -18,8 +18,8 @@ use super::live::{Live, Means};
 pub(super) fn blocks_at(
     asked: &[BlockAt],
     tagged: &Version,
-    live: &Live,
-    means: Means,
+    live: &LiveDocument,
+    means: EditContext,
 ) -> Result<HashMap<BlockAt, Result<LineSpan, NoBlock>>, NoBlockReason> {
     if asked.is_empty() {
         // Most edits name no block.

@@ -8,11 +8,14 @@ use crate::protocol::Refusal;
 use crate::text::encode;
 
 use super::judge::Judge;
-use super::{Home, Live, refuse};
+use super::{LiveDocument, Owner, refuse};
 
 /// The new bytes of a file that is written on disk.
-pub(super) fn bytes_after(live: &Live, changes: &[TextChange]) -> Result<Option<Vec<u8>>, Refusal> {
-    if let Home::Editor { .. } = &live.home {
+pub(super) fn bytes_after(
+    live: &LiveDocument,
+    changes: &[TextChange],
+) -> Result<Option<Vec<u8>>, Refusal> {
+    if let Owner::Editor { .. } = &live.home {
         for change in changes {
             holds(live, &change.text).map_err(|error| refuse::encoding(&error, &live.name))?;
         }
@@ -26,8 +29,8 @@ pub(super) fn bytes_after(live: &Live, changes: &[TextChange]) -> Result<Option<
 }
 
 /// A file that is on disk, and how it was read.
-fn file_bytes(live: &Live) -> Option<FileBytes<'_>> {
-    let Home::Disk { buffer, bytes, .. } = &live.home else {
+fn file_bytes(live: &LiveDocument) -> Option<FileBytes<'_>> {
+    let Owner::Disk { buffer, bytes, .. } = &live.home else {
         return None;
     };
     Some(FileBytes {
@@ -41,8 +44,8 @@ fn file_bytes(live: &Live) -> Option<FileBytes<'_>> {
 
 /// Whether an editor's document can have these characters. Saving is the editor's, which may write
 /// another one where its encoding lacks one.
-fn holds(live: &Live, text: &str) -> Result<(), EncodingError> {
-    let Home::Editor { overlay, disk } = &live.home else {
+fn holds(live: &LiveDocument, text: &str) -> Result<(), EncodingError> {
+    let Owner::Editor { overlay, disk } = &live.home else {
         return Ok(());
     };
     let encoding = overlay.encoding.or(disk.as_ref().map(|disk| disk.encoding));
@@ -54,7 +57,7 @@ fn holds(live: &Live, text: &str) -> Result<(), EncodingError> {
 
 /// Finds the hunks whose text the file's encoding cannot hold. What becomes of a notebook's JSON
 /// is judged when that is made.
-pub(super) fn check_characters(live: &Live, plain: &PlainBatch, judge: &mut Judge) {
+pub(super) fn check_characters(live: &LiveDocument, plain: &PlainBatch, judge: &mut Judge) {
     if live.notebook.is_some() {
         return;
     }

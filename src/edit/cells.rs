@@ -11,7 +11,7 @@ use crate::read::Converted;
 use crate::task::Work;
 use crate::text::Text;
 
-use super::Live;
+use super::LiveDocument;
 
 /// The change of the JSON.
 #[derive(Debug, Clone)]
@@ -25,7 +25,7 @@ pub struct NotebookEdit {
 /// What `outcome`, which is of a notebook's text, makes of its JSON, and the text that the notebook
 /// then has: its markers are numbered anew.
 pub fn notebook_edit(
-    live: &Live,
+    live: &LiveDocument,
     notebook: &Converted,
     json: &Text,
     outcome: Outcome,
@@ -100,7 +100,7 @@ fn change(json: &Text, splice: &Splice) -> TextChange {
     }
 }
 
-fn refuse(error: &CannotWrite, live: &Live) -> Refusal {
+fn refuse(error: &CannotWrite, live: &LiveDocument) -> Refusal {
     match error {
         CannotWrite::Lossy { .. } => Refusal::Encoding {
             path: live.name.clone(),

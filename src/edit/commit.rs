@@ -9,12 +9,12 @@ use crate::session::{Actor, AsOf, Current};
 use crate::workspace::RealPath;
 
 use super::disk::{WriteStep, failpoint};
-use super::live::{Means, in_form, of_overlay};
+use super::live::{EditContext, in_form, of_overlay};
 use super::record::{Recorded, record};
-use super::{Home, Planned};
+use super::{Owner, Planned};
 
 /// What is in a file now that had the stamp `written` a moment ago.
-fn look(planned: &Planned, real: &RealPath, means: Means) -> Result<Current, Refusal> {
+fn look(planned: &Planned, real: &RealPath, means: EditContext) -> Result<Current, Refusal> {
     failpoint(WriteStep::Record).map_err(|error| Refusal::io(&planned.live.name, &error))?;
     let looked_at = Instant::now();
     let written = planned.written;
@@ -38,11 +38,11 @@ fn look(planned: &Planned, real: &RealPath, means: Means) -> Result<Current, Ref
 }
 
 /// Records a file that was written on disk.
-pub fn record_disk(planned: &Planned, session: &str, means: Means) -> Recorded {
+pub fn record_disk(planned: &Planned, session: &str, means: EditContext) -> Recorded {
     let now = match &planned.live.home {
-        Home::Disk { handle, .. } => look(planned, handle.real(), means).ok(),
-        Home::Absent { real } => look(planned, real, means).ok(),
-        Home::Editor { .. } => None,
+        Owner::Disk { handle, .. } => look(planned, handle.real(), means).ok(),
+        Owner::Absent { real } => look(planned, real, means).ok(),
+        Owner::Editor { .. } => None,
     };
     let form = planned.live.document.form;
     let now = now.and_then(|now| in_form(now, form, means.work));
@@ -59,7 +59,7 @@ pub fn record_disk(planned: &Planned, session: &str, means: Means) -> Recorded {
 pub fn record_seen(
     planned: &Planned,
     session: &str,
-    means: Means,
+    means: EditContext,
     seen: &Overlay,
     latest: Option<&Arc<Overlay>>,
 ) -> Recorded {

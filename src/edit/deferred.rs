@@ -16,7 +16,7 @@ use crate::task::{CancelToken, Stopped, Work};
 use crate::text::Text;
 
 use super::disk::{WriteStep, failpoint};
-use super::live::{Live, Means, Naming};
+use super::live::{EditContext, LiveDocument, Naming};
 
 /// How long an answer is kept back by what is only told, once all is written.
 pub(super) const REPORTED_WITHIN: Duration = Duration::from_millis(100);
@@ -62,7 +62,7 @@ enum Parses {
 }
 
 impl DeferredReport {
-    pub fn new(live: &Live, outcome: Arc<Outcome>) -> Arc<DeferredReport> {
+    pub fn new(live: &LiveDocument, outcome: Arc<Outcome>) -> Arc<DeferredReport> {
         Arc::new(DeferredReport {
             name: live.name.clone(),
             document: live.document.clone(),
@@ -214,7 +214,7 @@ pub struct DeferredReports {
 impl DeferredReports {
     /// A worker is asked at once whether the first of them parses, so that it does while the disk
     /// is waited for.
-    pub fn of(files: Vec<Arc<DeferredReport>>, means: Means) -> DeferredReports {
+    pub fn of(files: Vec<Arc<DeferredReport>>, means: EditContext) -> DeferredReports {
         let checks = means.checks.clone();
         let work = Work::new(CancelToken::new(), BEGUN_WITHIN);
         let begin = |(at, file): (usize, &Arc<DeferredReport>)| {

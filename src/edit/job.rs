@@ -17,11 +17,11 @@ use super::commit::{record_disk, record_seen};
 use super::deferred::DeferredReports;
 use super::disk::{self, DiskWriter, FileWrite, Target, WriteError, Written};
 use super::finished::Finished;
-use super::live::Means;
+use super::live::EditContext;
 use super::record::Recorded;
 use super::reply::{Done, FileOutcome, Rows, changed_since, rows};
 use super::target::PlacedFiles;
-use super::{Home, NoOps, Planned, Plans};
+use super::{NoOps, Owner, Planned, Plans};
 use crate::workspace::ResourceId;
 
 /// What is known of a change besides its plan.
@@ -58,7 +58,7 @@ pub type Plan<'a> = &'a dyn Fn(&Job) -> Result<Plans, Refusal>;
 #[derive(Debug)]
 pub struct Job<'a> {
     pub change: &'a Change,
-    pub means: Means<'a>,
+    pub means: EditContext<'a>,
     pub settings: &'a Settings,
     pub writer: &'a DiskWriter,
     pub no_ops: &'a Mutex<NoOps>,
@@ -316,7 +316,7 @@ impl Job<'_> {
                 continue;
             }
             planned.written = written.stamp;
-            if let (Home::Disk { buffer, .. }, Some(bytes), Some(stamp)) =
+            if let (Owner::Disk { buffer, .. }, Some(bytes), Some(stamp)) =
                 (&planned.live.home, &planned.bytes, written.stamp)
             {
                 let fingerprint = planned
@@ -401,7 +401,7 @@ fn plain_words(error: &std::io::Error) -> String {
 fn file_write(planned: &Planned) -> Option<FileWrite> {
     let bytes = planned.bytes.as_ref()?;
     let target = match &planned.live.home {
-        Home::Disk {
+        Owner::Disk {
             handle,
             buffer,
             bytes,
@@ -410,8 +410,8 @@ fn file_write(planned: &Planned) -> Option<FileWrite> {
             let planned = disk::Planned::known(bytes.len() as u64, buffer.bytes_hash());
             Target::opened(handle, planned)
         }
-        Home::Absent { real } => Target::New { path: real.clone() },
-        Home::Editor { .. } => return None,
+        Owner::Absent { real } => Target::New { path: real.clone() },
+        Owner::Editor { .. } => return None,
     };
     Some(FileWrite {
         target,

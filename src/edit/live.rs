@@ -20,13 +20,13 @@ use crate::workspace::{FileType, Handle, RealPath, ResourceId, Scope};
 
 /// A document as it is now.
 #[derive(Debug)]
-pub struct Live {
+pub struct LiveDocument {
     /// As headers name it.
     pub name: String,
     pub document: Document,
     /// Recorded, so that its tag is that of the text.
     pub version: Version,
-    pub home: Home,
+    pub home: Owner,
     /// Where it was written, where the path is a link.
     pub linked_to: Option<String>,
     /// Where the text is that of a notebook's cells: the JSON that the home holds.
@@ -35,7 +35,7 @@ pub struct Live {
 
 /// Who holds the text.
 #[derive(Debug)]
-pub enum Home {
+pub enum Owner {
     Disk {
         handle: Handle,
         buffer: Arc<Buffer>,
@@ -60,7 +60,7 @@ pub struct EditorCan {
 
 /// What a document is opened with.
 #[derive(Debug, Clone, Copy)]
-pub struct Means<'a> {
+pub struct EditContext<'a> {
     pub scope: &'a Scope,
     pub overlays: &'a Overlays,
     pub buffers: &'a Store,
@@ -90,7 +90,7 @@ impl Naming {
     }
 }
 
-impl Live {
+impl LiveDocument {
     /// The text.
     pub fn text(&self) -> &Text {
         &self.version.text
@@ -98,7 +98,7 @@ impl Live {
 
     /// Whether the editor is to change it.
     pub fn is_editors(&self) -> bool {
-        matches!(self.home, Home::Editor { .. })
+        matches!(self.home, Owner::Editor { .. })
     }
 
     /// The language of a text of this document, if it has a grammar: by the file's name, or in the
@@ -113,7 +113,7 @@ impl Live {
             return Naming::Nothing;
         }
         let said = match (&self.document.id, &self.home) {
-            (ResourceId::Document(_), Home::Editor { overlay, .. }) => {
+            (ResourceId::Document(_), Owner::Editor { overlay, .. }) => {
                 syntax::named(&overlay.language_id)
             }
             _ => None,
@@ -130,9 +130,9 @@ impl Live {
     /// When the text was looked at.
     pub fn as_of(&self) -> AsOf {
         match &self.home {
-            Home::Disk { as_of, .. } => *as_of,
-            Home::Editor { overlay, .. } => AsOf::of_editor(overlay.since),
-            Home::Absent { .. } => AsOf::of_editor(Instant::now()),
+            Owner::Disk { as_of, .. } => *as_of,
+            Owner::Editor { overlay, .. } => AsOf::of_editor(overlay.since),
+            Owner::Absent { .. } => AsOf::of_editor(Instant::now()),
         }
     }
 
@@ -153,23 +153,23 @@ impl Live {
         located: Located,
         spelled: &str,
         wanted: Wanted,
-        means: Means,
-    ) -> Result<(Live, Vec<Notice>), Refusal> {
+        means: EditContext,
+    ) -> Result<(LiveDocument, Vec<Notice>), Refusal> {
         let name = located.display().to_owned();
         let (document, home, actor) = match located.spot {
             Spot::OnDisk(found) => {
                 let real = found.handle.real().clone();
-                let home = Home::of_file(found.handle, spelled, means)?;
+                let home = Owner::of_file(found.handle, spelled, means)?;
                 let actor = match home {
-                    Home::Editor { .. } => Actor::Editor,
-                    Home::Disk { .. } | Home::Absent { .. } => Actor::Disk,
+                    Owner::Editor { .. } => Actor::Editor,
+                    Owner::Disk { .. } | Owner::Absent { .. } => Actor::Disk,
                 };
                 (ResourceId::File(real), home, actor)
             }
             Spot::InEditor(overlay, _) => {
                 let id = id_of_unsaved(&overlay);
                 let disk = None;
-                (id, Home::Editor { overlay, disk }, Actor::Editor)
+                (id, Owner::Editor { overlay, disk }, Actor::Editor)
             }
             Spot::Internal(_) => {
                 refuse_change(spelled, means.overlays)?;
@@ -193,7 +193,7 @@ impl Live {
             },
         };
         let (version, notices) = means.sessions.record(&document, &current, &actor);
-        let live = Live {
+        let live = LiveDocument {
             linked_to: linked_to(&document, &name, means.scope),
             name,
             document,
@@ -270,8 +270,8 @@ fn linked_to(document: &Document, name: &str, scope: &Scope) -> Option<String> {
     is_link.then(|| real.as_path().display().to_string())
 }
 
-impl Home {
-    fn of_file(handle: Handle, spelled: &str, means: Means) -> Result<Home, Refusal> {
+impl Owner {
+    fn of_file(handle: Handle, spelled: &str, means: EditContext) -> Result<Owner, Refusal> {
         refuse_uneditable(&handle, spelled, means.scope)?;
         let overlays = (means.overlays, means.scope);
         match held(&handle, spelled, None, overlays, means.buffers, means.work)? {
@@ -286,7 +286,7 @@ impl Home {
                     loaded.ok().map(|loaded| loaded.buffer)
                 };
                 let disk = disk.or_else(load);
-                Ok(Home::Editor { overlay, disk })
+                Ok(Owner::Editor { overlay, disk })
             }
             Held::Huge { .. } => Err(too_large(spelled)),
             Held::Torn { .. } => {
@@ -305,9 +305,9 @@ impl Home {
                 match overlay {
                     Some(overlay) if means.editor.apply && *overlay.text() == buffer.text => {
                         let disk = Some(buffer);
-                        Ok(Home::Editor { overlay, disk })
+                        Ok(Owner::Editor { overlay, disk })
                     }
-                    clean => Ok(Home::Disk {
+                    clean => Ok(Owner::Disk {
                         as_of: AsOf::of_disk(handle.opened_at(), clean.as_deref(), means.overlays),
                         handle,
                         buffer,
@@ -319,8 +319,8 @@ impl Home {
     }
 
     /// Refuses what the editor is not able to do, and what it would lose.
-    fn checked(self, spelled: &str, editor: EditorCan) -> Result<Home, Refusal> {
-        let Home::Editor { overlay, disk } = &self else {
+    fn checked(self, spelled: &str, editor: EditorCan) -> Result<Owner, Refusal> {
+        let Owner::Editor { overlay, disk } = &self else {
             return Ok(self);
         };
         if !editor.apply {
@@ -352,23 +352,23 @@ impl Home {
     /// The text that it holds.
     pub fn text(&self) -> Option<&Text> {
         match self {
-            Home::Disk { buffer, .. } => Some(&buffer.text),
-            Home::Editor { overlay, .. } => Some(overlay.text()),
-            Home::Absent { .. } => None,
+            Owner::Disk { buffer, .. } => Some(&buffer.text),
+            Owner::Editor { overlay, .. } => Some(overlay.text()),
+            Owner::Absent { .. } => None,
         }
     }
 
     /// The text, as the session store records it; `None` where there is none.
     fn current(&self) -> Option<Current> {
         match self {
-            Home::Disk { buffer, as_of, .. } => Some(Current {
+            Owner::Disk { buffer, as_of, .. } => Some(Current {
                 text: buffer.text.clone(),
                 fingerprint: buffer.fingerprint(),
                 place: None,
                 as_of: *as_of,
             }),
-            Home::Editor { overlay, .. } => Some(of_overlay(overlay)),
-            Home::Absent { .. } => None,
+            Owner::Editor { overlay, .. } => Some(of_overlay(overlay)),
+            Owner::Absent { .. } => None,
         }
     }
 }

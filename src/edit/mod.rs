@@ -28,7 +28,7 @@ pub use applied::{Applied, Made, Request};
 pub use faults::{Fault, Faults};
 pub use finished::{EditAnswer, Finished};
 pub use job::{Begun, Change, Found, Job, Part, Plan, Seen, partly};
-pub use live::{EditorCan, Home, Live, Means, Wanted};
+pub use live::{EditContext, EditorCan, LiveDocument, Owner, Wanted};
 pub use no_ops::NoOps;
 pub use outdated::declined;
 pub use plan::{Planned, Planner, Plans};

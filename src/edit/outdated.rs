@@ -11,7 +11,7 @@ use crate::session::Sessions;
 use crate::view::{LineSet, in_header};
 
 use super::refuse::sentence;
-use super::{Live, Planned};
+use super::{LiveDocument, Planned};
 
 /// Lines of a file that an error gives.
 const MAX_LINES: usize = 40;
@@ -27,7 +27,7 @@ const CONTEXT: u64 = 2;
 pub struct Revealer<'a> {
     pub session: &'a str,
     pub sessions: &'a Sessions,
-    pub live: &'a Live,
+    pub live: &'a LiveDocument,
 }
 
 /// What a refusal has room for.
@@ -157,7 +157,7 @@ impl Revealer<'_> {
 
     /// Gives the lines that there are of these, and records those as shown that it gives whole.
     pub fn reveal(&self, lines: &LineSet, room: &mut Room) -> Revealed {
-        let Live {
+        let LiveDocument {
             name,
             document,
             version,

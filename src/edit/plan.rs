@@ -32,14 +32,14 @@ use super::deferred::DeferredReport;
 use super::faults::{Fault, Faults};
 use super::job::Found;
 use super::judge::Judge;
-use super::live::Means;
+use super::live::EditContext;
 use super::outdated::Revealer;
-use super::{Job, Live, Named, Wanted, refuse, target};
+use super::{Job, LiveDocument, Named, Wanted, refuse, target};
 
 /// One file of an edit, ready to be written.
 #[derive(Debug)]
 pub struct Planned {
-    pub live: Live,
+    pub live: LiveDocument,
     pub tag_before: Option<Tag>,
     pub splices: Splices,
     pub outcome: Arc<Outcome>,
@@ -103,7 +103,7 @@ pub struct Plans {
 #[derive(Debug, Clone, Copy)]
 pub struct Planner<'a> {
     pub session: &'a str,
-    pub means: Means<'a>,
+    pub means: EditContext<'a>,
     /// Whether only lines that were shown may be edited.
     pub require_seen: bool,
     /// The places that are this edit's to change.
@@ -188,8 +188,8 @@ impl<'a> Planner<'a> {
         named: &Named,
         place: &ResourceId,
         tag: Option<Tag>,
-    ) -> Result<(Live, Vec<Notice>), Refusal> {
-        let Means {
+    ) -> Result<(LiveDocument, Vec<Notice>), Refusal> {
+        let EditContext {
             scope,
             overlays,
             work,
@@ -219,13 +219,13 @@ impl<'a> Planner<'a> {
                 ),
             });
         }
-        Live::open(located, named.path(), Wanted::Tagged(tag), self.means)
+        LiveDocument::open(located, named.path(), Wanted::Tagged(tag), self.means)
     }
 
     /// Plans a file; `None` where something is wrong with it, which goes to the faults.
     fn plan_file(
         &self,
-        live: Live,
+        live: LiveDocument,
         group: Vec<Named>,
         faults: &mut Faults,
     ) -> Result<Option<Planned>, Refusal> {
@@ -286,7 +286,7 @@ impl<'a> Planner<'a> {
     }
 
     /// What the edit makes of the text and of the bytes.
-    fn carried_through(&self, live: &Live, splices: &Splices) -> Result<Made, Refusal> {
+    fn carried_through(&self, live: &LiveDocument, splices: &Splices) -> Result<Made, Refusal> {
         let outcome = changed::outcome(live.text(), splices);
         let (notebook_edit, outcome) = match (&live.notebook, live.home.text()) {
             (Some(notebook), Some(json)) => {
@@ -308,7 +308,7 @@ impl<'a> Planner<'a> {
 
     /// The hunks of a file that can be applied, in live numbers; `None` where nobody knows what
     /// they are numbered by.
-    fn hunks(&self, live: &Live, group: Vec<Named>, judge: &mut Judge) -> Option<Hunks> {
+    fn hunks(&self, live: &LiveDocument, group: Vec<Named>, judge: &mut Judge) -> Option<Hunks> {
         let tagged_at = group.iter().find(|named| named.section.tag.is_some());
         let tagged_at = tagged_at.or(group.first())?.section.origin;
         let sections = group.into_iter().map(|named| named.section);
@@ -340,7 +340,7 @@ impl<'a> Planner<'a> {
     /// `origin` is where its tag was written.
     fn versions(
         &self,
-        live: &Live,
+        live: &LiveDocument,
         batch: &Batch,
         origin: Origin,
         judge: &mut Judge,
@@ -370,7 +370,7 @@ impl<'a> Planner<'a> {
         None
     }
 
-    pub(super) fn revealer<'b>(&'b self, live: &'b Live) -> Revealer<'b> {
+    pub(super) fn revealer<'b>(&'b self, live: &'b LiveDocument) -> Revealer<'b> {
         Revealer {
             session: self.session,
             sessions: self.means.sessions,
@@ -383,7 +383,7 @@ impl<'a> Planner<'a> {
         &self,
         batch: Batch,
         tagged: &Version,
-        live: &Live,
+        live: &LiveDocument,
         steps: &[Step],
         judge: &mut Judge,
     ) -> PlainBatch {
@@ -413,7 +413,7 @@ impl<'a> Planner<'a> {
     /// The hunks in live numbers whose lines still stand and were shown to this session.
     fn moved(
         &self,
-        live: &Live,
+        live: &LiveDocument,
         tagged: &Version,
         hunks: Vec<PlainHunk>,
         steps: &[Step],
@@ -434,7 +434,7 @@ impl<'a> Planner<'a> {
     /// of those that were `addressed`, in the same order.
     fn check_shown(
         &self,
-        live: &Live,
+        live: &LiveDocument,
         tagged: &Version,
         addressed: &[Addressed],
         hunks: &[PlainHunk],
@@ -506,7 +506,7 @@ struct Hunks {
 
 impl Hunks {
     /// Tells that the file is another than the edit was made for.
-    fn moved_on(&self, live: &Live) -> Option<Warning> {
+    fn moved_on(&self, live: &LiveDocument) -> Option<Warning> {
         let is_diffed = |step: &Step| matches!(step, Step::Diffed(_));
         let went = if self.has_ends && self.tagged.content != live.version.content {
             "rows for the head or the tail went to those of what is there now"
@@ -571,7 +571,7 @@ fn on_the_wire(warning: &hashline::Warning) -> Warning {
 }
 
 /// Where the texts of `replace_text` are.
-fn found(live: &Live, texts: &[TextHunk], judge: &mut Judge) -> Vec<TextMatch> {
+fn found(live: &LiveDocument, texts: &[TextHunk], judge: &mut Judge) -> Vec<TextMatch> {
     let (found, missing) = replace_text::find(live.text(), texts);
     for error in &missing {
         judge.no_match(error);

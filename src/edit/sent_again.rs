@@ -12,7 +12,7 @@ use super::deferred::DeferredReport;
 use super::faults::Faults;
 use super::judge::Judge;
 use super::plan::{Planned, Planner};
-use super::{Live, Named};
+use super::{LiveDocument, Named};
 
 impl Planner<'_> {
     /// Whether the same request was carried out before, and every file still is what it made of it.
@@ -24,7 +24,7 @@ impl Planner<'_> {
     pub(super) fn was_applied(
         &self,
         request: Request,
-        opened: &[(Live, Vec<Named>)],
+        opened: &[(LiveDocument, Vec<Named>)],
     ) -> Result<bool, Refusal> {
         let Some(made) = self.made_by(request) else {
             return Ok(false);
@@ -33,11 +33,11 @@ impl Planner<'_> {
             return Ok(true);
         }
         let tags = |group: &[Named]| group.iter().find_map(|named| named.section.tag);
-        let tagged: Vec<(&Live, Tag)> = opened
+        let tagged: Vec<(&LiveDocument, Tag)> = opened
             .iter()
             .filter_map(|(live, group)| Some((live, tags(group)?)))
             .collect();
-        let is_live = |(live, tag): &(&Live, Tag)| live.version.tag == *tag;
+        let is_live = |(live, tag): &(&LiveDocument, Tag)| live.version.tag == *tag;
         if !tagged.is_empty() && tagged.iter().all(is_live) {
             return Ok(false);
         }
@@ -54,7 +54,7 @@ impl Planner<'_> {
 
     /// Whether the same request to write a whole file was carried out before, and the file still is
     /// what it made of it.
-    pub(super) fn was_written(&self, request: Request, live: &Live) -> bool {
+    pub(super) fn was_written(&self, request: Request, live: &LiveDocument) -> bool {
         self.made_by(request) == Some(made_of(std::iter::once(live)))
     }
 
@@ -63,13 +63,13 @@ impl Planner<'_> {
     }
 }
 
-fn made_of<'a>(files: impl Iterator<Item = &'a Live>) -> Made {
+fn made_of<'a>(files: impl Iterator<Item = &'a LiveDocument>) -> Made {
     Made::of(files.map(|live| (&live.document, live.version.content)))
 }
 
 impl Planned {
     /// A file with which nothing is done.
-    pub(super) fn untouched(live: Live, tag_before: Option<Tag>) -> Planned {
+    pub(super) fn untouched(live: LiveDocument, tag_before: Option<Tag>) -> Planned {
         let splices = Splices::default();
         let outcome = Arc::new(changed::outcome(live.text(), &splices));
         Planned {

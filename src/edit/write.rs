@@ -24,7 +24,7 @@ use super::live::refuse_read_only;
 use super::plan::{Planned, Planner, Plans};
 use super::request::flag;
 use super::target::find_exact;
-use super::{Home, Live, Wanted, find};
+use super::{LiveDocument, Owner, Wanted, find};
 use crate::workspace::ResourceId;
 
 /// One call of `agent/write`.
@@ -100,7 +100,7 @@ impl Planner<'_> {
         }
     }
 
-    fn open_exact(&self, path: &str) -> Result<(Live, Vec<Notice>), Refusal> {
+    fn open_exact(&self, path: &str) -> Result<(LiveDocument, Vec<Notice>), Refusal> {
         let means = self.means;
         let located = find(path, means.scope, means.overlays, means.work)?;
         if !self.places.contains(&located.place(means.scope)) {
@@ -108,7 +108,7 @@ impl Planner<'_> {
             return Err(Refusal::Busy { message });
         }
         // A whole file is its own text.
-        Live::open(located, path, Wanted::Text, means)
+        LiveDocument::open(located, path, Wanted::Text, means)
     }
 
     /// A file to be made that is there: it was made by the same request, or is refused with its
@@ -142,14 +142,14 @@ impl Planner<'_> {
         let path = decoded(&request.path)?;
         let real = scope.destination(&path)?;
         refuse_read_only(&real, &request.path, scope)?;
-        let live = Live {
+        let live = LiveDocument {
             name: scope.display(&real),
             document: Document {
                 id: ResourceId::File(real.clone()),
                 form: Form::Text,
             },
             version: Version::nothing(),
-            home: Home::Absent { real },
+            home: Owner::Absent { real },
             linked_to: None,
             notebook: None,
         };
@@ -221,14 +221,19 @@ fn one(planned: Planned, notices: Vec<Notice>, request: Request) -> Plans {
 }
 
 /// That of a file which the same request has written before.
-fn applied(live: Live, tag: Option<Tag>, notices: Vec<Notice>, request: Request) -> Plans {
+fn applied(live: LiveDocument, tag: Option<Tag>, notices: Vec<Notice>, request: Request) -> Plans {
     Plans {
         is_applied: true,
         ..one(Planned::untouched(live, tag), notices, request)
     }
 }
 
-fn planned(live: Live, tag: Option<Tag>, splices: Splices, bytes: Option<Vec<u8>>) -> Planned {
+fn planned(
+    live: LiveDocument,
+    tag: Option<Tag>,
+    splices: Splices,
+    bytes: Option<Vec<u8>>,
+) -> Planned {
     let outcome = Arc::new(changed::outcome(live.text(), &splices));
     Planned {
         deferred: DeferredReport::new(&live, outcome.clone()),

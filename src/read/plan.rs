@@ -28,7 +28,7 @@ use super::look::{Look, Wanted};
 use super::outlines::Outlines;
 use super::places::{Whereabouts, go_on_mount};
 use super::scheme;
-use super::source::{self, Means, Opened};
+use super::source::{self, Opened, ReadContext};
 use super::source_file::{Lack, SourceFile};
 use super::syntax_checks::SyntaxChecks;
 use super::target::{Located, Spot, locate};
@@ -129,7 +129,7 @@ impl Reader {
         ask.refuse_barred(&located)?;
         let is_bare = located.selector == Selector::default() && located.inner.is_none();
         located.selector = ask.selected(&located.selector);
-        let means = Means {
+        let means = ReadContext {
             display: located.display(),
             scope,
             overlays,
@@ -385,7 +385,7 @@ impl Reader {
         if !is_text || !self.is_known(ResourceId::File(handle.real().clone())) {
             return Ok(None);
         }
-        let means = Means {
+        let means = ReadContext {
             display: "",
             scope,
             overlays,

@@ -8,8 +8,8 @@ use tokio::time::timeout_at;
 
 use crate::buffer::DocumentKey;
 use crate::edit::{
-    Begun, Change, EditAnswer, EditorCan, Finished, Found, Home, Job, Made, Means, Part, Planned,
-    Plans, Request, declined, partly,
+    Begun, Change, EditAnswer, EditContext, EditorCan, Finished, Found, Job, Made, Owner, Part,
+    Planned, Plans, Request, declined, partly,
 };
 use crate::protocol::edit::EditResult;
 use crate::protocol::{EditRefusal, Refusal};
@@ -154,7 +154,7 @@ impl CarryOut {
         let scope = &self.config.scope.of_job(work);
         part(&Job {
             change: &self.change,
-            means: Means {
+            means: EditContext {
                 scope,
                 overlays: &overlays,
                 buffers: &reader.buffers,
@@ -185,7 +185,7 @@ impl CarryOut {
         let mut parts: Vec<Part> = Vec::new();
         let mut planned = planned.into_iter();
         while let Some(file) = planned.next() {
-            let Home::Editor { overlay, .. } = &file.live.home else {
+            let Owner::Editor { overlay, .. } = &file.live.home else {
                 parts.push((file, None));
                 continue;
             };
@@ -240,8 +240,8 @@ struct Asking {
 impl Asking {
     fn of(change: &CarryOut, planned: &[Planned]) -> Asking {
         let key = |file: &Planned| match &file.live.home {
-            Home::Editor { overlay, .. } => Some(overlay.key.clone()),
-            Home::Disk { .. } | Home::Absent { .. } => None,
+            Owner::Editor { overlay, .. } => Some(overlay.key.clone()),
+            Owner::Disk { .. } | Owner::Absent { .. } => None,
         };
         let keys: Vec<DocumentKey> = planned.iter().filter_map(key).collect();
         change.client.asked.lock().extend(keys.iter().cloned());

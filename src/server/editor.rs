@@ -9,7 +9,7 @@ use tower_lsp::ls_types as lsp;
 use tower_lsp::ls_types::request::ApplyWorkspaceEdit;
 
 use crate::buffer::{DocumentKey, Overlay};
-use crate::edit::{Home, Planned, Seen};
+use crate::edit::{Owner, Planned, Seen};
 use crate::hashline::replace_text::TextPosition;
 use crate::protocol::Refusal;
 use crate::text::{Text, same_lines};
@@ -127,7 +127,7 @@ impl Client {
         match (&planned.live.home, overlay.client_says_dirty()) {
             (_, Some(dirty)) => !dirty,
             (
-                Home::Editor {
+                Owner::Editor {
                     disk: Some(disk), ..
                 },
                 None,

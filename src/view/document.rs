@@ -44,7 +44,7 @@ pub struct Extras {
     pub open_lines: Option<u64>,
     /// What a row is, in the plural, where footers do not speak of lines.
     pub rows_are: Option<&'static str>,
-    /// The file as it is, where a dialect asked for it so (`Means::whole_file`) and it is not too
+    /// The file as it is, where a dialect asked for it so (`ReadContext::whole_file`) and it is not too
     /// large.
     pub whole_file: Option<WholeFile>,
     /// Why there is nothing to show but this note, in the words that dialects put in theirs

@@ -12,7 +12,7 @@ use crate::view::{Content, Document, Extras, Style};
 use crate::workspace::Handle;
 
 use super::text::{self, Facts};
-use super::{Means, Opened, location};
+use super::{Opened, ReadContext, location};
 
 /// The lines that this request can show, read without loading the file.
 pub fn open(
@@ -20,7 +20,7 @@ pub fn open(
     spelled: &str,
     hints: EncodingHints,
     overlay: Option<&Arc<Overlay>>,
-    means: Means,
+    means: ReadContext,
 ) -> Result<Opened, Refusal> {
     let asked = ExcerptRequest {
         selector: means.selector,

@@ -18,7 +18,7 @@ use crate::view::{Attachment, Document, Extras, Style, in_header};
 use crate::worker::{Input, Stop};
 
 use super::kind::{Asked, HEAD, Kind, Subject};
-use super::{Means, Opened, memory, refuse_own};
+use super::{Opened, ReadContext, memory, refuse_own};
 
 pub static IMAGE: Image = Image;
 
@@ -211,7 +211,7 @@ fn fit(
     bytes: Arc<[u8]>,
     part: Option<Crop>,
     fit: Fit,
-    means: &Means,
+    means: &ReadContext,
 ) -> Result<Result<Shown, String>, Refusal> {
     let format = facts.format;
     if !format.has_end(&bytes) {
@@ -256,7 +256,7 @@ fn made_here(
     bytes: &[u8],
     part: Option<Crop>,
     anew: Option<Fit>,
-    means: &Means,
+    means: &ReadContext,
 ) -> Result<Outcome, Refusal> {
     let _share = memory::take(in_memory(facts), means.work)?;
     let pixels = match picture::decode(facts.format, bytes) {
@@ -273,7 +273,7 @@ fn made_elsewhere(
     bytes: &[u8],
     part: Option<Crop>,
     anew: Option<Fit>,
-    means: &Means,
+    means: &ReadContext,
 ) -> Result<Outcome, Refusal> {
     let open = || Ok(Box::new(bytes) as Box<dyn Read + '_>);
     let input = Input {
@@ -308,7 +308,7 @@ type Embedded = (&'static str, Arc<[u8]>);
 pub fn embedded(
     bytes: Vec<u8>,
     settings: &Images,
-    means: &Means,
+    means: &ReadContext,
 ) -> Result<Result<Embedded, String>, Refusal> {
     let Some(format) = Format::of(&bytes) else {
         return Ok(Err("it is no image".to_owned()));

@@ -18,7 +18,7 @@ use super::document::Documents;
 use super::image::IMAGE;
 use super::notebook::NOTEBOOK;
 use super::sqlite::Sqlite;
-use super::{Means, Opened, location};
+use super::{Opened, ReadContext, location};
 
 /// One kind of resource.
 pub trait Kind: Sync + fmt::Debug {
@@ -69,7 +69,7 @@ pub struct Asked<'a> {
     /// Empty where there is an `inner`.
     pub selector: &'a Selector,
     pub encoding: Option<&'static Encoding>,
-    pub means: Means<'a>,
+    pub means: ReadContext<'a>,
 }
 
 /// Where the bytes are.

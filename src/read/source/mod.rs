@@ -86,7 +86,7 @@ impl Snapshot {
 
 /// What a source may use.
 #[derive(Debug, Clone, Copy)]
-pub struct Means<'a> {
+pub struct ReadContext<'a> {
     /// How what was found is called in headers.
     pub display: &'a str,
     pub scope: &'a Scope,
@@ -120,7 +120,7 @@ pub fn open(
     spelled: &str,
     inner: Option<&str>,
     encoding: Option<&'static Encoding>,
-    means: Means,
+    means: ReadContext,
 ) -> Result<Opened, Refusal> {
     match handle.file_type() {
         FileType::Directory => {
@@ -164,7 +164,7 @@ fn plain(handle: &Handle, asked: &Asked) -> Result<Opened, Refusal> {
             })?)
         }
     };
-    let means = Means {
+    let means = ReadContext {
         selector: selector.as_ref().unwrap_or(asked.selector),
         ..asked.means
     };

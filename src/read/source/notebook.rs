@@ -20,7 +20,7 @@ use crate::view::window::{self, Limits};
 use crate::view::{Attachment, Document, Extras, Style};
 
 use super::kind::{Asked, Kind, Subject};
-use super::{Means, Opened, Snapshot, image, memory, refuse_own, text};
+use super::{Opened, ReadContext, Snapshot, image, memory, refuse_own, text};
 
 pub static NOTEBOOK: Jupyter = Jupyter;
 
@@ -163,7 +163,7 @@ fn plain(asked: &Asked) -> Result<Opened, Refusal> {
     match asked.subject {
         Subject::File(handle) => {
             let selector = Selector::line(1);
-            let means = Means {
+            let means = ReadContext {
                 selector: &selector,
                 limits: Limits::ONE_LINE,
                 ..asked.means
@@ -393,7 +393,7 @@ fn pictures(
     shown: &Shown,
     text: &Text,
 ) -> Result<(Vec<Attachment>, Vec<String>), Refusal> {
-    let Means {
+    let ReadContext {
         scope,
         limits,
         work,

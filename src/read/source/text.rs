@@ -15,7 +15,7 @@ use crate::text::label;
 use crate::view::{Document, Extras, Style};
 use crate::workspace::{Handle, Scope};
 
-use super::{Means, Opened, Snapshot, editor, huge, location};
+use super::{Opened, ReadContext, Snapshot, editor, huge, location};
 
 /// What a regular file holds for who reads or edits it.
 #[derive(Debug)]
@@ -99,7 +99,7 @@ pub fn open(
     handle: &Handle,
     spelled: &str,
     declared: Option<&'static Encoding>,
-    means: Means,
+    means: ReadContext,
 ) -> Result<Opened, Refusal> {
     match held(
         handle,

@@ -9,7 +9,7 @@ use super::super::{Opened, refuse_own};
 use super::index::{Child, Index, Kind};
 use super::known::Form;
 use super::member::link_text;
-use super::{Shelf, member};
+use super::{OpenedArchive, member};
 
 /// Entries of a listing that names no end.
 const SHOWN: u64 = 500;
@@ -20,7 +20,7 @@ const LONG_FROM_ENTRIES: usize = 2000;
 /// Links of a zip whose targets a listing looks up: each is a member to be unpacked.
 const LINKS_READ: usize = 1000;
 
-impl Shelf<'_> {
+impl OpenedArchive<'_> {
     /// The children of a directory; `asked_path` is what was asked for, which may be a link to it.
     pub(super) fn directory(
         &self,

@@ -25,7 +25,7 @@ use crate::view::{self, Document, Extras, Selector, Style, in_header, large};
 use crate::workspace::Handle;
 
 use super::kind::{self, Asked, Kind, Subject};
-use super::{Means, Opened, location, refuse_own};
+use super::{Opened, ReadContext, location, refuse_own};
 
 use inflate::{Codec, Disk};
 use known::{Form, Known};
@@ -145,7 +145,7 @@ fn open_steady(
     let Some((known, warm)) = known::know(asked, (state, handle), disk)? else {
         return Ok(None);
     };
-    let shelf = Shelf {
+    let archive = OpenedArchive {
         asked,
         state,
         handle,
@@ -156,7 +156,9 @@ fn open_steady(
     let link = |entry: &index::Entry| member::link_text(disk, &known, entry);
     let wanted = match asked.inner {
         // Of one compressed file that is what it is about.
-        None if matches!(known.form, Form::Single(_)) => return shelf.only(asked.selector.clone()),
+        None if matches!(known.form, Form::Single(_)) => {
+            return archive.only(asked.selector.clone());
+        }
         None => path::find(asked, handle, &known.index, ":", &link)?,
         Some(inner) => path::find(asked, handle, &known.index, inner, &link)?,
     };
@@ -170,21 +172,21 @@ fn open_steady(
                 && selector != Selector::default()
                 && matches!(known.form, Form::Single(_)) =>
         {
-            shelf.only(selector)
+            archive.only(selector)
         }
-        Place::Directory(path) => shelf.directory(&path, &wanted.path, selector),
-        Place::Dead(why) => Ok(Some(shelf.note(
+        Place::Directory(path) => archive.directory(&path, &wanted.path, selector),
+        Place::Dead(why) => Ok(Some(archive.note(
             &wanted.path,
             format!("[{} is {why}]", in_header(&wanted.path)),
         ))),
         Place::Member(entry, path) => {
-            shelf.member(entry, &path, &wanted.path, selector, wanted.inner)
+            archive.member(entry, &path, &wanted.path, selector, wanted.inner)
         }
     }
 }
 
 /// An archive that is being read.
-struct Shelf<'a> {
+struct OpenedArchive<'a> {
     asked: &'a Asked<'a>,
     /// As it was found in this request.
     state: &'a FileState,
@@ -195,7 +197,7 @@ struct Shelf<'a> {
     warm: bool,
 }
 
-impl Shelf<'_> {
+impl OpenedArchive<'_> {
     fn cache(&self, part_is_warm: bool) -> Cache {
         match self.warm && part_is_warm {
             true => Cache::Hit,
@@ -361,7 +363,7 @@ impl Shelf<'_> {
             },
             inner,
             selector,
-            means: Means {
+            means: ReadContext {
                 selector,
                 ..self.asked.means
             },

@@ -11,10 +11,10 @@ use crate::view::listing::{self, Listing, Rest};
 use crate::view::{self, Document, Extras, Style};
 use crate::workspace::Handle;
 
-use super::{Means, Opened, location};
+use super::{Opened, ReadContext, location};
 
 /// A directory as rows: with the directories in it, or its names alone.
-pub fn open(handle: &Handle, spelled: &str, means: Means) -> Result<Opened, Refusal> {
+pub fn open(handle: &Handle, spelled: &str, means: ReadContext) -> Result<Opened, Refusal> {
     means.work.takes_long()?;
     let mut footers = Vec::new();
     let deep = means.listing == view::ListingStyle::Tree;

@@ -12,7 +12,7 @@ use crate::view::Selector;
 use crate::worker::{Input, Stop};
 use crate::workspace::{Handle, Stamp};
 
-use super::super::Means;
+use super::super::ReadContext;
 use super::super::kind::{Asked, Subject};
 use super::cannot_read;
 use super::made::{Converted, Growing, Made, Need};
@@ -72,7 +72,7 @@ pub fn table(
     text: &Text,
     of: Option<(&FileState, &Handle)>,
 ) -> Result<(Arc<Made>, Cache), Refusal> {
-    let Means { warm, work, .. } = asked.means;
+    let ReadContext { warm, work, .. } = asked.means;
     let kept = of.and_then(|(state, _)| warm.get(state, TABLE_MAKER, ""));
     if let Some(made) = kept {
         return Ok((made, Cache::Hit));

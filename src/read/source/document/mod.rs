@@ -15,7 +15,7 @@ use crate::view::{Content, Document, Extras, Own, Selector, Style, WholeFile};
 use crate::workspace::Handle;
 
 use super::kind::{Asked, KINDS, Kind, Subject};
-use super::{Means, Opened, refuse_own, text};
+use super::{Opened, ReadContext, refuse_own, text};
 
 use made::{Converted, Made, part_name};
 
@@ -126,7 +126,7 @@ fn is_text(asked: &Asked, head: &[u8]) -> Result<bool, Refusal> {
         Subject::Member { bytes, .. } => Ok(crate::text::decode(bytes, asked.encoding).is_ok()),
         Subject::File(handle) => {
             let plain = Selector::line(1);
-            let means = Means {
+            let means = ReadContext {
                 selector: &plain,
                 ..asked.means
             };
@@ -387,7 +387,7 @@ fn values<'a>(asked: &Asked<'a>) -> Result<Values<'a>, Refusal> {
         }
     };
     let plain = Selector::default();
-    let means = Means {
+    let means = ReadContext {
         selector: &plain,
         ..asked.means
     };
