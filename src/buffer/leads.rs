@@ -18,7 +18,7 @@ const IDLE_FOR: Duration = Duration::from_secs(1);
 /// The addresses that lead elsewhere. What it says may be out of date and was not judged.
 #[derive(Debug, Default)]
 pub(super) struct Leads {
-    known: Mutex<Known>,
+    known: Mutex<KnownLeads>,
     /// There is more to look up.
     more: Condvar,
     /// One more was looked up.
@@ -26,7 +26,7 @@ pub(super) struct Leads {
 }
 
 #[derive(Debug, Default)]
-struct Known {
+struct KnownLeads {
     /// What is to be looked up, in order.
     waiting: BTreeMap<u64, PathBuf>,
     /// The place in that order of each address that waits or is being looked up.
@@ -87,7 +87,7 @@ impl Leads {
     }
 
     /// What is known once all that waits now was looked up.
-    fn up_to_date(&self) -> MutexGuard<'_, Known> {
+    fn up_to_date(&self) -> MutexGuard<'_, KnownLeads> {
         let mut known = self.known.lock();
         let last = known.next_turn;
         while let Some(stuck_at) = known.waits_for(last) {
@@ -124,7 +124,7 @@ impl Leads {
     }
 }
 
-impl Known {
+impl KnownLeads {
     /// Until when it is worth waiting for what came before `last`; `None` when that is done.
     fn waits_for(&self, last: u64) -> Option<Instant> {
         let first = self.at_work.or(self.waiting.keys().next().copied())?;

@@ -97,7 +97,7 @@ struct Key {
 }
 
 #[derive(Clone)]
-struct Entry {
+struct WarmThing {
     value: Arc<dyn Any + Send + Sync>,
     bytes: u64,
     /// When its file was looked at, in nanoseconds since the epoch.
@@ -105,10 +105,10 @@ struct Entry {
 }
 
 #[derive(Clone)]
-struct ByBytes;
+struct WarmWeights;
 
-impl quick_cache::Weighter<Key, Entry> for ByBytes {
-    fn weight(&self, key: &Key, entry: &Entry) -> u64 {
+impl quick_cache::Weighter<Key, WarmThing> for WarmWeights {
+    fn weight(&self, key: &Key, entry: &WarmThing) -> u64 {
         entry.bytes + key.part.len() as u64 + 256
     }
 }
@@ -119,7 +119,7 @@ const ESTIMATED_ENTRIES: usize = 32;
 
 /// Things that were made of files, bounded by bytes. Shared by all sessions.
 pub struct Warm {
-    entries: Cache<Key, Entry, ByBytes>,
+    entries: Cache<Key, WarmThing, WarmWeights>,
     budget: AtomicU64,
 }
 
@@ -127,7 +127,7 @@ impl Warm {
     /// Holds at most `budget` bytes.
     pub fn new(budget: u64) -> Warm {
         Warm {
-            entries: Cache::with_weighter(ESTIMATED_ENTRIES, budget, ByBytes),
+            entries: Cache::with_weighter(ESTIMATED_ENTRIES, budget, WarmWeights),
             budget: AtomicU64::new(budget),
         }
     }
@@ -165,7 +165,7 @@ impl Warm {
         bytes: u64,
     ) {
         if state.still_holds(handle) {
-            let entry = Entry {
+            let entry = WarmThing {
                 value,
                 bytes,
                 looked_at: state.looked_at,

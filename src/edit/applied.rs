@@ -115,14 +115,14 @@ impl Made {
 /// The last changes of all sessions.
 #[derive(Debug, Default)]
 pub struct Applied {
-    made: HashMap<u128, Entry>,
+    made: HashMap<u128, AppliedRequest>,
     sessions: HashMap<String, VecDeque<(Request, u64)>>,
     /// Counts what was remembered.
     clock: u64,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Entry {
+struct AppliedRequest {
     made: Made,
     /// When it was remembered last.
     at: u64,
@@ -138,7 +138,8 @@ impl Applied {
     pub fn remember(&mut self, session: &str, request: Request, made: Made) {
         self.clock += 1;
         let at = self.clock;
-        self.made.insert(request.identity, Entry { made, at });
+        self.made
+            .insert(request.identity, AppliedRequest { made, at });
         let own = self.sessions.entry(session.to_owned()).or_default();
         own.push_back((request, at));
         if own.len() > REMEMBERED

@@ -261,7 +261,7 @@ impl<'a> Planner<'a> {
                 return Ok(None);
             }
         };
-        let Made {
+        let PlannedText {
             notebook_edit,
             outcome,
             bytes,
@@ -286,7 +286,11 @@ impl<'a> Planner<'a> {
     }
 
     /// What the edit makes of the text and of the bytes.
-    fn carried_through(&self, live: &LiveDocument, splices: &Splices) -> Result<Made, Refusal> {
+    fn carried_through(
+        &self,
+        live: &LiveDocument,
+        splices: &Splices,
+    ) -> Result<PlannedText, Refusal> {
         let outcome = changed::outcome(live.text(), splices);
         let (notebook_edit, outcome) = match (&live.notebook, live.home.text()) {
             (Some(notebook), Some(json)) => {
@@ -299,7 +303,7 @@ impl<'a> Planner<'a> {
         let changes = notebook_edit
             .as_ref()
             .map_or(&splices.changes, |it| &it.changes);
-        Ok(Made {
+        Ok(PlannedText {
             bytes: bytes_after(live, changes)?,
             notebook_edit,
             outcome,
@@ -542,7 +546,7 @@ fn removed(plain: &PlainBatch, tagged: &Version) -> Vec<Removed> {
 }
 
 /// What becomes of a file.
-struct Made {
+struct PlannedText {
     notebook_edit: Option<NotebookEdit>,
     outcome: Outcome,
     bytes: Option<Vec<u8>>,

@@ -79,13 +79,13 @@ pub fn parse_files(files: &[Value]) -> Result<Vec<Section>, Faulty<Vec<Section>,
 struct File<'a> {
     at: usize,
     path: String,
-    tag: Written,
+    tag: GivenTag,
     edits: &'a [Value],
 }
 
 /// A tag as it was given.
 #[derive(Clone, Copy)]
-enum Written {
+enum GivenTag {
     Absent,
     Tag(Tag),
     Wrong,
@@ -104,8 +104,8 @@ impl<'a> File<'a> {
             return Err(Refusal::bad_params(format!("{name}.edits"), message));
         }
         let tag = match fields.string("tag")? {
-            None => Written::Absent,
-            Some(written) => parse_tag(written).map_or(Written::Wrong, Written::Tag),
+            None => GivenTag::Absent,
+            Some(written) => parse_tag(written).map_or(GivenTag::Wrong, GivenTag::Tag),
         };
         let file = File {
             at,
@@ -113,7 +113,7 @@ impl<'a> File<'a> {
             tag,
             edits,
         };
-        if let (Written::Wrong, Some(written)) = (tag, fields.string("tag")?) {
+        if let (GivenTag::Wrong, Some(written)) = (tag, fields.string("tag")?) {
             let found = excerpt(written);
             faults.push(file.misread(Syntax::BadTag { found }, Origin::File(at)));
         }
@@ -136,9 +136,9 @@ impl<'a> File<'a> {
             }
         }
         let tag = match self.tag {
-            Written::Absent => None,
-            Written::Tag(tag) => Some(tag),
-            Written::Wrong => return None,
+            GivenTag::Absent => None,
+            GivenTag::Tag(tag) => Some(tag),
+            GivenTag::Wrong => return None,
         };
         (!hunks.is_empty()).then_some(Section {
             path: self.path,
@@ -169,7 +169,7 @@ impl<'a> File<'a> {
             .map_err(|what| Box::new(self.misread(what, origin)))?;
         let needs_tag = !matches!(op, Op::ReplaceText { .. });
         match self.tag {
-            Written::Absent if needs_tag => Err(Box::new(self.misread(Syntax::TagNeeded, origin))),
+            GivenTag::Absent if needs_tag => Err(Box::new(self.misread(Syntax::TagNeeded, origin))),
             _ => Ok(Hunk { op, origin }),
         }
     }
@@ -180,8 +180,8 @@ impl<'a> File<'a> {
             origin,
             path: Some(self.path.clone()),
             tag: match self.tag {
-                Written::Tag(tag) => Some(tag),
-                Written::Absent | Written::Wrong => None,
+                GivenTag::Tag(tag) => Some(tag),
+                GivenTag::Absent | GivenTag::Wrong => None,
             },
         };
         Misread {

@@ -59,12 +59,12 @@ pub struct Outline {
     /// In line order; together they name every line exactly once.
     pub rows: Vec<OutlineRow>,
     /// The first rows as they are written.
-    written: Written,
+    written: RowTexts,
 }
 
 /// The texts of rows, one after the other: a warm summary need not look for its lines in the text.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-struct Written {
+struct RowTexts {
     text: String,
     /// Where each ends.
     ends: Vec<usize>,
@@ -96,9 +96,9 @@ impl Outline {
     }
 }
 
-impl Written {
-    fn of(rows: &[OutlineRow], text: &Text) -> Written {
-        let mut written = Written::default();
+impl RowTexts {
+    fn of(rows: &[OutlineRow], text: &Text) -> RowTexts {
+        let mut written = RowTexts::default();
         let mut lines = text.lines_at(0);
         for row in rows {
             let first = lines.next().unwrap_or_default();
@@ -185,7 +185,7 @@ impl Outline {
         rows.extend((next..=total).map(ordinary));
         Ok(Outline {
             language,
-            written: Written::of(&rows, text),
+            written: RowTexts::of(&rows, text),
             rows,
         })
     }

@@ -15,17 +15,17 @@ use super::source_file::{Lack, SourceFile};
 
 /// What was made of one content.
 #[derive(Debug, Clone)]
-struct Made {
+struct KnownDefinitions {
     content: u128,
     language: &'static Language,
     found: Arc<[Definition]>,
 }
 
 #[derive(Debug, Clone)]
-struct ByBytes;
+struct DefinitionWeights;
 
-impl Weighter<Document, Made> for ByBytes {
-    fn weight(&self, _document: &Document, made: &Made) -> u64 {
+impl Weighter<Document, KnownDefinitions> for DefinitionWeights {
+    fn weight(&self, _document: &Document, made: &KnownDefinitions) -> u64 {
         let of_definition = |it: &Definition| size_of::<Definition>() + it.signature.len();
         (made.found.iter().map(of_definition).sum::<usize>() + 256) as u64
     }
@@ -33,7 +33,7 @@ impl Weighter<Document, Made> for ByBytes {
 
 /// The lists of all sessions, bounded by bytes.
 pub struct Definitions {
-    made: Bounded<Document, Made, ByBytes>,
+    made: Bounded<Document, KnownDefinitions, DefinitionWeights>,
     parsers: Arc<Parsers>,
 }
 
@@ -41,7 +41,7 @@ impl Definitions {
     /// A store of at most `budget` bytes.
     pub fn new(budget: u64, parsers: Arc<Parsers>) -> Definitions {
         Definitions {
-            made: Bounded::with_weighter(64, budget, ByBytes),
+            made: Bounded::with_weighter(64, budget, DefinitionWeights),
             parsers,
         }
     }
@@ -71,7 +71,7 @@ impl Definitions {
             return self.of(source, work);
         }
         let found: Arc<[Definition]> = self.parsers.definitions(&code, work)?.into();
-        let made = Made {
+        let made = KnownDefinitions {
             content: code.content,
             language: code.language,
             found: found.clone(),

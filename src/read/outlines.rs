@@ -24,7 +24,7 @@ const AHEAD: Duration = Duration::from_secs(4);
 
 /// What was made of one content.
 #[derive(Debug, Clone)]
-struct Made {
+struct KnownOutlines {
     /// 128-bit hash of the normalised text.
     content: u128,
     language: &'static Language,
@@ -41,17 +41,17 @@ enum What {
 
 /// The outlines of all sessions, bounded by bytes.
 pub struct Outlines {
-    made: Bounded<Document, Made, ByBytes>,
+    made: Bounded<Document, KnownOutlines, OutlineWeights>,
     parsers: Arc<Parsers>,
     hits: AtomicU64,
     misses: AtomicU64,
 }
 
 #[derive(Debug, Clone)]
-struct ByBytes;
+struct OutlineWeights;
 
-impl Weighter<Document, Made> for ByBytes {
-    fn weight(&self, _document: &Document, made: &Made) -> u64 {
+impl Weighter<Document, KnownOutlines> for OutlineWeights {
+    fn weight(&self, _document: &Document, made: &KnownOutlines) -> u64 {
         let rows = match &made.what {
             What::Outline(outline) => outline.weight(),
             What::Nothing => 0,
@@ -73,7 +73,7 @@ impl Outlines {
     /// A store of at most `budget` bytes.
     pub fn new(budget: u64, parsers: Arc<Parsers>) -> Outlines {
         Outlines {
-            made: Bounded::with_weighter(256, budget, ByBytes),
+            made: Bounded::with_weighter(256, budget, OutlineWeights),
             parsers,
             hits: AtomicU64::new(0),
             misses: AtomicU64::new(0),
@@ -139,7 +139,7 @@ impl Outlines {
             What::Outline(outline) => Some(outline.clone()),
             What::Nothing => None,
         };
-        let made = Made {
+        let made = KnownOutlines {
             content: code.content,
             language: code.language,
             rules,
@@ -173,7 +173,7 @@ impl Outlines {
         }
         let work = Work::new(CancelToken::new(), AHEAD);
         if let Ok(what) = self.make(&code, old.rules, &work) {
-            let made = Made {
+            let made = KnownOutlines {
                 content: code.content,
                 what,
                 ..old

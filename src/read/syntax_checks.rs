@@ -20,11 +20,11 @@ const DOCUMENTS: usize = 256;
 pub struct SyntaxChecks {
     parsers: Arc<Parsers>,
     /// The last text of a document.
-    known: Bounded<Document, Arc<Known>>,
+    known: Bounded<Document, Arc<KnownCheck>>,
 }
 
 #[derive(Debug)]
-struct Known {
+struct KnownCheck {
     /// Hash of the text.
     content: u128,
     language: &'static Language,
@@ -105,7 +105,7 @@ impl SyntaxChecks {
             Some(pending) => self.parsers.finish_errors(pending, &code, work)?,
             None => self.parsers.errors(&code, work)?,
         });
-        let known = Known {
+        let known = KnownCheck {
             content: checked.content,
             language: checked.language,
             errors: errors.clone(),

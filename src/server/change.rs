@@ -7,15 +7,16 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::buffer::Overlays;
 use crate::edit::{Change, Found};
 use crate::protocol::Refusal;
 use crate::protocol::edit::EditResult;
 use crate::task::Work;
-use crate::workspace::ResourceId;
+use crate::workspace::{ResourceId, Scope};
 
 use super::carry_out::{CarryOut, Plan};
 use super::client::Client;
-use super::config::WorkspaceConfig;
+use super::config::{ClientSnapshot, WorkspaceConfig};
 use super::edit_queue::Submission;
 use super::engine::Engine;
 
@@ -23,7 +24,7 @@ use super::engine::Engine;
 const FOUND_WITHIN: Duration = Duration::from_secs(2);
 
 /// Finds the places of an edit, and what will plan it.
-pub type Locate = Box<dyn FnOnce(&Work) -> Result<Located, Refusal> + Send>;
+type Locate = Box<dyn FnOnce(&Scope, &Overlays, &Work) -> Result<Located, Refusal> + Send>;
 
 /// What is known of an edit before its turn.
 pub struct Located {
@@ -38,28 +39,29 @@ pub struct Submitted {
     engine: Arc<Engine>,
     client: Arc<Client>,
     change: Change,
-    config: Arc<WorkspaceConfig>,
+    snapshot: ClientSnapshot,
     locate: Locate,
     submission: Submission,
 }
 
 impl Submitted {
-    /// Takes an edit in, behind those that came before.
+    /// Takes an edit in, behind those that came before; refuses it where edits are turned off.
     pub fn new(
         engine: &Arc<Engine>,
         client: &Arc<Client>,
+        snapshot: ClientSnapshot,
         change: Change,
-        config: Arc<WorkspaceConfig>,
-        locate: Locate,
-    ) -> Submitted {
-        Submitted {
+        locate: impl FnOnce(&Scope, &Overlays, &Work) -> Result<Located, Refusal> + Send + 'static,
+    ) -> Result<Submitted, Refusal> {
+        refuse_where_off(&snapshot.config)?;
+        Ok(Submitted {
             submission: engine.edit_queue.submit(&change.session),
             engine: engine.clone(),
             client: client.clone(),
             change,
-            config,
-            locate,
-        }
+            snapshot,
+            locate: Box::new(locate),
+        })
     }
 
     /// Finds the files, waits for the turn, plans the change and writes it. Dropped before the
@@ -69,15 +71,18 @@ impl Submitted {
             engine,
             client,
             change,
-            config,
+            snapshot,
             locate,
             submission,
         } = self;
+        let ClientSnapshot { config, overlays } = snapshot;
+        let finding = config.clone();
+        let find = move |work: &Work| locate(&finding.scope.of_job(work), &overlays, work);
         let Located {
             places,
             plan,
             found,
-        } = engine.found(locate).await?;
+        } = engine.found(find).await?;
         let grant = submission.granted(places).await?;
         let found = match grant.came_at_once() && engine.recovery.is_done() {
             true => found,
@@ -106,6 +111,17 @@ impl Engine {
             Err(Refusal::Timeout { .. }) => Err(too_slow()),
             found => found,
         }
+    }
+}
+
+/// `edit.enabled: false` is a promise to the user.
+fn refuse_where_off(config: &WorkspaceConfig) -> Result<(), Refusal> {
+    match config.settings.edit.enabled {
+        true => Ok(()),
+        false => Err(Refusal::Unsupported {
+            path: None,
+            message: "Edits are turned off by the setting edit.enabled. Describe the change to the user instead.".to_owned(),
+        }),
     }
 }
 

@@ -2,54 +2,44 @@
 
 use std::sync::Arc;
 
+use crate::buffer::Overlays;
 use crate::edit::{Change, Found, Job, Planner, WriteRequest};
 use crate::protocol::{Refusal, shortened};
 use crate::read::place_to_edit;
 use crate::rpc;
-use crate::task::CancelToken;
+use crate::task::{CancelToken, Work};
+use crate::workspace::Scope;
 
 use super::call::Call;
 use super::carry_out::Plan;
 use super::change::{Located, Submitted};
 use super::client::Client;
-use super::config::ClientSnapshot;
-use super::edit::refuse_where_off;
 use super::engine::Engine;
 use super::read_many::DEFAULT_SESSION;
 
 pub fn begin(engine: &Arc<Engine>, client: &Arc<Client>, call: Call) -> rpc::CallFuture {
-    let snapshot = client.snapshot();
     let cancel = call.cancel.clone();
     let request = WriteRequest::parse(&call.params, DEFAULT_SESSION);
     let path = request.as_ref().ok();
     let path = path.map(|request| shortened(&request.path).into_owned());
-    let submitted =
-        request.and_then(|request| submit_write(engine, client, request, &snapshot, cancel));
+    let submitted = request.and_then(|request| submit(engine, client, request, cancel));
     call.answer(path, async move { submitted?.carried_out().await })
 }
 
-fn submit_write(
+fn submit(
     engine: &Arc<Engine>,
     client: &Arc<Client>,
     request: WriteRequest,
-    snapshot: &ClientSnapshot,
     cancel: CancelToken,
 ) -> Result<Submitted, Refusal> {
-    refuse_where_off(&snapshot.config)?;
     let change = Change {
         session: request.session.clone(),
         dry_run: request.dry_run,
         cancel,
     };
-    let snapshot = snapshot.clone();
-    let config = snapshot.config.clone();
-    let request = Arc::new(request);
-    let locate = move |work: &_| {
-        let ClientSnapshot { config, overlays } = &snapshot;
-        let scope = &config.scope.of_job(work);
+    let locate = move |scope: &Scope, overlays: &Overlays, work: &Work| {
         // The file may have to be made: look-alikes of its name are other files.
         let place = place_to_edit(&request.path, true, scope, overlays, work)?;
-        let request = request.clone();
         let plan: Plan = Arc::new(move |job: &Job| Planner::of(job).plan_write(&request));
         Ok(Located {
             places: vec![place],
@@ -57,11 +47,5 @@ fn submit_write(
             found: Found::default(),
         })
     };
-    Ok(Submitted::new(
-        engine,
-        client,
-        change,
-        config,
-        Box::new(locate),
-    ))
+    Submitted::new(engine, client, client.snapshot(), change, locate)
 }

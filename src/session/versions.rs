@@ -184,7 +184,7 @@ type Order = BTreeMap<(Instant, u64), (Document, u128)>;
 #[derive(Debug, Default)]
 struct History {
     /// Oldest first; the last one is the newest.
-    held: Vec<Held>,
+    held: Vec<HeldVersion>,
     /// Every tag that names a text of this document, held or evicted.
     names: BTreeMap<u16, Name>,
     /// The text that our last edit made, and its place in the record of our edits.
@@ -199,7 +199,7 @@ struct Name {
 }
 
 #[derive(Debug)]
-struct Held {
+struct HeldVersion {
     version: Version,
     named_at: (Instant, u64),
 }
@@ -306,7 +306,7 @@ impl Snapshots {
         let at = history.held.len() - usize::from(late);
         history.held.insert(
             at,
-            Held {
+            HeldVersion {
                 version: version.clone(),
                 named_at,
             },

@@ -6,14 +6,14 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 
 /// What was found out of a device.
-struct Known {
+struct KnownDevice {
     device: u64,
     is_local: bool,
     asked_at: Instant,
 }
 
 /// The devices that were asked about, the newest last.
-static KNOWN: Mutex<Vec<Known>> = Mutex::new(Vec::new());
+static KNOWN: Mutex<Vec<KnownDevice>> = Mutex::new(Vec::new());
 
 /// Devices that are remembered.
 const MAX_KNOWN: usize = 64;
@@ -24,7 +24,7 @@ const REMEMBERED_FOR: Duration = Duration::from_secs(1);
 /// Whether `file`, which is on `device`, is on a local file system. What cannot be found out is
 /// taken for one that is not.
 pub(super) fn is_local(file: &File, device: u64, now: Instant) -> bool {
-    let is_fresh = |known: &&Known| {
+    let is_fresh = |known: &&KnownDevice| {
         known.device == device && now.saturating_duration_since(known.asked_at) < REMEMBERED_FOR
     };
     let known = KNOWN.lock().iter().find(is_fresh).map(|it| it.is_local);
@@ -38,7 +38,7 @@ pub(super) fn is_local(file: &File, device: u64, now: Instant) -> bool {
     if all.len() == MAX_KNOWN {
         all.remove(0);
     }
-    all.push(Known {
+    all.push(KnownDevice {
         device,
         is_local,
         asked_at: now,

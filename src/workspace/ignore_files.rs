@@ -35,7 +35,7 @@ pub(super) struct DirRules {
 
 #[derive(Debug)]
 struct RuleFile {
-    seen: Seen,
+    seen: FileLook,
     /// On a local file system, and old enough when it was read that its stamp can be believed.
     settled: bool,
     rules: Rules,
@@ -43,7 +43,7 @@ struct RuleFile {
 
 /// What is at an ignore file's name, as far as a `stat` can tell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Seen {
+enum FileLook {
     Nothing,
     /// The name's own stamp, and that of a link's target.
     Something(Stamp, Option<Stamp>),
@@ -145,15 +145,15 @@ fn load_file(path: &Path, open: &dyn Fn(&Path) -> io::Result<Handle>, bytes: &mu
         rules: Rules::Unreadable,
     };
     let seen = match look(path) {
-        Ok(Seen::Nothing) => {
+        Ok(FileLook::Nothing) => {
             return RuleFile {
-                seen: Seen::Nothing,
+                seen: FileLook::Nothing,
                 settled: true,
                 rules: Rules::Silent,
             };
         }
         Ok(seen) => seen,
-        Err(_) => return unreadable(Seen::Nothing),
+        Err(_) => return unreadable(FileLook::Nothing),
     };
     let opened = open(path).and_then(|handle| Ok((text_of(&handle)?, handle.is_local())));
     let Ok((text, is_local)) = opened else {
@@ -188,17 +188,17 @@ fn text_of(handle: &Handle) -> io::Result<String> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-fn look(path: &Path) -> io::Result<Seen> {
+fn look(path: &Path) -> io::Result<FileLook> {
     let metadata = match std::fs::symlink_metadata(path) {
         Ok(metadata) => metadata,
-        Err(error) if is_absent(&error) => return Ok(Seen::Nothing),
+        Err(error) if is_absent(&error) => return Ok(FileLook::Nothing),
         Err(error) => return Err(error),
     };
     let target = match metadata.is_symlink() {
         true => Some(Stamp::of(&std::fs::metadata(path)?)),
         false => None,
     };
-    Ok(Seen::Something(Stamp::of(&metadata), target))
+    Ok(FileLook::Something(Stamp::of(&metadata), target))
 }
 
 /// Nothing is there, or nothing below that directory can be reached anyway.
@@ -212,8 +212,8 @@ fn is_absent(error: &io::Error) -> bool {
         )
 }
 
-fn is_settled(seen: Seen) -> bool {
-    let Seen::Something(own, target) = seen else {
+fn is_settled(seen: FileLook) -> bool {
+    let FileLook::Something(own, target) = seen else {
         return true;
     };
     let now = SystemTime::now()

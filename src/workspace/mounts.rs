@@ -39,10 +39,10 @@ type Table = HashMap<PathBuf, Mount>;
 
 /// The table of mounts as it was last seen.
 #[derive(Debug, Default)]
-pub(super) struct Mounts(Mutex<Seen>);
+pub(super) struct Mounts(Mutex<SeenMounts>);
 
 #[derive(Debug, Default)]
-struct Seen {
+struct SeenMounts {
     table: Arc<Table>,
     looked_at: Option<Instant>,
     /// The opened table, which can be polled.

@@ -156,7 +156,7 @@ fn near_one<'a>(
     let below = stuck.rest.trim_matches('/');
     let missing = Plain::of(&stuck.missing);
     let last = Plain::of(below.rsplit('/').next().unwrap_or_default());
-    let (missing, last) = (Wanted::of(&missing), Wanted::of(&last));
+    let (missing, last) = (MissingName::of(&missing), MissingName::of(&last));
     for (count, name) in listing.names.iter().enumerate() {
         if count % 1024 == 0 {
             work.check()?;
@@ -216,14 +216,14 @@ impl Plain {
 }
 
 /// A name that was asked for.
-struct Wanted<'a> {
+struct MissingName<'a> {
     name: &'a Plain,
     steps: Steps<'a>,
 }
 
-impl Wanted<'_> {
-    fn of(name: &Plain) -> Wanted<'_> {
-        Wanted {
+impl MissingName<'_> {
+    fn of(name: &Plain) -> MissingName<'_> {
+        MissingName {
             name,
             steps: Steps::from(&name.text),
         }
@@ -267,7 +267,7 @@ fn bit_of(c: char) -> u32 {
 /// The distance between two names and their common beginning, in characters; `None` when they are
 /// not near.
 pub fn measure(asked: &str, name: &str) -> Option<(usize, usize)> {
-    Wanted::of(&Plain::of(asked)).measure(&Plain::of(name))
+    MissingName::of(&Plain::of(asked)).measure(&Plain::of(name))
 }
 
 /// The name without its last extension.

@@ -43,7 +43,7 @@ pub struct Image;
 
 /// What was made of an image, for one part and one set of limits.
 #[derive(Debug)]
-struct Made {
+struct ScaledImage {
     facts: PictureFacts,
     /// The part that is shown, if not the whole.
     part: Option<Crop>,
@@ -108,7 +108,7 @@ impl Kind for Image {
         let settings = &asked.means.scope.settings().images;
         let most = limits(settings, asked.means.image_bytes);
         let key = format!("{of}\0{crop:?} {most:?} {}", settings.inline);
-        let (made, cache) = match asked.means.warm.get::<Made>(&state, "image", &key) {
+        let (made, cache) = match asked.means.warm.get::<ScaledImage>(&state, "image", &key) {
             Some(made) => (made, Cache::Hit),
             None if asked.subject.size() > LONG_FROM_BYTES && asked.means.work.takes_long()? => {
                 return self.open(asked);
@@ -159,7 +159,7 @@ fn make(
     format: Format,
     crop: Option<Crop>,
     most: Option<Fit>,
-) -> Result<Made, Refusal> {
+) -> Result<ScaledImage, Refusal> {
     let means = asked.means;
     let bytes = asked.subject.bytes(MAX_BYTES, asked.spelled, means.work)?;
     let Some(bytes) = bytes else {
@@ -184,7 +184,7 @@ fn make(
     }
     let (part, mut notices) = within(crop, &facts, asked.spelled)?;
     let Some(most) = most else {
-        return Ok(Made {
+        return Ok(ScaledImage {
             facts,
             part,
             shown: None,
@@ -197,7 +197,7 @@ fn make(
     let left_out = format.left_out(&bytes);
     let shown = fit(&facts, bytes, part, most, &means)?.map_err(damaged)?;
     notices.extend(left_out.map(str::to_owned));
-    Ok(Made {
+    Ok(ScaledImage {
         facts,
         part,
         shown: Some(shown),
@@ -410,7 +410,7 @@ fn within(
     Ok(((!is_all).then_some(part), notices))
 }
 
-fn document(asked: &Asked, made: &Made, cache: Cache) -> Document {
+fn document(asked: &Asked, made: &ScaledImage, cache: Cache) -> Document {
     let name = match asked.subject {
         Subject::File(_) => asked.means.display,
         Subject::Member { name, .. } => name,
@@ -441,7 +441,7 @@ fn document(asked: &Asked, made: &Made, cache: Cache) -> Document {
 }
 
 /// `Attached is image/jpeg, 2000x1500, 250.3KB, made of image/png, 4000x3000, 8.1MB`.
-fn made_of(shown: &Shown, made: &Made, bytes: u64) -> String {
+fn made_of(shown: &Shown, made: &ScaledImage, bytes: u64) -> String {
     let PictureFacts { width, height, .. } = made.facts;
     let part = made
         .part
@@ -459,7 +459,7 @@ fn made_of(shown: &Shown, made: &Made, bytes: u64) -> String {
 }
 
 /// `[photo.png: image/png, 4000x3000, 8.1MB; shown at 2000x1500]`.
-fn note(name: &str, bytes: u64, made: &Made) -> String {
+fn note(name: &str, bytes: u64, made: &ScaledImage) -> String {
     let PictureFacts { width, height, .. } = made.facts;
     let mut parts = Vec::new();
     if let Some(Crop { x, y, w, h }) = made.part {

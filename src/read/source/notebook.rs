@@ -45,7 +45,7 @@ pub struct Converted {
 
 /// What is kept warm of a notebook.
 #[derive(Debug)]
-struct Kept {
+struct KeptNotebook {
     text: Text,
     fingerprint: Fingerprint,
     notices: Vec<String>,
@@ -200,7 +200,7 @@ fn of_text(asked: &Asked, plain: Opened, json: &Text) -> Result<Opened, Failed> 
     let warm = asked.means.warm;
     let kept = state
         .as_ref()
-        .and_then(|state| warm.get::<Kept>(state, "notebook", of));
+        .and_then(|state| warm.get::<KeptNotebook>(state, "notebook", of));
     if let Some(kept) = kept {
         return Ok(as_notebook(plain, &kept, Cache::Hit));
     }
@@ -216,10 +216,10 @@ fn of_text(asked: &Asked, plain: Opened, json: &Text) -> Result<Opened, Failed> 
     Ok(as_notebook(plain, &kept, Cache::Miss))
 }
 
-fn read(asked: &Asked, json: &str) -> Result<Kept, Failed> {
+fn read(asked: &Asked, json: &str) -> Result<KeptNotebook, Failed> {
     let notebook = parse(asked, json)?;
     let text = Text::new(&rendered(&notebook).text);
-    Ok(Kept {
+    Ok(KeptNotebook {
         fingerprint: fingerprint(&text),
         text,
         notices: notices(&notebook),
@@ -264,7 +264,7 @@ fn notices(notebook: &Notebook) -> Vec<String> {
 }
 
 /// The document of a notebook's text, in the place of that of its JSON.
-fn as_notebook(plain: Opened, kept: &Kept, cache: Cache) -> Opened {
+fn as_notebook(plain: Opened, kept: &KeptNotebook, cache: Cache) -> Opened {
     let Opened {
         document, snapshot, ..
     } = plain;
@@ -317,7 +317,7 @@ fn large(asked: &Asked, plain: Opened, with_outputs: bool) -> Result<Opened, Fai
     let (handle, of) = asked.subject.warm_key();
     let warm = asked.means.warm;
     let state = asked.subject.state(asked.spelled)?;
-    if !with_outputs && let Some(kept) = warm.get::<Kept>(&state, "notebook", of) {
+    if !with_outputs && let Some(kept) = warm.get::<KeptNotebook>(&state, "notebook", of) {
         return Ok(as_notebook(plain, &kept, Cache::Hit));
     }
     if asked.means.work.takes_long()? {

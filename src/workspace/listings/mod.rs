@@ -69,11 +69,11 @@ impl Listing {
 #[derive(Debug)]
 pub(super) struct Listings {
     may_watch: bool,
-    kept: Mutex<Kept>,
+    kept: Mutex<KeptListings>,
 }
 
 #[derive(Debug, Default)]
-struct Kept {
+struct KeptListings {
     watches: Watches,
     /// The one that was asked for last is the last.
     directories: Vec<Directory>,
@@ -128,7 +128,7 @@ impl Listings {
     }
 }
 
-impl Kept {
+impl KeptListings {
     /// Drops what is not so any more.
     fn take_news(&mut self) {
         match self.watches.changed() {
@@ -138,7 +138,7 @@ impl Kept {
                     self.watches.remove(watch);
                 }
             }
-            None => *self = Kept::default(),
+            None => *self = KeptListings::default(),
         }
     }
 
@@ -161,7 +161,7 @@ impl Kept {
             bytes,
             listing,
         });
-        let held = |kept: &Kept| kept.directories.iter().map(|it| it.bytes).sum::<usize>();
+        let held = |kept: &KeptListings| kept.directories.iter().map(|it| it.bytes).sum::<usize>();
         while self.directories.len() > MAX_DIRECTORIES || held(self) > MAX_BYTES {
             let oldest = self.directories.remove(0);
             self.watches.remove(oldest.watch);

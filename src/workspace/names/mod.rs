@@ -72,12 +72,12 @@ struct Root {
 /// The names of one root, for as long as somebody asks them.
 #[derive(Debug, Default)]
 struct Slot {
-    kept: Option<Kept>,
+    kept: Option<KeptNames>,
     hopeless_since: Option<Instant>,
 }
 
 #[derive(Debug)]
-struct Kept {
+struct KeptNames {
     real: Arc<Path>,
     names: Collected,
     /// The hashes of names that came since the walk.
@@ -89,11 +89,11 @@ struct Kept {
 #[derive(Debug, Default)]
 struct Collected {
     paths: Vec<u8>,
-    entries: Vec<Entry>,
+    entries: Vec<NameAt>,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Entry {
+struct NameAt {
     hash: u64,
     start: u32,
     end: u32,
@@ -217,7 +217,7 @@ impl OfRoot<'_> {
         names.finish();
         let mut appeared = HashSet::new();
         if proof.holds(&mut appeared) {
-            self.slot.kept = Some(Kept {
+            self.slot.kept = Some(KeptNames {
                 real: real.clone(),
                 names,
                 appeared,
@@ -292,7 +292,7 @@ impl Collector {
 
 impl Collected {
     fn bytes(&self) -> usize {
-        self.paths.len() + self.entries.len() * size_of::<Entry>()
+        self.paths.len() + self.entries.len() * size_of::<NameAt>()
     }
 
     fn add(&mut self, hash: u64, path: &[u8]) {
@@ -300,10 +300,10 @@ impl Collected {
         let start = self.paths.len() as u32;
         self.paths.extend_from_slice(path);
         let end = self.paths.len() as u32;
-        self.entries.push(Entry { hash, start, end });
+        self.entries.push(NameAt { hash, start, end });
     }
 
-    fn path(&self, entry: &Entry) -> &OsStr {
+    fn path(&self, entry: &NameAt) -> &OsStr {
         OsStr::from_bytes(&self.paths[entry.start as usize..entry.end as usize])
     }
 

@@ -51,7 +51,7 @@ impl Kind for Documents {
         let Some(format) = format_of(asked, &name)? else {
             return Ok(None);
         };
-        let what = Wanted {
+        let what = WantedDocument {
             asked,
             name: &name,
             selector,
@@ -153,13 +153,13 @@ fn why_unreadable(note: &str) -> Option<String> {
 }
 
 /// A document that is asked for.
-struct Wanted<'a> {
+struct WantedDocument<'a> {
     asked: &'a Asked<'a>,
     name: &'a str,
     selector: Selector,
 }
 
-impl Wanted<'_> {
+impl WantedDocument<'_> {
     fn bad_selector(&self, message: String) -> Refusal {
         Refusal::BadSelector {
             path: Some(self.asked.spelled.to_owned()),
@@ -334,7 +334,7 @@ fn table(asked: &Asked, selector: Selector) -> Result<Opened, Refusal> {
         own: None,
         ..selector
     };
-    let what = Wanted {
+    let what = WantedDocument {
         asked,
         name: &name,
         selector,

@@ -67,7 +67,7 @@ impl Kind for Sqlite {
         };
         let part = part_of(asked);
         let state = asked.subject.state(asked.spelled)?;
-        let kept = asked.means.warm.get::<Kept>(&state, MAKER, &part);
+        let kept = asked.means.warm.get::<KeptAnswer>(&state, MAKER, &part);
         if let Some(kept) = kept
             && kept.sides == Sides::look(handle, asked.means.scope)?
         {
@@ -99,7 +99,7 @@ const MAKER: &str = "sqlite";
 
 /// An answer that holds as long as neither the database nor what is beside it changes.
 #[derive(Debug)]
-struct Kept {
+struct KeptAnswer {
     text: Text,
     /// Without its text.
     answer: Answer,
@@ -120,8 +120,8 @@ fn part_of(asked: &Asked) -> String {
     )
 }
 
-fn opened(handle: &Handle, asked: &Asked, kept: &Kept, cache: Cache) -> Opened {
-    let Kept { text, answer, .. } = kept;
+fn opened(handle: &Handle, asked: &Asked, kept: &KeptAnswer, cache: Cache) -> Opened {
+    let KeptAnswer { text, answer, .. } = kept;
     let document = Document {
         kind: ResourceKind::Sqlite,
         style: Style::Listing,
@@ -197,13 +197,13 @@ impl State {
 
 /// What came of one attempt.
 enum Attempt {
-    Done(Box<Kept>),
+    Done(Box<KeptAnswer>),
     /// Once more, as soon as it stands still, or in another manner.
     Again(Manner),
 }
 
 /// What the database says, and what was beside it then.
-fn read(handle: &Handle, asked: &Asked) -> Result<Kept, Refusal> {
+fn read(handle: &Handle, asked: &Asked) -> Result<KeptAnswer, Refusal> {
     let begun = Instant::now();
     let mut manner = Manner::default();
     for _ in 0..ATTEMPTS {
@@ -273,7 +273,7 @@ fn attempt(
 }
 
 fn done(text: Text, answer: Answer, sides: Sides) -> Attempt {
-    Attempt::Done(Box::new(Kept {
+    Attempt::Done(Box::new(KeptAnswer {
         text,
         answer,
         sides,
