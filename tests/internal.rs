@@ -76,7 +76,10 @@ fn the_bare_scheme_lists_its_pages() {
     assert_eq!(shown, rows[1..3]);
     assert_eq!(some["details"]["resources"], result["details"]["resources"]);
     let schemes = &daemon.initialize_result()["capabilities"]["experimental"]["pilcrow"]["schemes"];
-    assert_eq!(*schemes, json!(["file", "untitled", "pilcrow", "omp"]));
+    assert_eq!(
+        *schemes,
+        json!(["file", "untitled", "http", "https", "pilcrow", "omp"])
+    );
 }
 
 #[test]
@@ -183,7 +186,7 @@ fn what_is_not_there_or_not_meant_is_said() {
     let long = refused(&format!("pilcrow://{}", "a".repeat(1_000_000)));
     assert_eq!(long.kind(), "notFound");
     assert!(long.message.len() < 400, "{}", long.message);
-    assert_eq!(refused("https://example.com").kind(), "unsupported");
+    assert_eq!(refused("ftp://example.com").kind(), "unsupported");
 }
 
 #[test]

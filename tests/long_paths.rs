@@ -218,7 +218,8 @@ fn every_shape_is_refused_as_the_path_that_it_begins_with() {
         (whole(".zip:"), "notFound", "notFound"),
         (whole("#L1"), "notFound", "notFound"),
         (whole("://"), "notFound", "notFound"),
-        (whole("http://"), "unsupported", "notFound"),
+        (whole("http://"), "badParams", "unsupported"),
+        (whole("gopher://"), "unsupported", "notFound"),
         (uri("a/"), "notFound", "notFound"),
         (uri(":"), "notFound", "notFound"),
         (uri("%3A"), "notFound", "notFound"),
@@ -249,9 +250,10 @@ fn every_shape_is_refused_as_the_path_that_it_begins_with() {
         let files = json!({ "files": [{ "path": &text, "edits": edits }] });
         assert_eq!(refused(daemon.call("agent/edit", files)), "patchSyntax");
         let write = json!({ "path": &text, "text": "x\n" });
+        // An address that may only be read is no name for a file, however long it is.
         assert_eq!(
             refused(daemon.call("agent/write", write)),
-            "notFound",
+            to_edit,
             "{name}"
         );
     }

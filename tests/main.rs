@@ -87,4 +87,6 @@ mod truth;
 mod unlisted_names;
 #[cfg(unix)]
 mod watches;
+#[cfg(unix)]
+mod web;
 mod workers;

@@ -7,6 +7,7 @@ mod notebook;
 mod sqlite;
 #[path = "../support/mod.rs"]
 mod support;
+mod web;
 mod wire;
 
 use support::Answer;
@@ -21,6 +22,7 @@ fn main() -> Answer<()> {
             .all(|argument| argument == "--bench")
         {
             beside::print()?;
+            web::print()?;
         }
     }
     Ok(())

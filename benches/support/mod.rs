@@ -16,7 +16,7 @@ use std::time::Duration;
 use pilcrow::buffer::Overlays;
 use pilcrow::protocol::Settings;
 use pilcrow::protocol::read::ReadResult;
-use pilcrow::read::{Ask, Reader};
+use pilcrow::read::{Ask, Reader, StageResult};
 use pilcrow::task::{CancelToken, Work};
 use pilcrow::workspace::Scope;
 use serde_json::{Value, json};
@@ -315,8 +315,11 @@ impl InProcess {
 
     pub fn read(&self, reader: &Reader) -> Answer<ReadResult> {
         let overlays = Overlays::default();
-        let prepared = reader.prepare(&self.ask, &self.scope, &overlays, &self.work, &|_| ());
-        let prepared = prepared.map_err(|refusal| format!("{refusal:?}"))?;
+        let prepared = reader.prepare(&self.ask, None, &self.scope, &overlays, &self.work, &|_| ());
+        let StageResult::Ready(prepared) = prepared.map_err(|refusal| format!("{refusal:?}"))?
+        else {
+            return Err("a page is no read of this process".into());
+        };
         Ok(reader.finish(&self.ask, &prepared, None)?.0)
     }
 }

@@ -12,12 +12,12 @@ use crate::protocol::Refusal;
 use crate::protocol::read::Cache;
 use crate::task::{LONG_FROM_BYTES, Work};
 use crate::text::{Decoded, NotText, Text, decode};
-use crate::workspace::{Handle, RealPath, Stamp};
+use crate::workspace::{Handle, RealPath, Stamp, now_ns};
 
-use super::proof::{Proof, hash_of, is_of_this_moment, is_settled};
+use super::proof::{Proof, hash_of, is_of_this_moment};
 use super::steady::{STEADY_ATTEMPTS, SteadyRead, read_all, read_steady, too_large};
 use super::watch::{Evicted, PriorState};
-use super::{Buffer, Counts, Loaded, Looked, MAX_BUFFER_BYTES, Store, now_ns};
+use super::{Buffer, Counts, Loaded, Looked, MAX_BUFFER_BYTES, Store};
 
 /// What is said about a file's encoding by those who may know.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -352,7 +352,7 @@ impl Buffer {
         let looked_at = self.looked_at.load(Ordering::Relaxed);
         match Proof::of(handle, self.total_bytes) {
             Proof::Bytes => self.is_in(handle),
-            Proof::Stamp => is_settled(&self.stamp, looked_at) && !is_doubtful,
+            Proof::Stamp => self.stamp.is_settled(looked_at) && !is_doubtful,
             Proof::Moment => is_of_this_moment(looked_at) && !is_doubtful,
         }
     }

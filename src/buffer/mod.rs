@@ -16,7 +16,6 @@ mod watch;
 use std::sync::Arc;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
-use std::time::SystemTime;
 
 use encoding_rs::Encoding;
 use quick_cache::DefaultHashBuilder;
@@ -24,6 +23,7 @@ use quick_cache::sync::Cache as Bounded;
 
 use crate::hashline::tag::{Fingerprint, fingerprint};
 use crate::protocol::read::Cache;
+use crate::protocol::status::{Buffers, CacheCounts};
 use crate::text::{Confidence, Text};
 use crate::workspace::{RealPath, Stamp};
 
@@ -40,9 +40,6 @@ pub use watch::{Event, OnChange, Opener, WatchStatus};
 
 /// Files over this many bytes are never held as a buffer.
 pub const MAX_BUFFER_BYTES: u64 = 32 * 1024 * 1024;
-
-/// Two changes closer than this may bear the same time stamp on some file system (FAT: 2 s).
-const TIMESTAMP_DOUBT_NS: i128 = 2_000_000_000;
 
 /// The text of a file at one moment, and the facts about its bytes. Immutable but for `looked_at`.
 #[derive(Debug)]
@@ -128,17 +125,6 @@ impl Counts {
     }
 }
 
-/// What a store holds and did, for `agent/status`.
-#[derive(Debug, Clone, Copy)]
-pub struct StoreStatus {
-    pub count: usize,
-    pub bytes: u64,
-    pub budget_bytes: u64,
-    pub hits: u64,
-    pub misses: u64,
-    pub stale_avoided: u64,
-}
-
 #[derive(Debug, Clone)]
 struct ByBytes;
 
@@ -173,16 +159,19 @@ impl Store {
         }
     }
 
-    pub fn status(&self) -> StoreStatus {
+    pub fn status(&self) -> (Buffers, CacheCounts) {
         let (indexes, index_bytes) = self.huge.status();
-        StoreStatus {
+        let buffers = Buffers {
             count: self.buffers.len() + indexes,
             bytes: self.buffers.weight() + index_bytes,
             budget_bytes: self.budget.load(Ordering::Relaxed),
+        };
+        let counts = CacheCounts {
             hits: self.counts.hits.load(Ordering::Relaxed),
             misses: self.counts.misses.load(Ordering::Relaxed),
             stale_avoided: self.counts.stale_avoided.load(Ordering::Relaxed),
-        }
+        };
+        (buffers, counts)
     }
 }
 
@@ -190,11 +179,4 @@ impl std::fmt::Debug for Store {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(out, "Store({:?})", self.status())
     }
-}
-
-/// Nanoseconds since the epoch; 0 for a clock before it.
-fn now_ns() -> i64 {
-    SystemTime::now()
-        .duration_since(SystemTime::UNIX_EPOCH)
-        .map_or(0, |since| since.as_nanos() as i64)
 }

@@ -13,9 +13,7 @@ use std::time::Duration;
 use rustix::buffer::spare_capacity;
 use xxhash_rust::xxh3::Xxh3;
 
-use crate::workspace::{Handle, Stamp};
-
-use super::{TIMESTAMP_DOUBT_NS, now_ns};
+use crate::workspace::{Handle, now_ns};
 
 /// Files of up to so many bytes are compared in every request. To open one again, to read it and to
 /// hash it takes 5.5 µs at 4 KiB, 10 at 64, 14 at this size and 24 at twice of it; a warm read, 76.
@@ -52,12 +50,6 @@ impl Proof {
             false => Proof::Moment,
         }
     }
-}
-
-/// Whether a stamp tells of every change after `looked_at` (nanoseconds since the epoch): both its
-/// times lay far enough before that.
-pub fn is_settled(stamp: &Stamp, looked_at: i64) -> bool {
-    i128::from(looked_at) - stamp.mtime_ns.max(stamp.ctime_ns) > TIMESTAMP_DOUBT_NS
 }
 
 /// Whether what was looked at then is believed still. A clock that was set back ends it.

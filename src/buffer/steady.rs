@@ -9,10 +9,10 @@ use xxhash_rust::xxh3::xxh3_128;
 
 use crate::protocol::Refusal;
 use crate::task::Work;
-use crate::workspace::{Handle, Stamp};
+use crate::workspace::{Handle, Stamp, now_ns};
 
+use super::MAX_BUFFER_BYTES;
 use super::proof::COMPARED_BYTES_ELSEWHERE;
-use super::{MAX_BUFFER_BYTES, now_ns};
 
 /// Attempts to read a file that does not change meanwhile.
 pub const STEADY_ATTEMPTS: usize = 5;

@@ -8,10 +8,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use quick_cache::sync::Cache;
 
-use crate::workspace::{Handle, RealPath, Stamp};
+use crate::workspace::{Handle, RealPath, Stamp, now_ns};
 
-use super::now_ns;
-use super::proof::{COMPARED_BYTES_ELSEWHERE, Proof, hash_of, is_of_this_moment, is_settled};
+use super::proof::{COMPARED_BYTES_ELSEWHERE, Proof, hash_of, is_of_this_moment};
 
 /// A file as a request found it, before anything is made of it.
 #[derive(Debug, Clone)]
@@ -81,7 +80,7 @@ impl FileState {
                 let now = hash_of(handle, COMPARED_BYTES_ELSEWHERE);
                 now.is_ok_and(|now| now == Some(hash))
             }
-            ToldBy::Stamp(stamp) => is_settled(&stamp, self.looked_at) && has(stamp),
+            ToldBy::Stamp(stamp) => stamp.is_settled(self.looked_at) && has(stamp),
             ToldBy::Moment(stamp) => is_of_this_moment(self.looked_at) && has(stamp),
         }
     }

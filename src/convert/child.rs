@@ -4,13 +4,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::worker::WorkerLoop;
 
-use super::messages::{ConvertRequest, ConvertResponse, Format, Why};
+use super::messages::{ConvertRequest, ConvertResponse, Format, STOPPED, Why};
 #[cfg(any(feature = "failpoints", debug_assertions))]
 use super::messages::{PageState, PartKind, Whole};
-use super::{office, paint, pdf};
-
-/// What a job that panicked is said to be.
-pub(super) const STOPPED: &str = "the converter stopped";
+use super::{feed, html, office, paint, pdf};
 
 /// Answers requests until nobody listens any more.
 pub fn serve(requests: &mut WorkerLoop) -> Option<()> {
@@ -38,6 +35,16 @@ pub fn serve(requests: &mut WorkerLoop) -> Option<()> {
                 }
                 continue;
             }
+            ConvertRequest::Html(request) => {
+                let made = guarded(|| html::convert(&bytes, &request));
+                answer(requests, made, |page| ConvertResponse::Html(Box::new(page)))?;
+                continue;
+            }
+            ConvertRequest::Feed(request) => {
+                let made = guarded(|| feed::convert(&bytes, &request));
+                answer(requests, made, ConvertResponse::Feed)?;
+                continue;
+            }
             ConvertRequest::Page(_) => {
                 requests.answer(&failed("no document is open"), "")?;
                 continue;
@@ -47,14 +54,26 @@ pub fn serve(requests: &mut WorkerLoop) -> Option<()> {
             next = Some(pdf::serve(requests, bytes, output_bytes)?);
             continue;
         }
-        let made = catch_unwind(AssertUnwindSafe(|| {
-            office::convert(&bytes, format, output_bytes)
-        }));
+        let made = guarded(|| office::convert(&bytes, format, output_bytes));
         drop(bytes);
-        match made.unwrap_or_else(|_| Err(Why::Unreadable(STOPPED.to_owned()))) {
-            Ok((whole, text)) => requests.answer(&ConvertResponse::Whole(whole), &text)?,
-            Err(why) => requests.answer(&ConvertResponse::Failed(why), "")?,
-        }
+        answer(requests, made, ConvertResponse::Whole)?;
+    }
+}
+
+/// What a conversion makes, also where it panics.
+fn guarded<T>(convert: impl FnOnce() -> Result<(T, String), Why>) -> Result<(T, String), Why> {
+    let made = catch_unwind(AssertUnwindSafe(convert));
+    made.unwrap_or_else(|_| Err(Why::Unreadable(STOPPED.to_owned())))
+}
+
+fn answer<T>(
+    requests: &mut WorkerLoop,
+    made: Result<(T, String), Why>,
+    response: impl FnOnce(T) -> ConvertResponse,
+) -> Option<()> {
+    match made {
+        Ok((facts, text)) => requests.answer(&response(facts), &text),
+        Err(why) => requests.answer(&ConvertResponse::Failed(why), ""),
     }
 }
 

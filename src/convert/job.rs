@@ -3,15 +3,21 @@
 use std::sync::Arc;
 
 use crate::picture::Written;
+use crate::protocol::status::WorkersOfKind;
 use crate::task::Work;
-use crate::worker::{Choice, Input, Status, Stop, WorkerCall, WorkerLimits, Workers};
+use crate::worker::{Choice, Input, Stop, WorkerCall, WorkerLimits, Workers};
 
+use super::html;
 use super::messages::{
-    ConvertRequest, ConvertResponse, Damage, Format, PageState, Picture, Whole, Why,
+    ConvertRequest, ConvertResponse, Damage, FeedRequest, FeedText, Format, HtmlPage, HtmlRequest,
+    PageState, Picture, Whole, Why,
 };
 
 /// Converters at a time.
 const PLACES: usize = 2;
+
+/// Links or sections of a page that a converter may list.
+const MOST_LISTED: usize = 10_000;
 
 /// The converters of one engine.
 #[derive(Debug)]
@@ -49,7 +55,7 @@ impl Converters {
         self.0.limits()
     }
 
-    pub fn status(&self) -> Status {
+    pub fn status(&self) -> WorkersOfKind {
         self.0.status()
     }
 
@@ -82,9 +88,7 @@ impl Converters {
                 fields: text,
             }),
             ConvertResponse::Failed(why) => ConvertAnswer::Failed(why),
-            ConvertResponse::Whole(_) | ConvertResponse::Page(_) | ConvertResponse::Picture(_) => {
-                return Err(job.0.nonsense());
-            }
+            _ => return Err(job.0.nonsense()),
         };
         Ok((job, answer))
     }
@@ -108,6 +112,53 @@ impl Converters {
             }))),
             ConvertResponse::Failed(Why::Unreadable(what)) => Ok(Err(what)),
             _ => Err(call.nonsense()),
+        }
+    }
+
+    /// Has a converter make Markdown of an HTML page, of at most its first 8 MB; the inner error
+    /// says why there is none. Waits as [`Converters::open`] does.
+    pub fn page(
+        &self,
+        request: &HtmlRequest,
+        input: &Input,
+        work: &Work,
+    ) -> Result<Result<(HtmlPage, String), Why>, Stop> {
+        let mut request = request.clone();
+        request.whole_bytes = request.whole_bytes.max(input.bytes);
+        request.output_bytes = request.output_bytes.min(self.limits().output_bytes);
+        // A reader that ends early is one that was cut: no more than this is asked of it.
+        let input = Input {
+            bytes: input.bytes.min(html::MOST_BYTES),
+            open: input.open,
+        };
+        let request = ConvertRequest::Html(request);
+        let (call, response, body) = self.0.call(&request, &input, Choice::Any, work)?;
+        let mut job = Conversion(call);
+        let text = job.text(body)?;
+        match response {
+            ConvertResponse::Html(page) if is_of_its_text(&page, &text) => Ok(Ok((*page, text))),
+            ConvertResponse::Failed(why) => Ok(Err(why)),
+            _ => Err(job.0.nonsense()),
+        }
+    }
+
+    /// Has a converter make Markdown of a feed, as [`Converters::page`] does of a page.
+    pub fn feed(
+        &self,
+        request: &FeedRequest,
+        input: &Input,
+        work: &Work,
+    ) -> Result<Result<(FeedText, String), Why>, Stop> {
+        let mut request = request.clone();
+        request.output_bytes = request.output_bytes.min(self.limits().output_bytes);
+        let request = ConvertRequest::Feed(request);
+        let (call, response, body) = self.0.call(&request, input, Choice::Any, work)?;
+        let mut job = Conversion(call);
+        let text = job.text(body)?;
+        match response {
+            ConvertResponse::Feed(feed) if feed.left_out <= feed.entries => Ok(Ok((feed, text))),
+            ConvertResponse::Failed(why) => Ok(Err(why)),
+            _ => Err(job.0.nonsense()),
         }
     }
 }
@@ -134,4 +185,18 @@ fn has_its_parts(whole: &Whole, text: &str) -> bool {
     };
     let behind = text.lines().count() as u64 + 1;
     starts.is_sorted() && starts.iter().all(|start| (1..=behind).contains(start))
+}
+
+/// Whether what is said of a page can be true of its text: its sections are lines of it, and its
+/// lists no longer than a converter makes them.
+fn is_of_its_text(page: &HtmlPage, text: &str) -> bool {
+    let lines = text.lines().count() as u64;
+    let mut sections = page.sections.iter();
+    page.links.len() <= MOST_LISTED
+        && page.sections.len() <= MOST_LISTED
+        && page.feed_alternates.len() <= MOST_LISTED
+        && page.notes.len() <= MOST_LISTED
+        && sections.all(|section| {
+            (1..=lines).contains(&section.start) && (section.start..=lines).contains(&section.end)
+        })
 }

@@ -13,6 +13,40 @@ pub enum ConvertRequest {
     Page(u32),
     /// Decode the picture in the body; a document that is open is dropped.
     Picture(Picture),
+    /// Convert the HTML page in the body, which comes as it was sent; a document that is open is
+    /// dropped.
+    Html(HtmlRequest),
+    /// Convert the feed in the body, likewise.
+    Feed(FeedRequest),
+}
+
+/// How a page of HTML is to be read.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct HtmlRequest {
+    /// The final URL.
+    pub base: String,
+    /// What the HTTP header says.
+    pub charset: Option<String>,
+    /// What the caller demands: it beats everything else.
+    pub encoding: Option<String>,
+    /// Whether all of the page is wanted, not its main part.
+    pub whole: bool,
+    /// How many bytes the page has, where not all are sent.
+    pub whole_bytes: u64,
+    pub output_bytes: u64,
+}
+
+/// How a feed is to be read.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct FeedRequest {
+    pub base: String,
+    pub charset: Option<String>,
+    pub encoding: Option<String>,
+    /// Whether all entries are wanted, not the first 20.
+    pub whole: bool,
+    /// The address of the only entry that is wanted.
+    pub entry: Option<String>,
+    pub output_bytes: u64,
 }
 
 /// What is wanted of a picture.
@@ -69,7 +103,78 @@ pub enum ConvertResponse {
     Page(PageState),
     /// The picture decodes; in the body it is written anew, where that was wanted.
     Picture(Option<Painted>),
+    /// A page of HTML; its Markdown is the body.
+    Html(Box<HtmlPage>),
+    /// A feed; its Markdown is the body.
+    Feed(FeedText),
     Failed(Why),
+}
+
+/// What of an HTML page its text is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum HtmlMethod {
+    /// The main part.
+    Reader,
+    /// The whole body.
+    Page,
+}
+
+/// What a page of HTML says beside its text.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct HtmlPage {
+    pub method: HtmlMethod,
+    pub title: Option<String>,
+    pub description: Option<String>,
+    /// As `details.encoding` names it.
+    pub encoding: String,
+    /// Every address once, those of the main part first.
+    pub links: Vec<PageLink>,
+    /// What a fragment of the address may name, in page order.
+    pub sections: Vec<Section>,
+    /// Whether scripts would have to write its text.
+    pub is_shell: bool,
+    /// Words of the part that is the text.
+    pub words: u64,
+    /// Whether something else may say more than the page.
+    pub is_poor: bool,
+    pub has_password_field: bool,
+    /// After how many seconds it sends its reader on, and where to.
+    pub refresh: Option<(u32, String)>,
+    pub markdown_alternate: Option<String>,
+    pub feed_alternates: Vec<String>,
+    /// The document that the main part leads to.
+    pub document_link: Option<String>,
+    /// What is to be said of how it was read.
+    pub notes: Vec<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PageLink {
+    pub text: String,
+    /// Absolute.
+    pub url: String,
+}
+
+/// The lines that a fragment of the address names, from 1, both included.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Section {
+    pub id: String,
+    pub start: u64,
+    pub end: u64,
+}
+
+/// What a feed says beside its text.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct FeedText {
+    pub title: Option<String>,
+    /// How many it has.
+    pub entries: u64,
+    /// How many of them are not shown; the text says so.
+    pub left_out: u64,
+    /// Whether the entry that was asked for is there.
+    pub found_entry: bool,
+    pub encoding: String,
+    pub notes: Vec<String>,
 }
 
 /// A picture that was written anew.
@@ -134,6 +239,9 @@ pub enum PageState {
     Blank,
     Failed,
 }
+
+/// What a job that panicked is said to be.
+pub const STOPPED: &str = "the converter stopped";
 
 /// Why a document cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,4 +1,4 @@
-//! Documents to Markdown, and large pictures to small ones, in child processes; no byte of a document is ever parsed in the process that serves.
+//! Documents and web pages to Markdown, and large pictures to small ones, in child processes; no byte of a document is ever parsed in the process that serves.
 //!
 //! The daemon's half is [`Converters`], at most two workers of the kind `convert` (see
 //! [`crate::worker`]); the worker's half is [`serve`]. The crates that parse have no known panics,
@@ -8,7 +8,10 @@
 mod book;
 mod child;
 mod csv;
+mod decode;
+mod feed;
 mod footers;
+mod html;
 mod job;
 mod mend;
 mod messages;
@@ -25,5 +28,8 @@ mod word;
 
 pub use child::serve;
 pub use job::{Conversion, ConvertAnswer, Converters, Pages};
-pub use messages::{Damage, Extension, Format, PageState, PartKind, Picture, Whole, Why};
+pub use messages::{
+    Damage, Extension, FeedRequest, FeedText, Format, HtmlMethod, HtmlPage, HtmlRequest, PageLink,
+    PageState, PartKind, Picture, Section, Whole, Why,
+};
 pub use rows::numbered;

@@ -11,9 +11,8 @@ use unpdf::{
 
 use crate::worker::WorkerLoop;
 
-use super::child::STOPPED;
 use super::mend;
-use super::messages::{ConvertRequest, ConvertResponse, Damage, PageState, Why};
+use super::messages::{ConvertRequest, ConvertResponse, Damage, PageState, STOPPED, Why};
 use super::rows::{cap, clean, wrapped};
 
 /// Opens a PDF and converts the pages that are asked for; returns the request that ends that.
@@ -57,10 +56,10 @@ fn refuse(requests: &mut WorkerLoop, why: Why) -> Option<(ConvertRequest, Vec<u8
     loop {
         let next = requests.receive()?;
         match next {
-            (ConvertRequest::Open { .. } | ConvertRequest::Picture(_), _) => return Some(next),
             (ConvertRequest::Page(_), _) => {
                 requests.answer(&ConvertResponse::Page(PageState::Failed), "")?
             }
+            _ => return Some(next),
         }
     }
 }

@@ -5,24 +5,22 @@ use std::time::Instant;
 
 use parking_lot::Mutex;
 
-use crate::buffer::{Overlay, Overlays};
+use crate::buffer::Overlay;
 use crate::protocol::edit::Warning;
 use crate::protocol::{EditRefusal, Refusal, Settings};
-use crate::read::Located;
 use crate::session::Notice;
 use crate::task::CancelToken;
 
-use super::applied::{Applied, Made, Request};
+use super::applied::{Made, Request};
 use super::commit::{record_disk, record_seen};
 use super::deferred::DeferredReports;
-use super::disk::{self, DiskWriter, FileWrite, Target, WriteError, Written};
+use super::disk::{self, DiskWriter, FileError, FileWrite, Target, WriteError, WrittenFile};
 use super::finished::Finished;
 use super::live::EditContext;
+use super::plan::{Planned, Planner, Plans};
 use super::record::Recorded;
 use super::reply::{Done, FileOutcome, Rows, changed_since, rows};
-use super::target::PlacedFiles;
-use super::{NoOps, Owner, Planned, Plans};
-use crate::workspace::ResourceId;
+use super::{NoOps, Owner};
 
 /// What is known of a change besides its plan.
 #[derive(Debug, Clone)]
@@ -34,15 +32,9 @@ pub struct Change {
     pub cancel: CancelToken,
 }
 
-/// A document that showed the text it was to have.
-#[derive(Debug)]
-pub struct Seen {
-    /// At the version that showed it; there may be later ones by now.
-    pub overlay: Arc<Overlay>,
-}
-
-/// A planned file, and what showed that the editor has changed it.
-pub type Part = (Planned, Option<Seen>);
+/// A planned file, and the open document as it first showed the text that it was to have; there may
+/// be later versions by now.
+pub type Part = (Planned, Option<Arc<Overlay>>);
 
 /// What came of a plan before any editor was asked.
 #[derive(Debug)]
@@ -52,58 +44,16 @@ pub enum Begun {
 }
 
 /// What plans the files of a change.
-pub type Plan<'a> = &'a dyn Fn(&Job) -> Result<Plans, Refusal>;
+pub type Plan = dyn Fn(&Planner) -> Result<Plans, Refusal> + Send + Sync;
 
 /// A change and all that its blocking part needs.
 #[derive(Debug)]
 pub struct Job<'a> {
     pub change: &'a Change,
-    pub means: EditContext<'a>,
+    pub planner: Planner<'a>,
     pub settings: &'a Settings,
     pub writer: &'a DiskWriter,
     pub no_ops: &'a Mutex<NoOps>,
-    pub applied: &'a Mutex<Applied>,
-    /// The places that are this change's to write to.
-    pub places: &'a [ResourceId],
-    /// What was found there in this very moment, and not before a wait.
-    pub found: Found,
-}
-
-/// Files that were found for a change, to be opened without looking for them again.
-#[derive(Debug, Default)]
-pub struct Found {
-    files: Mutex<PlacedFiles>,
-    /// The open documents by which they were found.
-    by: Option<Overlays>,
-}
-
-impl Found {
-    /// One file for each place, found by these open documents.
-    pub fn new(files: PlacedFiles, by: Overlays) -> Found {
-        Found {
-            files: Mutex::new(files),
-            by: Some(by),
-        }
-    }
-
-    /// The open documents to go by, if those are now `overlays`: the moment that these files were
-    /// found after. Where documents have changed since, nothing counts as found.
-    pub fn overlays(&mut self, overlays: Overlays) -> Overlays {
-        match self.by.take() {
-            Some(by) if by.is_same(&overlays) => by,
-            _ => {
-                self.files.get_mut().clear();
-                overlays
-            }
-        }
-    }
-
-    /// What was found at a place. It is given once: a second plan is made because of a change.
-    pub fn take(&self, place: &ResourceId) -> Option<Located> {
-        let mut found = self.files.lock();
-        let at = found.iter().position(|(known, _)| known == place)?;
-        Some(found.swap_remove(at).1)
-    }
 }
 
 /// How often a plan is made anew because a file was changed before it was written.
@@ -132,12 +82,12 @@ impl From<Failed> for Refusal {
 
 impl Job<'_> {
     /// Plans the change, and writes it unless an editor is to be asked.
-    pub fn begin(&self, plan: Plan) -> Result<Begun, Refusal> {
+    pub fn begin(&self, plan: &Plan) -> Result<Begun, Refusal> {
         let mut news = Vec::new();
         let mut attempt = 0;
         loop {
             attempt += 1;
-            let mut plans = plan(self)?;
+            let mut plans = plan(&self.planner)?;
             news.append(&mut plans.notices);
             let asks = plans
                 .files
@@ -215,7 +165,7 @@ impl Job<'_> {
         }
         if !all_same && !dry_run {
             let made = Made::of(made.iter().map(|(document, content)| (document, *content)));
-            self.applied.lock().remember(session, request, made);
+            self.planner.applied.lock().remember(session, request, made);
         }
         Ok(Finished {
             rows: self.shown_rows(&done),
@@ -233,7 +183,10 @@ impl Job<'_> {
         Finished {
             rows: rows(&done, 0),
             done,
-            reports: (Vec::new(), DeferredReports::of(Vec::new(), self.means)),
+            reports: (
+                Vec::new(),
+                DeferredReports::of(Vec::new(), self.planner.means),
+            ),
             dry_run: self.change.dry_run,
             notices,
             since: Instant::now(),
@@ -245,21 +198,19 @@ impl Job<'_> {
         let is_changed = |at: &usize| !parts[*at].0.is_no_change();
         let changed: Vec<usize> = (0..parts.len()).filter(is_changed).collect();
         let reports = changed.iter().map(|at| parts[*at].0.deferred.clone());
-        let reports = DeferredReports::of(reports.collect(), self.means);
+        let reports = DeferredReports::of(reports.collect(), self.planner.means);
         (changed, reports)
     }
 
     /// The rows that the answer shows, which count as shown from now on.
     fn shown_rows(&self, done: &[Done]) -> Vec<Rows> {
         let mut rows = rows(done, self.settings.read.max_columns);
-        let sessions = self.means.sessions;
+        let sessions = self.planner.means.sessions;
         for (file, rows) in done.iter().zip(&mut rows) {
             if let FileOutcome::Written { now, changed, .. } = &file.outcome {
                 // What a session wrote itself counts as shown.
                 let shown = &mut rows.shown;
-                changed
-                    .iter()
-                    .for_each(|span| shown.insert(span.start, span.end));
+                shown.extend(changed);
                 let live = &file.planned.live;
                 let session = &self.change.session;
                 sessions.show(session, &live.document, now, shown, &live.name);
@@ -268,13 +219,13 @@ impl Job<'_> {
         rows
     }
 
-    fn record(&self, planned: &Planned, seen: Option<Seen>) -> Recorded {
-        let session = &self.change.session;
+    fn record(&self, planned: &Planned, seen: Option<Arc<Overlay>>) -> Recorded {
+        let (session, means) = (&self.change.session, self.planner.means);
         match seen {
-            None => record_disk(planned, session, self.means),
+            None => record_disk(planned, session, means),
             Some(seen) => {
-                let latest = self.means.overlays.unjudged(&seen.overlay.key);
-                record_seen(planned, session, self.means, &seen.overlay, latest)
+                let latest = means.overlays.unjudged(&seen.key);
+                record_seen(planned, session, means, &seen, latest)
             }
         }
     }
@@ -292,7 +243,7 @@ impl Job<'_> {
         if writes.is_empty() {
             return Ok(());
         }
-        let (scope, work) = (self.means.scope, self.means.work);
+        let EditContext { scope, work, .. } = self.planner.means;
         let written = self
             .writer
             .write_and(scope, writes, work, || reports.work_out());
@@ -306,7 +257,7 @@ impl Job<'_> {
     }
 
     /// Keeps what was written warm.
-    fn take_in(&self, written: &[Written], files: &[usize], parts: &mut [Part]) {
+    fn take_in(&self, written: &[WrittenFile], files: &[usize], parts: &mut [Part]) {
         for (written, at) in written.iter().zip(files) {
             let planned = &mut parts[*at].0;
             if written.open_elsewhere {
@@ -324,7 +275,7 @@ impl Job<'_> {
                     .is_none()
                     .then(|| planned.fingerprint());
                 let text = (planned.home_text(), fingerprint);
-                let buffers = self.means.buffers;
+                let buffers = self.planner.means.buffers;
                 let bytes = (bytes.len() as u64, written.hash);
                 buffers.wrote(&written.real, buffer, bytes, text, stamp);
             }
@@ -334,7 +285,10 @@ impl Job<'_> {
     fn refuse_write(&self, error: &WriteError, files: &[usize], parts: &[Part]) -> Failed {
         let refusal = self.refusal(error, files, parts);
         match error {
-            WriteError::Changed { .. } | WriteError::Gone { .. } => Failed::Changed(refusal),
+            WriteError::File {
+                fault: FileError::Changed | FileError::Gone,
+                ..
+            } => Failed::Changed(refusal),
             _ => Failed::Refused(refusal),
         }
     }
@@ -346,50 +300,53 @@ impl Job<'_> {
             .filter(|(_, seen)| seen.is_some())
             .map(|(file, _)| file.live.name.clone())
             .collect();
-        if let WriteError::Partly {
-            cause,
-            written,
-            not_written,
-            half_written,
-        } = error
-        {
-            let written = editors.into_iter().chain(written.iter().map(name));
-            let unwritten = not_written.iter().chain(half_written).map(name);
-            return partly(&cause.to_string(), written.collect(), unwritten.collect());
-        }
-        if !editors.is_empty() {
-            let unwritten = files.iter().map(|at| parts[*at].0.live.name.clone());
-            return partly(&error.to_string(), editors, unwritten.collect());
-        }
-        let index = error.index().unwrap_or(0);
-        let path = name(&index);
         match error {
-            WriteError::Refused { refusal, .. } => refusal.clone(),
-            WriteError::Stopped(stopped) => (*stopped).into(),
-            WriteError::Busy { .. } => Refusal::Busy {
-                message: format!("Another process is writing '{path}'."),
-            },
-            WriteError::Exists { .. } => EditRefusal::Exists {
-                message: format!(
-                    "'{path}' has come to exist meanwhile; nothing was written. Read it first."
-                ),
-                path,
-                tag: None,
+            WriteError::Partly {
+                cause,
+                written,
+                not_written,
+                half_written,
+            } => {
+                let written = editors.into_iter().chain(written.iter().map(name));
+                let unwritten = not_written.iter().chain(half_written).map(name);
+                partly(&cause.to_string(), written.collect(), unwritten.collect())
             }
-            .into(),
-            WriteError::Changed { .. } | WriteError::Gone { .. } => Refusal::Busy {
-                message: format!(
-                    "'{path}' was changed by somebody else just now; nothing was written."
-                ),
-            },
-            WriteError::Io { step, source, .. } => Refusal::Write {
-                message: format!("could not {step} it: {}", plain_words(source)),
-                state: "Nothing was written.".to_owned(),
-                path,
-            },
-            // Taken care of above.
-            WriteError::Partly { .. } => Refusal::Internal,
+            error if !editors.is_empty() => {
+                let unwritten = (0..files.len()).map(|index| name(&index));
+                partly(&error.to_string(), editors, unwritten.collect())
+            }
+            WriteError::Stopped(stopped) => (*stopped).into(),
+            WriteError::File { index, fault } => refuse_file(fault, name(index)),
         }
+    }
+}
+
+/// Nothing was written, for what is wrong with one file.
+fn refuse_file(fault: &FileError, path: String) -> Refusal {
+    match fault {
+        FileError::Refused(refusal) => refusal.clone(),
+        FileError::Stopped(stopped) => (*stopped).into(),
+        FileError::Busy => Refusal::Busy {
+            message: format!("Another process is writing '{path}'."),
+        },
+        FileError::Exists => EditRefusal::Exists {
+            message: format!(
+                "'{path}' has come to exist meanwhile; nothing was written. Read it first."
+            ),
+            path,
+            tag: None,
+        }
+        .into(),
+        FileError::Changed | FileError::Gone => Refusal::Busy {
+            message: format!(
+                "'{path}' was changed by somebody else just now; nothing was written."
+            ),
+        },
+        FileError::Io(step, source) => Refusal::Write {
+            message: format!("could not {step} it: {}", plain_words(source)),
+            state: "Nothing was written.".to_owned(),
+            path,
+        },
     }
 }
 

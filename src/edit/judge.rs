@@ -44,11 +44,7 @@ impl<'a> Judge<'a> {
     }
 
     fn give(&mut self, spans: impl Iterator<Item = LineSpan>) {
-        let spans = around(spans);
-        spans
-            .spans()
-            .iter()
-            .for_each(|span| self.lines.insert(span.start, span.end));
+        self.lines.extend(around(spans).spans());
     }
 
     pub fn two_tags(&mut self, error: &TwoTags) {
@@ -77,10 +73,7 @@ impl<'a> Judge<'a> {
             _ => None,
         };
         if let Some(line) = line {
-            let span = LineSpan {
-                start: line,
-                end: line,
-            };
+            let span = LineSpan::line(line);
             self.give(std::iter::once(carry::place_of(span, steps)));
         }
         self.found
@@ -117,8 +110,7 @@ impl<'a> Judge<'a> {
 
     /// Lines that were never shown, in live numbers.
     pub fn not_shown(&mut self, origin: Origin, unseen: LineSet) {
-        let spans = unseen.spans().iter();
-        spans.for_each(|span| self.lines.insert(span.start, span.end));
+        self.lines.extend(unseen.spans());
         self.found.push(HunkFault::NotShown(origin, unseen));
     }
 
@@ -126,10 +118,7 @@ impl<'a> Judge<'a> {
         let name = &self.revealer.live.name;
         let refusal = refuse::no_match(error, name);
         self.found.push(HunkFault::Plain(error.origin, refusal));
-        let diverges = error.divergence.as_ref().map(|at| LineSpan {
-            start: at.line,
-            end: at.line,
-        });
+        let diverges = error.divergence.as_ref().map(|at| LineSpan::line(at.line));
         self.give(error.candidates.iter().copied().chain(diverges));
     }
 

@@ -51,13 +51,6 @@ pub enum Owner {
     Absent { real: RealPath },
 }
 
-/// What the client's editor lets itself be asked.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct EditorCan {
-    /// `workspace/applyEdit` with versioned documents.
-    pub apply: bool,
-}
-
 /// What a document is opened with.
 #[derive(Debug, Clone, Copy)]
 pub struct EditContext<'a> {
@@ -66,7 +59,8 @@ pub struct EditContext<'a> {
     pub buffers: &'a Store,
     pub sessions: &'a Sessions,
     pub checks: &'a Arc<SyntaxChecks>,
-    pub editor: EditorCan,
+    /// Whether the editor can be asked to change its documents (`workspace/applyEdit`, by version).
+    pub editor_applies: bool,
     pub work: &'a Work,
 }
 
@@ -140,7 +134,7 @@ impl LiveDocument {
     pub fn resolved_path(&self) -> String {
         match &self.document.id {
             ResourceId::File(real) => real.as_path().display().to_string(),
-            ResourceId::Document(uri) => uri.clone(),
+            ResourceId::Document(uri) | ResourceId::Url(uri) => uri.clone(),
             ResourceId::Internal(url) => url.to_string(),
         }
     }
@@ -152,7 +146,7 @@ impl LiveDocument {
     pub fn open(
         located: Located,
         spelled: &str,
-        wanted: Wanted,
+        wanted: WantedForm,
         means: EditContext,
     ) -> Result<(LiveDocument, Vec<Notice>), Refusal> {
         let name = located.display().to_owned();
@@ -171,12 +165,12 @@ impl LiveDocument {
                 let disk = None;
                 (id, Owner::Editor { overlay, disk }, Actor::Editor)
             }
-            Spot::Internal(_) => {
+            Spot::Internal(_) | Spot::Web(_) => {
                 refuse_change(spelled, means.overlays)?;
                 return Err(Refusal::Internal);
             }
         };
-        let home = home.checked(spelled, means.editor)?;
+        let home = home.checked(spelled, means.editor_applies)?;
         let mut current = home.current().ok_or(Refusal::Internal)?;
         let notebook = match wanted.is_cells(&document, means.sessions) {
             true => cells_of(&current, means.work)?,
@@ -207,17 +201,17 @@ impl LiveDocument {
 
 /// In which form a notebook is to be edited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Wanted {
+pub enum WantedForm {
     /// As the file's own text.
     Text,
     /// As whatever the tag names; without one, as a read shows it.
     Tagged(Option<Tag>),
 }
 
-impl Wanted {
+impl WantedForm {
     /// Whether it is the text of a notebook's cells.
     fn is_cells(self, id: &ResourceId, sessions: &Sessions) -> bool {
-        let (Wanted::Tagged(tag), ResourceId::File(real)) = (self, id) else {
+        let (WantedForm::Tagged(tag), ResourceId::File(real)) = (self, id) else {
             return false;
         };
         if !is_notebook_name(real.as_path()) {
@@ -303,7 +297,7 @@ impl Owner {
                     .buffers
                     .with_bytes(loaded, spelled, hints, means.work)?;
                 match overlay {
-                    Some(overlay) if means.editor.apply && *overlay.text() == buffer.text => {
+                    Some(overlay) if means.editor_applies && *overlay.text() == buffer.text => {
                         let disk = Some(buffer);
                         Ok(Owner::Editor { overlay, disk })
                     }
@@ -319,11 +313,11 @@ impl Owner {
     }
 
     /// Refuses what the editor is not able to do, and what it would lose.
-    fn checked(self, spelled: &str, editor: EditorCan) -> Result<Owner, Refusal> {
+    fn checked(self, spelled: &str, editor_applies: bool) -> Result<Owner, Refusal> {
         let Owner::Editor { overlay, disk } = &self else {
             return Ok(self);
         };
-        if !editor.apply {
+        if !editor_applies {
             return Err(Refusal::Unsupported {
                 path: Some(spelled.to_owned()),
                 message: format!(

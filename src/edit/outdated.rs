@@ -101,17 +101,15 @@ impl Revealer<'_> {
         revealed: &Revealed,
     ) -> String {
         let name = &self.live.name;
-        let total: u64 = unseen.spans().iter().map(length).sum();
+        let total: u64 = unseen.spans().iter().map(|span| span.count()).sum();
         let first = unseen.spans().first().map_or(1, |span| span.start);
         let (which, them) = match total {
             1 => (format!("line {first} of '{name}' was"), "it"),
             _ => (format!("{total} lines of '{name}' were"), "them"),
         };
-        let lines = || unseen.spans().iter().flat_map(|span| span.start..=span.end);
-        let given = lines()
-            .filter(|line| revealed.whole.contains(*line))
-            .count() as u64;
-        let cut = lines().find(|line| revealed.cut.contains(*line));
+        let given = unseen.lines().filter(|line| revealed.whole.contains(*line));
+        let given = given.count() as u64;
+        let cut = unseen.lines().find(|line| revealed.cut.contains(*line));
         let header = self.header();
         let how = match (cut, given) {
             (Some(line), _) => format!(
@@ -164,8 +162,7 @@ impl Revealer<'_> {
             ..
         } = self.live;
         let total = version.text.len_lines() as u64;
-        let numbers = lines.spans().iter().flat_map(|span| span.start..=span.end);
-        let mut numbers = numbers.filter(|line| (1..=total).contains(line));
+        let mut numbers = lines.lines().filter(|line| (1..=total).contains(line));
         let (mut whole, mut cut) = (LineSet::new(), LineSet::new());
         let mut given = Vec::new();
         let mut is_cut = false;
@@ -234,10 +231,6 @@ pub fn around(spans: impl Iterator<Item = LineSpan>) -> LineSet {
         end: span.end.min(span.start + 2 * MAX_LINES as u64) + CONTEXT,
     });
     wide.collect()
-}
-
-fn length(span: &LineSpan) -> u64 {
-    span.end - span.start + 1
 }
 
 /// The editor did not take a planned edit though its text is what was planned on.

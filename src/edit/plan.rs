@@ -30,11 +30,11 @@ use super::bytes::{bytes_after, check_characters};
 use super::cells::{NotebookEdit, notebook_edit};
 use super::deferred::DeferredReport;
 use super::faults::{Fault, Faults};
-use super::job::Found;
 use super::judge::Judge;
 use super::live::EditContext;
 use super::outdated::Revealer;
-use super::{Job, LiveDocument, Named, Wanted, refuse, target};
+use super::target::{self, AS_A_READ, FoundFiles};
+use super::{LiveDocument, Named, WantedForm, refuse};
 
 /// One file of an edit, ready to be written.
 #[derive(Debug)]
@@ -59,6 +59,32 @@ pub struct Planned {
 }
 
 impl Planned {
+    /// A file and what becomes of it, with nothing to be said of it so far.
+    pub(super) fn new(
+        live: LiveDocument,
+        tag_before: Option<Tag>,
+        splices: Splices,
+        outcome: Outcome,
+        bytes: Option<Vec<u8>>,
+    ) -> Planned {
+        let outcome = Arc::new(outcome);
+        Planned {
+            deferred: DeferredReport::new(&live, outcome.clone()),
+            live,
+            tag_before,
+            splices,
+            outcome,
+            notebook_edit: None,
+            bytes,
+            blocks: Vec::new(),
+            remapped: Vec::new(),
+            removed: Vec::new(),
+            warnings: Vec::new(),
+            written: None,
+            no_change: OnceLock::new(),
+        }
+    }
+
     /// Whether it leaves the text as it is.
     pub fn is_no_change(&self) -> bool {
         *self
@@ -109,23 +135,12 @@ pub struct Planner<'a> {
     /// The places that are this edit's to change.
     pub places: &'a [ResourceId],
     /// What was found there in this very moment.
-    pub found: &'a Found,
+    pub found: &'a FoundFiles,
     /// What was carried out before.
     pub applied: &'a Mutex<Applied>,
 }
 
-impl<'a> Planner<'a> {
-    pub fn of(job: &'a Job<'_>) -> Planner<'a> {
-        Planner {
-            session: &job.change.session,
-            means: job.means,
-            require_seen: job.settings.edit.require_seen,
-            places: job.places,
-            found: &job.found,
-            applied: job.applied,
-        }
-    }
-
+impl Planner<'_> {
     /// Plans all files, or says everything that is wrong: `known` is what parsing found.
     pub fn plan(&self, named: Vec<Named>, known: &[Fault]) -> Result<Plans, Refusal> {
         let mut groups: Vec<(ResourceId, Vec<Named>)> = Vec::new();
@@ -197,7 +212,7 @@ impl<'a> Planner<'a> {
         } = self.means;
         let located = match self.found.take(place) {
             Some(located) => Ok(located),
-            None => target::find(named.path(), scope, overlays, work),
+            None => target::find(named.path(), AS_A_READ, scope, overlays, work),
         };
         let located = located.map_err(|refusal| match refusal {
             Refusal::NotFound { path, suggestions } => Refusal::NothingToEdit { path, suggestions },
@@ -219,7 +234,7 @@ impl<'a> Planner<'a> {
                 ),
             });
         }
-        LiveDocument::open(located, named.path(), Wanted::Tagged(tag), self.means)
+        LiveDocument::open(located, named.path(), WantedForm::Tagged(tag), self.means)
     }
 
     /// Plans a file; `None` where something is wrong with it, which goes to the faults.
@@ -254,48 +269,35 @@ impl<'a> Planner<'a> {
             return Ok(None);
         };
         warnings.extend(echoes(live.text(), &plain.hunks).iter().map(on_the_wire));
-        let made = match self.carried_through(&live, &splices) {
-            Ok(made) => made,
+        let name = live.name.clone();
+        let planned = match self.carried_through(live, tag_before, splices) {
+            Ok(planned) => planned,
             Err(refusal) => {
-                faults.add(Fault::of(refusal, header, &live.name)?);
+                faults.add(Fault::of(refusal, header, &name)?);
                 return Ok(None);
             }
         };
-        let PlannedText {
-            notebook_edit,
-            outcome,
-            bytes,
-        } = made;
-        let removed = removed(&plain, &tagged);
-        let outcome = Arc::new(outcome);
         Ok(Some(Planned {
-            deferred: DeferredReport::new(&live, outcome.clone()),
-            live,
-            tag_before,
-            splices,
-            outcome,
-            notebook_edit,
-            bytes,
+            removed: removed(&plain, &tagged),
             blocks: plain.blocks,
             remapped,
-            removed,
             warnings,
-            written: None,
-            no_change: OnceLock::new(),
+            ..planned
         }))
     }
 
-    /// What the edit makes of the text and of the bytes.
+    /// What the edit makes of the text and of the bytes, and of the JSON of a notebook.
     fn carried_through(
         &self,
-        live: &LiveDocument,
-        splices: &Splices,
-    ) -> Result<PlannedText, Refusal> {
-        let outcome = changed::outcome(live.text(), splices);
+        live: LiveDocument,
+        tag_before: Option<Tag>,
+        splices: Splices,
+    ) -> Result<Planned, Refusal> {
+        let outcome = changed::outcome(live.text(), &splices);
         let (notebook_edit, outcome) = match (&live.notebook, live.home.text()) {
             (Some(notebook), Some(json)) => {
                 let work = self.means.work;
-                let (notebook_edit, outcome) = notebook_edit(live, notebook, json, outcome, work)?;
+                let (notebook_edit, outcome) = notebook_edit(&live, notebook, json, outcome, work)?;
                 (Some(notebook_edit), outcome)
             }
             _ => (None, outcome),
@@ -303,10 +305,10 @@ impl<'a> Planner<'a> {
         let changes = notebook_edit
             .as_ref()
             .map_or(&splices.changes, |it| &it.changes);
-        Ok(PlannedText {
-            bytes: bytes_after(live, changes)?,
+        let bytes = bytes_after(&live, changes)?;
+        Ok(Planned {
             notebook_edit,
-            outcome,
+            ..Planned::new(live, tag_before, splices, outcome, bytes)
         })
     }
 
@@ -460,7 +462,7 @@ impl<'a> Planner<'a> {
             let mut unseen = LineSet::new();
             // A hunk has one offset, and the line that a block op names may be another than its
             // first.
-            for line in lines.start..=lines.end {
+            for line in lines.lines() {
                 let now = match hunk.block_line {
                     Some(line) => line,
                     None => now.start + (line - touched.start),
@@ -543,13 +545,6 @@ fn removed(plain: &PlainBatch, tagged: &Version) -> Vec<Removed> {
         first: tagged.text.line((lines.start - 1) as usize).into_owned(),
     })
     .collect()
-}
-
-/// What becomes of a file.
-struct PlannedText {
-    notebook_edit: Option<NotebookEdit>,
-    outcome: Outcome,
-    bytes: Option<Vec<u8>>,
 }
 
 /// What an edit goes to that names no file there is.

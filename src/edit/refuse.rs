@@ -2,6 +2,7 @@
 
 use crate::hashline::apply::EncodingError;
 use crate::hashline::ops::TwoTags;
+use crate::hashline::patch::header_text;
 use crate::hashline::replace_text::NoMatch;
 use crate::hashline::{Overlap, PatchError};
 use crate::protocol::{EditRefusal, Refusal};
@@ -12,7 +13,9 @@ pub fn syntax(error: &PatchError) -> Refusal {
         path: error.path.clone(),
         patch_line: error.origin.patch_line(),
         expected: error.expected(),
-        header: error.header(),
+        header: error
+            .tag
+            .and_then(|tag| Some(header_text(error.path.as_ref()?, Some(tag)))),
     }
     .into()
 }
@@ -23,10 +26,7 @@ pub fn two_tags(error: &TwoTags) -> Refusal {
         path: Some(error.path.clone()),
         patch_line: error.second.1.patch_line(),
         expected: "one tag for each file",
-        header: Some(crate::hashline::patch::header_text(
-            &error.path,
-            Some(error.first.0),
-        )),
+        header: Some(header_text(&error.path, Some(error.first.0))),
     }
     .into()
 }

@@ -212,7 +212,7 @@ fn write_rows(text: &Text, changed: &[LineSpan], columns: usize, before: usize) 
     let wanted = rows_around(changed, text.len_lines() as u64);
     let mut shown = LineSet::new();
     let (mut rows, mut last) = (0, None);
-    for line in wanted.spans().iter().flat_map(|span| span.start..=span.end) {
+    for line in wanted.lines() {
         if rows == MAX_ROWS || before + out.len() > MAX_BYTES {
             out.push_str("[Further changes are not shown; read the file to see them.]\n");
             break;

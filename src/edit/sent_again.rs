@@ -1,6 +1,6 @@
 //! Requests that come again after they were carried out; one is never carried out a second time on what it made of its files, or on what became of that.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 
 use crate::hashline::Tag;
 use crate::hashline::changed;
@@ -8,7 +8,6 @@ use crate::hashline::splice::Splices;
 use crate::protocol::Refusal;
 
 use super::applied::{Made, Request};
-use super::deferred::DeferredReport;
 use super::faults::Faults;
 use super::judge::Judge;
 use super::plan::{Planned, Planner};
@@ -71,21 +70,10 @@ impl Planned {
     /// A file with which nothing is done.
     pub(super) fn untouched(live: LiveDocument, tag_before: Option<Tag>) -> Planned {
         let splices = Splices::default();
-        let outcome = Arc::new(changed::outcome(live.text(), &splices));
+        let outcome = changed::outcome(live.text(), &splices);
         Planned {
-            deferred: DeferredReport::new(&live, outcome.clone()),
-            live,
-            tag_before,
-            splices,
-            outcome,
-            notebook_edit: None,
-            bytes: None,
-            blocks: Vec::new(),
-            remapped: Vec::new(),
-            removed: Vec::new(),
-            warnings: Vec::new(),
-            written: None,
             no_change: OnceLock::from(true),
+            ..Planned::new(live, tag_before, splices, outcome, None)
         }
     }
 }

@@ -1,5 +1,7 @@
 //! Which document each section of a patch is of; a path is judged by access before its tag is looked at.
 
+use parking_lot::Mutex;
+
 use crate::buffer::Overlays;
 use crate::hashline::Section;
 use crate::protocol::{Refusal, shortened};
@@ -35,8 +37,48 @@ impl Named {
 /// Open files, each with its place.
 pub type PlacedFiles = Vec<(ResourceId, Located)>;
 
+/// Files that were found for a change, to be opened without looking for them again.
+#[derive(Debug, Default)]
+pub struct FoundFiles {
+    files: Mutex<PlacedFiles>,
+    /// The open documents by which they were found.
+    by: Option<Overlays>,
+}
+
+impl FoundFiles {
+    /// One file for each place, found by these open documents.
+    pub fn new(files: PlacedFiles, by: Overlays) -> FoundFiles {
+        FoundFiles {
+            files: Mutex::new(files),
+            by: Some(by),
+        }
+    }
+
+    /// The open documents to go by, if those are now `overlays`: the moment that these files were
+    /// found after. Where documents have changed since, nothing counts as found.
+    pub fn overlays(&mut self, overlays: Overlays) -> Overlays {
+        match self.by.take() {
+            Some(by) if by.is_same(&overlays) => by,
+            _ => {
+                self.files.get_mut().clear();
+                overlays
+            }
+        }
+    }
+
+    /// What was found at a place. It is given once: a second plan is made because of a change.
+    pub fn take(&self, place: &ResourceId) -> Option<Located> {
+        let mut found = self.files.lock();
+        let at = found.iter().position(|(known, _)| known == place)?;
+        Some(found.swap_remove(at).1)
+    }
+}
+
 /// Files that are kept open from finding them to planning; the others are looked for again.
 const KEPT_OPEN: usize = 16;
+
+/// What a name may stand for, as where it is read.
+pub const AS_A_READ: Option<Guess> = Some(Guess::Suffix);
 
 /// Finds the place of each section, for the order of edits, and gives what was found there on
 /// disk: a plan that is made in the same moment need not look again. Sections that lead nowhere
@@ -52,7 +94,7 @@ pub fn name_places(
     let mut found = PlacedFiles::new();
     let mut name = |section: Section| {
         work.check()?;
-        match find(&section.path, scope, overlays, work) {
+        match find(&section.path, AS_A_READ, scope, overlays, work) {
             Ok(located) => {
                 if !located.is_exact() {
                     // To look for it took its time: what was found before is of another moment.
@@ -98,27 +140,8 @@ pub fn name_places(
     Ok((named, found))
 }
 
-/// What a path leads to, as a read of it would find it.
+/// What a path leads to: what has exactly this name, or what else `guess` says that it may stand for.
 pub fn find(
-    path: &str,
-    scope: &Scope,
-    overlays: &Overlays,
-    work: &Work,
-) -> Result<Located, Refusal> {
-    find_by(path, Some(Guess::Suffix), scope, overlays, work)
-}
-
-/// What has exactly this name: it is looked for no further, whatever it might stand for.
-pub fn find_exact(
-    path: &str,
-    scope: &Scope,
-    overlays: &Overlays,
-    work: &Work,
-) -> Result<Located, Refusal> {
-    find_by(path, None, scope, overlays, work)
-}
-
-fn find_by(
     path: &str,
     guess: Option<Guess>,
     scope: &Scope,
@@ -143,7 +166,7 @@ fn rebound(section: &Section, session: &str, sessions: &Sessions) -> Option<Stri
         let real = match &document.id {
             ResourceId::File(real) => real.as_path().file_name().and_then(|name| name.to_str()),
             ResourceId::Document(uri) => Some(base_name(uri)),
-            ResourceId::Internal(_) => None,
+            ResourceId::Internal(_) | ResourceId::Url(_) => None,
         };
         real == Some(base) || base_name(path) == base
     });

@@ -2,8 +2,6 @@
 
 use serde_json::Value;
 
-use std::sync::{Arc, OnceLock};
-
 use crate::hashline::Tag;
 use crate::hashline::changed;
 use crate::hashline::replace_text::TextPosition;
@@ -16,16 +14,15 @@ use crate::read::session_name;
 use crate::session::{Document, Form, Meaning, Notice, Version};
 use crate::text::{LineEnding, Text};
 use crate::view::LineSet;
+use crate::workspace::ResourceId;
 
 use super::applied::{Part, Request};
 use super::bytes::bytes_after;
-use super::deferred::DeferredReport;
 use super::live::refuse_read_only;
 use super::plan::{Planned, Planner, Plans};
 use super::request::flag;
-use super::target::find_exact;
-use super::{LiveDocument, Owner, Wanted, find};
-use crate::workspace::ResourceId;
+use super::target::{AS_A_READ, find};
+use super::{LiveDocument, Owner, WantedForm};
 
 /// One call of `agent/write`.
 #[derive(Debug, Clone)]
@@ -93,7 +90,7 @@ impl Planner<'_> {
         if means.scope.find_exact(path)?.is_some() {
             return Ok(true);
         }
-        match find_exact(path, means.scope, means.overlays, means.work) {
+        match find(path, None, means.scope, means.overlays, means.work) {
             Ok(_) => Ok(true),
             Err(Refusal::NotFound { .. }) => Ok(false),
             Err(refusal) => Err(refusal),
@@ -102,13 +99,13 @@ impl Planner<'_> {
 
     fn open_exact(&self, path: &str) -> Result<(LiveDocument, Vec<Notice>), Refusal> {
         let means = self.means;
-        let located = find(path, means.scope, means.overlays, means.work)?;
+        let located = find(path, AS_A_READ, means.scope, means.overlays, means.work)?;
         if !self.places.contains(&located.place(means.scope)) {
             let message = format!("'{path}' leads to another file than a moment ago.");
             return Err(Refusal::Busy { message });
         }
         // A whole file is its own text.
-        LiveDocument::open(located, path, Wanted::Text, means)
+        LiveDocument::open(located, path, WantedForm::Text, means)
     }
 
     /// A file to be made that is there: it was made by the same request, or is refused with its
@@ -165,13 +162,11 @@ impl Planner<'_> {
             return Ok(applied(live, Some(tag), notices, of));
         }
         let total = live.text().len_lines() as u64;
-        let all = || {
-            std::iter::once(LineSpan {
-                start: 1,
-                end: total,
-            })
-            .filter(|_| total > 0)
+        let every_line = LineSpan {
+            start: 1,
+            end: total,
         };
+        let all = || (total > 0).then_some(every_line).into_iter();
         let revealer = self.revealer(&live);
         match self.means.sessions.meaning(&live.document, tag) {
             Meaning::Held(versions) => {
@@ -193,12 +188,7 @@ impl Planner<'_> {
             let sessions = self.means.sessions;
             let shown = sessions.shown(self.session, &live.document, &live.version);
             let unseen = (1..=total).filter(|line| !shown.contains(*line));
-            let unseen: LineSet = unseen
-                .map(|line| LineSpan {
-                    start: line,
-                    end: line,
-                })
-                .collect();
+            let unseen: LineSet = unseen.map(LineSpan::line).collect();
             if !unseen.is_empty() {
                 return Err(revealer.not_shown(&unseen));
             }
@@ -234,22 +224,8 @@ fn planned(
     splices: Splices,
     bytes: Option<Vec<u8>>,
 ) -> Planned {
-    let outcome = Arc::new(changed::outcome(live.text(), &splices));
-    Planned {
-        deferred: DeferredReport::new(&live, outcome.clone()),
-        live,
-        tag_before: tag,
-        splices,
-        outcome,
-        notebook_edit: None,
-        bytes,
-        blocks: Vec::new(),
-        remapped: Vec::new(),
-        removed: Vec::new(),
-        warnings: Vec::new(),
-        written: None,
-        no_change: OnceLock::new(),
-    }
+    let outcome = changed::outcome(live.text(), &splices);
+    Planned::new(live, tag, splices, outcome, bytes)
 }
 
 /// The path of a `file:` URI, else the path as it is.

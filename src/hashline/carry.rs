@@ -55,7 +55,7 @@ impl Step {
             Step::Exact(_) => true,
             Step::Diffed(diffed) => diffed.is_proven(line),
         };
-        let mut lines = pieces.iter().flat_map(|piece| piece.start..=piece.end);
+        let mut lines = pieces.iter().flat_map(|piece| piece.lines());
         match lines.all(proven) {
             true => Ok(now),
             false => Err(StaleReason::Unproven),
@@ -171,10 +171,7 @@ fn carry_hunk(hunk: &mut PlainHunk, steps: &[Step], anchors: &mut Vec<Anchor>) -
     anchors.push(anchor);
     let mut named = (lines, anchor.now.start);
     if let Some(line) = hunk.block_line {
-        let line = LineSpan {
-            start: line,
-            end: line,
-        };
+        let line = LineSpan::line(line);
         let line_anchor = carry_anchor(hunk.origin, line, steps);
         hunk.block_line = Some(line_anchor.now.start);
         named = (line, line_anchor.now.start);

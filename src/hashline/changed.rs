@@ -92,10 +92,7 @@ fn spans(regions: impl Iterator<Item = (u64, u64, u64)>, total: u64) -> Vec<Line
         added_before += added;
         removed_before += removed;
         let span = match added {
-            0 => LineSpan {
-                start: start.min(total),
-                end: start.min(total),
-            },
+            0 => LineSpan::line(start.min(total)),
             _ => LineSpan {
                 start,
                 end: start + added - 1,

@@ -2,9 +2,8 @@
 
 use std::fmt;
 
-use super::block::NoBlock;
+use super::no_block::NoBlock;
 use super::ops::{Op, Origin};
-use super::patch::header_text;
 use super::tag::Tag;
 use crate::protocol::read::LineSpan;
 
@@ -22,12 +21,6 @@ pub struct PatchError {
 }
 
 impl PatchError {
-    /// The header to use, as far as the patch itself tells.
-    pub fn header(&self) -> Option<String> {
-        let tag = self.tag?;
-        self.path.as_ref().map(|path| header_text(path, Some(tag)))
-    }
-
     /// What was expected there, for `data.expected`.
     pub fn expected(&self) -> &'static str {
         self.what.expected()

@@ -238,10 +238,7 @@ impl LineMap {
             .map_or(self.new_total + 1, |run| run.new);
         if new_from >= new_until {
             let after_the_gap = new_from.clamp(1, self.new_total.max(1));
-            return LineSpan {
-                start: after_the_gap,
-                end: after_the_gap,
-            };
+            return LineSpan::line(after_the_gap);
         }
         let place = |line: u64| (new_from + (line - old_from)).min(new_until - 1);
         LineSpan {
@@ -344,7 +341,7 @@ mod tests {
             let (start, end) = (start.min(total), (start + length).min(total));
             let carried = map.carry_all(&[LineSpan { start, end }]);
             let spread = |spans: &[LineSpan]| -> Vec<u64> {
-                spans.iter().flat_map(|span| span.start..=span.end).collect()
+                spans.iter().flat_map(|span| span.lines()).collect()
             };
             let kept: Vec<u64> = (start..=end).filter_map(|line| map.carry(line)).collect();
             let lost = (start..=end).count() - kept.len();

@@ -18,7 +18,7 @@ pub(super) enum OpHead {
 }
 
 impl OpHead {
-    pub fn is_deletion(self) -> bool {
+    pub(super) fn is_deletion(self) -> bool {
         matches!(self, OpHead::Delete(_) | OpHead::DeleteBlock(_))
     }
 }

@@ -60,10 +60,7 @@ impl Op {
             | Op::DeleteBlock { line }
             | Op::InsertBefore { line, .. }
             | Op::InsertAfter { line, .. }
-            | Op::InsertAfterBlock { line, .. } => Some(LineSpan {
-                start: *line,
-                end: *line,
-            }),
+            | Op::InsertAfterBlock { line, .. } => Some(LineSpan::line(*line)),
             Op::InsertHead { .. } | Op::InsertTail { .. } | Op::ReplaceText { .. } => None,
         }
     }

@@ -135,7 +135,7 @@ fn row_splices(hunks: &[PlainHunk], total: u64) -> Vec<RowSplice<'_>> {
         if let Some(hunk) = slot.replaced
             && let Action::Replace { lines, .. } = &hunk.action
         {
-            add(&mut splices, line, lines.end - lines.start + 1, line, hunk);
+            add(&mut splices, line, lines.count(), line, hunk);
         }
         for hunk in slot.after {
             add(&mut splices, line + 1, 0, anchor, hunk);

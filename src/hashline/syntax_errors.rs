@@ -45,7 +45,7 @@ pub fn brought_in(
     }
     let is_changed = |line: &u64| {
         let mut spans = outcome.changed.iter();
-        spans.any(|span| (span.start..=span.end).contains(line))
+        spans.any(|span| span.lines().contains(line))
     };
     let in_the_edit = unexplained.iter().copied().find(is_changed);
     let are_more = new.lines.len() > old.lines.len();

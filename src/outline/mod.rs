@@ -257,10 +257,7 @@ fn folds_with(
 /// A line, counted from 1.
 fn ordinary(line: u64) -> OutlineRow {
     OutlineRow {
-        span: LineSpan {
-            start: line,
-            end: line,
-        },
+        span: LineSpan::line(line),
         fold: None,
     }
 }

@@ -1,5 +1,7 @@
 //! Pictures as bytes: what format they have, what they are, and pixels made to fit; no file is ever opened here.
 
+#![cfg_attr(not(test), warn(unreachable_pub))]
+
 mod format;
 mod pixels;
 

@@ -185,7 +185,7 @@ fn stored(part: Crop, orientation: Orientation, (width, height): (u32, u32)) -> 
 }
 
 /// The size in which something of this size is shown: never larger, and no side under one pixel.
-pub fn fitted((width, height): (u32, u32), max_dimension: u32) -> (u32, u32) {
+fn fitted((width, height): (u32, u32), max_dimension: u32) -> (u32, u32) {
     let longer = width.max(height);
     let max = max_dimension.max(1);
     if longer <= max {

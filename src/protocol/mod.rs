@@ -1,5 +1,7 @@
 //! The wire types of `agent/*` and the one mapping from refusals to codes; no behaviour ever lives here.
 
+#![cfg_attr(not(test), warn(unreachable_pub))]
+
 pub mod edit;
 pub mod edit_refusal;
 pub mod params;

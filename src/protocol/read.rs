@@ -1,5 +1,7 @@
 //! What `agent/read` returns, as `protocol.md` writes it; nothing here ever decides what is shown.
 
+use std::ops::RangeInclusive;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -52,6 +54,8 @@ pub enum ResourceKind {
     Document,
     /// In no file: the text of a scheme of the daemon's own, or the list of them.
     Internal,
+    /// On the web, whatever its body is.
+    Url,
 }
 
 impl ResourceKind {
@@ -66,6 +70,7 @@ impl ResourceKind {
             ResourceKind::Image => "image",
             ResourceKind::Document => "document",
             ResourceKind::Internal => "internal",
+            ResourceKind::Url => "url",
         }
     }
 
@@ -80,6 +85,7 @@ impl ResourceKind {
             ResourceKind::Image => "an image",
             ResourceKind::Document => "a document",
             ResourceKind::Internal => "a listing",
+            ResourceKind::Url => "a web page",
         }
     }
 }
@@ -96,6 +102,7 @@ pub enum Cache {
 pub enum Origin {
     Disk,
     Editor,
+    Web,
 }
 
 #[derive(Debug, Clone, Serialize)]
@@ -129,6 +136,26 @@ impl Location {
 pub struct LineSpan {
     pub start: u64,
     pub end: u64,
+}
+
+impl LineSpan {
+    /// One line.
+    pub fn line(line: u64) -> LineSpan {
+        LineSpan {
+            start: line,
+            end: line,
+        }
+    }
+
+    /// The numbers of its lines.
+    pub fn lines(self) -> RangeInclusive<u64> {
+        self.start..=self.end
+    }
+
+    /// How many lines.
+    pub fn count(self) -> u64 {
+        self.end - self.start + 1
+    }
 }
 
 #[derive(Debug, Clone, Serialize)]
@@ -284,8 +311,46 @@ pub struct MoreDetails {
     /// What a listing of addresses lists, whatever lines of it are shown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resources: Option<Vec<NamedResource>>,
+    #[serde(flatten)]
+    pub web: Option<Box<WebDetails>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub native: Option<Value>,
+}
+
+/// What is told of a web page.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct WebDetails {
+    /// As it was asked for, without a fragment.
+    pub url: String,
+    /// Where redirects led.
+    pub final_url: String,
+    pub content_type: String,
+    /// How its text came to be (`docs/formats.md`, Web pages).
+    pub method: &'static str,
+    pub status: u16,
+    /// The addresses that led on, the first one first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub redirects: Option<Vec<String>>,
+    /// RFC 3339.
+    pub fetched_at: String,
+    /// The section that a fragment named.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub section: Option<WebSection>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub needs_java_script: Option<bool>,
+    /// Always `false`: somebody else's words.
+    pub trusted: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+}
+
+/// A section of a web page; lines as in [`LineSpan`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct WebSection {
+    pub id: String,
+    pub start: u64,
+    pub end: u64,
 }
 
 /// Something that can be read by its address.

@@ -139,6 +139,22 @@ pub enum Refusal {
     },
     #[error("Cannot read '{path}': {message}.")]
     Io { path: String, message: String },
+    /// A web address that may not be asked. `message` names it and the rule in full.
+    #[error("{message}")]
+    NotAsked {
+        path: String,
+        message: String,
+        /// What in the settings, or in the nature of the address, forbids it.
+        rule: String,
+        /// The setting that would allow it, if one does.
+        setting: Option<&'static str>,
+    },
+    #[error("{message}")]
+    Network {
+        path: String,
+        message: String,
+        retryable: bool,
+    },
     #[error("Cannot write '{path}': {message}. {state}")]
     Write {
         path: String,
@@ -187,6 +203,7 @@ pub enum RefusalKind {
     Busy,
     Timeout,
     Io,
+    Network,
     Cancelled,
     Internal,
 }
@@ -225,7 +242,7 @@ impl Refusal {
             | Refusal::NothingToEdit { .. }
             | Refusal::NoSuchPart { .. } => RefusalKind::NotFound,
             Refusal::OutsideWorkspace { .. } => RefusalKind::OutsideWorkspace,
-            Refusal::Denied { .. } => RefusalKind::Denied,
+            Refusal::Denied { .. } | Refusal::NotAsked { .. } => RefusalKind::Denied,
             Refusal::Binary { .. } => RefusalKind::Binary,
             Refusal::NotRegular { .. } => RefusalKind::NotRegular,
             Refusal::TooLarge { .. } => RefusalKind::TooLarge,
@@ -240,6 +257,7 @@ impl Refusal {
             Refusal::Busy { .. } => RefusalKind::Busy,
             Refusal::Timeout { .. } => RefusalKind::Timeout,
             Refusal::Io { .. } | Refusal::Write { .. } => RefusalKind::Io,
+            Refusal::Network { .. } => RefusalKind::Network,
             Refusal::Edit(refusal) => refusal.kind(),
             Refusal::Cancelled => RefusalKind::Cancelled,
             Refusal::Internal => RefusalKind::Internal,
@@ -262,6 +280,7 @@ impl Refusal {
             // Of some nobody knows what came of it: sending them again could do it twice.
             Refusal::Edit(refusal) => refusal.retryable(),
             Refusal::Worded { refusal, .. } => refusal.retryable(),
+            Refusal::Network { retryable, .. } => *retryable,
             _ => matches!(
                 self.kind(),
                 RefusalKind::Busy | RefusalKind::Timeout | RefusalKind::Io
@@ -285,7 +304,9 @@ impl Refusal {
             | Refusal::Encoding { path, .. }
             | Refusal::Directory { path }
             | Refusal::Write { path, .. }
-            | Refusal::Io { path, .. } => Some(path),
+            | Refusal::Io { path, .. }
+            | Refusal::NotAsked { path, .. }
+            | Refusal::Network { path, .. } => Some(path),
             Refusal::Edit(refusal) => refusal.path(),
             Refusal::Worded { refusal, .. } => refusal.path(),
             Refusal::Unsupported { path, .. }
@@ -322,6 +343,12 @@ impl Refusal {
             }
             Refusal::Denied { rule, .. } => {
                 data.insert("rule".into(), json!(rule.to_string()));
+            }
+            Refusal::NotAsked { rule, setting, .. } => {
+                data.insert("rule".into(), json!(rule));
+                if let Some(setting) = setting {
+                    data.insert("setting".into(), json!(setting));
+                }
             }
             Refusal::BadSelector { .. } => {
                 data.insert("accepted".into(), json!(SELECTOR_FORMS));

@@ -1,7 +1,10 @@
 //! The settings object of `protocol.md` with its defaults; nothing here is ever read from the workspace.
 
+use std::ops::RangeInclusive;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use url::Url;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Default)]
 pub struct Settings {
@@ -94,10 +97,78 @@ impl Images {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Web {
+    /// `false`: no web address is resolved or asked.
     pub enabled: bool,
-    pub allow_private_network: bool,
     pub allow_loopback: bool,
+    pub allow_private_network: bool,
+    /// Patterns of hosts: `docs.rs`, `*.example.com`, `localhost:8443`. Empty: every host.
+    pub allow: Vec<String>,
+    /// It beats `allow`.
+    pub deny: Vec<String>,
+    /// Names that may lead to this machine or the private network.
+    pub local_names: Vec<String>,
+    /// From the request to the text; clamped to [`Web::TIMEOUTS_MS`].
     pub timeout_ms: u64,
+    /// Of a body as it is decoded.
+    pub max_bytes: u64,
+    pub proxy: Proxy,
+    /// A file of certificates (PEM) that are trusted beside the system's.
+    pub ca_file: Option<String>,
+    pub user_agent: Option<String>,
+    pub accept_language: String,
+    /// Whether site rules apply.
+    pub sites: bool,
+}
+
+impl Web {
+    pub const TIMEOUTS_MS: RangeInclusive<u64> = 1000..=25_000;
+}
+
+/// Which proxy is asked for web addresses: a word or a URL.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub enum Proxy {
+    /// What the environment names.
+    System,
+    None,
+    Url(Box<Url>),
+}
+
+impl std::fmt::Debug for Proxy {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str(match self {
+            Proxy::System => "System",
+            Proxy::None => "None",
+            // It may hold a password.
+            Proxy::Url(_) => "Url(…)",
+        })
+    }
+}
+
+impl TryFrom<String> for Proxy {
+    type Error = &'static str;
+
+    fn try_from(text: String) -> Result<Proxy, &'static str> {
+        match text.as_str() {
+            "system" => Ok(Proxy::System),
+            "none" => Ok(Proxy::None),
+            // The words would say the URL, which may hold a password.
+            text => match Url::parse(text) {
+                Ok(url) if url.has_host() => Ok(Proxy::Url(Box::new(url))),
+                _ => Err("not system, none or a URL"),
+            },
+        }
+    }
+}
+
+impl From<Proxy> for String {
+    fn from(proxy: Proxy) -> String {
+        match proxy {
+            Proxy::System => "system".to_owned(),
+            Proxy::None => "none".to_owned(),
+            Proxy::Url(url) => url.to_string(),
+        }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Default)]
@@ -188,9 +259,18 @@ impl Default for Web {
     fn default() -> Self {
         Web {
             enabled: true,
-            allow_private_network: false,
             allow_loopback: true,
+            allow_private_network: false,
+            allow: Vec::new(),
+            deny: Vec::new(),
+            local_names: Vec::new(),
             timeout_ms: 20_000,
+            max_bytes: 50 * 1024 * 1024,
+            proxy: Proxy::System,
+            ca_file: None,
+            user_agent: None,
+            accept_language: "en, *;q=0.5".into(),
+            sites: true,
         }
     }
 }
@@ -255,6 +335,10 @@ impl Settings {
             serde_json::from_value(merged).expect("every leaf was tried before it was merged");
         settings.read.default_limit = settings.read.default_limit.clamp(1, 3000);
         settings.read.max_columns = settings.read.max_columns.max(1);
+        let timeouts = Web::TIMEOUTS_MS;
+        let timeout = settings.web.timeout_ms;
+        settings.web.timeout_ms = timeout.clamp(*timeouts.start(), *timeouts.end());
+        settings.web.max_bytes = settings.web.max_bytes.max(1);
         (settings, problems)
     }
 

@@ -1,6 +1,6 @@
 //! What `agent/status` returns; counts and sizes only, never a path's content.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -16,7 +16,8 @@ pub struct Status {
     pub names: MemoryUse,
     pub watches: WatchesStatus,
     pub cache: CacheCounts,
-    pub workers: Workers,
+    pub workers: WorkersStatus,
+    pub web: WebStatus,
     /// Walks of the tree since the start.
     pub scans: u64,
     /// Where the log is written.
@@ -41,6 +42,23 @@ pub struct MemoryUse {
     pub bytes: u64,
 }
 
+/// Web pages that are kept, and how reads of them were answered.
+#[derive(Debug, Clone, Copy, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct WebStatus {
+    pub entries: usize,
+    pub bytes: u64,
+    pub disk_bytes: u64,
+    /// Without a byte over the network.
+    pub hits: u64,
+    pub misses: u64,
+    /// The server said that what is kept still holds.
+    pub revalidated: u64,
+    pub in_flight: usize,
+    /// A proxy was asked: it resolves names, so that only names and literal addresses were judged.
+    pub proxied: bool,
+}
+
 #[derive(Debug, Clone, Copy, Default, Serialize)]
 pub struct Summaries {
     pub count: usize,
@@ -61,7 +79,7 @@ pub struct WatchesStatus {
 
 /// The confined processes, by kind.
 #[derive(Debug, Clone, Copy, Default, Serialize)]
-pub struct Workers {
+pub struct WorkersStatus {
     pub convert: WorkersOfKind,
     pub syntax: WorkersOfKind,
     pub query: WorkersOfKind,
@@ -69,6 +87,7 @@ pub struct Workers {
 
 #[derive(Debug, Clone, Copy, Default, Serialize)]
 pub struct WorkersOfKind {
+    /// Processes that are alive.
     pub alive: usize,
     /// Documents or questions that were handed to one.
     pub jobs: u64,
@@ -79,12 +98,22 @@ pub struct WorkersOfKind {
     pub confinement: Option<Confinement>,
 }
 
-/// What keeps a worker from doing more than computing.
-#[derive(Debug, Clone, Copy, Serialize)]
+/// Which walls keep a worker from doing more than computing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Confinement {
-    /// `full`, `partial` (an older kernel) or `none`.
-    pub landlock: &'static str,
+    pub landlock: Landlock,
     pub seccomp: bool,
+}
+
+/// How much of Landlock the kernel knows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Landlock {
+    /// All that is asked for: files, TCP, signals.
+    Full,
+    /// An older kernel's part of it.
+    Partial,
+    None,
 }
 
 #[derive(Debug, Clone, Copy, Default, Serialize)]

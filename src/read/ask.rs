@@ -1,5 +1,8 @@
 //! One read as it was asked for, and how its dialect says that it is refused; nothing is read here.
 
+use std::sync::Arc;
+use std::time::Instant;
+
 use encoding_rs::{Encoding, UTF_8};
 use serde_json::{Value, json};
 
@@ -16,6 +19,7 @@ use crate::workspace::{FileType, Scope};
 
 use super::scheme;
 use super::source::kind::Subject;
+use super::source::web::{self, Lacking, Looks, PageAsk, WebAddress};
 use super::target::{Located, Spot};
 
 /// What a caller set of the budget.
@@ -63,6 +67,8 @@ pub struct Ask {
     pub display_content: bool,
     /// Whether snapshots are recorded and headers shown.
     pub editable: bool,
+    /// As what the client hears how far a wait for the network is.
+    pub progress: Option<Value>,
 }
 
 /// First bytes of a text in which control characters are counted (seed 001).
@@ -112,7 +118,50 @@ impl Ask {
             encoding,
             display_content: wants_display_content(fields)?,
             editable: settings.edit.enabled,
+            progress: fields.get("workDoneToken").cloned(),
         })
+    }
+
+    /// What has to be obtained before anything is looked for, as its path alone tells.
+    ///
+    /// # Errors
+    ///
+    /// `badParams` and `badSelector` for an address that cannot be meant.
+    pub fn lacks(&self) -> Result<Option<Lacking>, Refusal> {
+        if self.request.refusal.is_some() {
+            return Ok(None);
+        }
+        let address = scheme::web_address(&self.request.target)?;
+        Ok(address.map(|address| Lacking::Page(Box::new(address))))
+    }
+
+    /// Its path as the log may have it.
+    pub fn logged_path(&self) -> String {
+        shortened(&web::without_secrets(self.path())).into_owned()
+    }
+
+    /// Whether it can be of nothing but a web page.
+    pub fn is_of_web(&self) -> bool {
+        web::looks(self.path()) == Looks::Web
+    }
+
+    /// A page that it is of.
+    pub fn of_page(
+        &self,
+        address: WebAddress,
+        settings: &Arc<Settings>,
+        deadline: Instant,
+    ) -> PageAsk {
+        PageAsk {
+            address,
+            session: self.session.clone(),
+            names_lines: self.request.lines.is_some(),
+            has_budget: self.budget.is_set(),
+            encoding: self.encoding,
+            settings: Arc::new(settings.web.clone()),
+            deadline,
+            progress: None,
+        }
     }
 
     /// The path as the caller wrote it.
@@ -177,7 +226,7 @@ impl Ask {
                 let encoding = label.and_then(encoding_for_label).unwrap_or(UTF_8);
                 encoding.decode(&bytes).0.into_owned().into_bytes()
             }
-            (None, Spot::InEditor(..) | Spot::Internal(_)) => return Ok(()),
+            (None, Spot::InEditor(..) | Spot::Internal(_) | Spot::Web(_)) => return Ok(()),
         };
         match percent_of_controls(&head) > percent {
             true => Err(Refusal::not_text(
@@ -256,7 +305,7 @@ impl Ask {
 
 /// The absolute path that a path is, where it is found, or in the first root.
 fn absolute(path: &str, scope: &Scope) -> String {
-    if scheme::is_internal(path) {
+    if scheme::is_internal(path) || web::looks(path) == Looks::Web {
         return path.to_owned();
     }
     let folders = || scope.roots().iter().map(|root| root.spelled().join(path));

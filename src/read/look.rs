@@ -49,7 +49,7 @@ impl Wanted {
         work: &Work,
     ) -> Result<Wanted, Refusal> {
         let mut selector = selector.clone();
-        if document.kind == ResourceKind::Internal {
+        if document.kind == ResourceKind::Internal || document.details.web.is_some() {
             // Context is for who edits.
             selector.bounded = false;
         }

@@ -15,7 +15,7 @@ mod target;
 
 pub use ask::{Ask, BudgetParams, session_name};
 pub use places::{Whereabouts, go_on_mount, place_to_edit, places_to_read};
-pub use plan::{Prepared, Reader};
+pub use plan::{Prepared, Reader, StageResult};
 pub use scheme::{refuse_change, schemes};
 pub use share::share;
 #[cfg(any(test, fuzzing))]
@@ -24,5 +24,6 @@ pub use source::editor::id_of_unsaved;
 pub use source::kind::{KINDS, Kind, kinds};
 pub use source::notebook::{Converted, convert, is_notebook_name};
 pub use source::text::{Held, held};
+pub use source::web::{Lacking, Obtained, Web};
 pub use syntax_checks::{Checked, SyntaxChecks, key};
 pub use target::{Located, Spot, is_address, locate, refuse_longer_than_a_path};

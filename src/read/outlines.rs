@@ -10,6 +10,7 @@ use quick_cache::sync::Cache as Bounded;
 use crate::buffer::Buffer;
 use crate::outline::{Outline, Rules};
 use crate::protocol::settings::Summarize;
+use crate::protocol::status::Summaries;
 use crate::session::{Document, Form};
 use crate::structure::{Code, NoStructure, Parsers};
 use crate::syntax::Language;
@@ -60,15 +61,6 @@ impl Weighter<Document, KnownOutlines> for OutlineWeights {
     }
 }
 
-/// What the store holds and did, for `agent/status`.
-#[derive(Debug, Clone, Copy)]
-pub struct OutlineStatus {
-    pub count: usize,
-    pub bytes: u64,
-    pub hits: u64,
-    pub misses: u64,
-}
-
 impl Outlines {
     /// A store of at most `budget` bytes.
     pub fn new(budget: u64, parsers: Arc<Parsers>) -> Outlines {
@@ -86,8 +78,8 @@ impl Outlines {
         }
     }
 
-    pub fn status(&self) -> OutlineStatus {
-        OutlineStatus {
+    pub fn status(&self) -> Summaries {
+        Summaries {
             count: self.made.len(),
             bytes: self.made.weight(),
             hits: self.hits.load(Ordering::Relaxed),

@@ -47,6 +47,7 @@ impl Located {
                 DocumentKey::Other(uri) => ResourceId::Document(uri.clone()),
             },
             Spot::Internal(url) => ResourceId::Internal(url.clone()),
+            Spot::Web(address) => ResourceId::Url(address.url.to_string()),
         }
     }
 }
@@ -70,6 +71,10 @@ pub fn places_to_read(
         return Ok(place.into_iter().collect());
     }
     let mut places = Vec::new();
+    if scheme::web_address(target).is_ok_and(|address| address.is_some()) {
+        // No edit is of a page.
+        return Ok(places);
+    }
     if refuse_too_long(written).is_err() {
         return Ok(places);
     }
@@ -96,7 +101,7 @@ pub fn places_to_read(
     if let Some(path) = path {
         let splits = match target {
             Target::Literal(..) => Vec::new(),
-            Target::Spelled(_) => scheme::ends(path),
+            Target::Spelled(_) => Selector::splits(path),
         };
         let ends = std::iter::once(path.len()).chain(splits.iter().map(|(colon, _)| *colon));
         for end in ends {

@@ -28,7 +28,8 @@ use super::look::{Look, Wanted};
 use super::outlines::Outlines;
 use super::places::{Whereabouts, go_on_mount};
 use super::scheme;
-use super::source::{self, Opened, ReadContext};
+use super::source::web::{self, Lacking, Obtained};
+use super::source::{self, Memory, Opened, ReadContext};
 use super::source_file::{Lack, SourceFile};
 use super::syntax_checks::SyntaxChecks;
 use super::target::{Located, Spot, locate};
@@ -67,6 +68,14 @@ impl Prepared {
     }
 }
 
+/// How far a stage of a read came.
+#[derive(Debug)]
+pub enum StageResult<T> {
+    Ready(T),
+    /// This has to be obtained first; then the stage begins anew.
+    Lacks(Lacking),
+}
+
 /// The warm state that reads share.
 #[derive(Debug)]
 pub struct Reader {
@@ -77,6 +86,7 @@ pub struct Reader {
     pub checks: Arc<SyntaxChecks>,
     pub parsers: Arc<Parsers>,
     pub warm: Warm,
+    pub memory: Memory,
     pub converters: Converters,
     pub queriers: Queriers,
 }
@@ -95,6 +105,7 @@ impl Reader {
             checks: Arc::new(SyntaxChecks::new(parsers.clone())),
             parsers,
             warm: Warm::new(eighth),
+            memory: Memory::default(),
             converters: Converters::new(worker::WorkerLimits::of_convert()),
             queriers: Queriers::new(worker::WorkerLimits::of_query()),
         }
@@ -109,22 +120,29 @@ impl Reader {
         self.warm.set_budget(eighth);
     }
 
-    /// Finds and loads what is asked for. Blocking. `found` hears where it is as soon as that
-    /// is known, and as much of it as is known before a wait for a mount.
+    /// Finds and loads what is asked for; of what is not on this machine, what was `obtained` so far.
+    /// Blocking. `found` hears where it is as soon as that is known, and as much of it as is known
+    /// before a wait for a mount.
     pub fn prepare(
         &self,
         ask: &Ask,
+        obtained: Option<&Obtained>,
         scope: &Scope,
         overlays: &Overlays,
         work: &Work,
         found: &dyn Fn(Whereabouts),
-    ) -> Result<Prepared, Refusal> {
+    ) -> Result<StageResult<Prepared>, Refusal> {
         if let Some(refusal) = &ask.request.refusal {
             return Err(refusal.clone());
         }
         let target = &ask.request.target;
-        go_on_mount(ask, scope, found)?;
-        let mut located = locate(target, Some(ask.request.guess), scope, overlays, work)?;
+        let mut located = match obtained {
+            Some(obtained) => Located::on_web(obtained.ask.address.clone()),
+            None => {
+                go_on_mount(ask, scope, found)?;
+                locate(target, Some(ask.request.guess), scope, overlays, work)?
+            }
+        };
         found(Whereabouts::At(located.place(scope)));
         ask.refuse_barred(&located)?;
         let is_bare = located.selector == Selector::default() && located.inner.is_none();
@@ -135,6 +153,7 @@ impl Reader {
             overlays,
             buffers: &self.buffers,
             warm: &self.warm,
+            memory: &self.memory,
             converters: &self.converters,
             queriers: &self.queriers,
             selector: &located.selector,
@@ -156,6 +175,15 @@ impl Reader {
                 let provider = scheme::provider(url)?;
                 source::internal::open(url, provider, &located.selector, &spelled)?
             }
+            Spot::Web(address) => {
+                let Some(obtained) = obtained else {
+                    return Ok(StageResult::Lacks(Lacking::Page(address.clone())));
+                };
+                match web::open(obtained, &shortened(target.as_written()), means)? {
+                    StageResult::Ready(opened) => opened,
+                    StageResult::Lacks(lacking) => return Ok(StageResult::Lacks(lacking)),
+                }
+            }
         };
         opened.selector = opened.selector.map(|selector| ask.selected(&selector));
         let selector = opened.selector.as_ref().unwrap_or(&located.selector);
@@ -165,7 +193,9 @@ impl Reader {
         }
         let is_whole = *selector == Selector::default();
         let mut no_structure = None;
+        let of_page = opened.web.as_ref().and_then(|web| web.outline.clone());
         let outline = match (&ask.request.summarize, source_file(&opened, &located)) {
+            (Some(settings), _) if is_whole && settings.enabled && of_page.is_some() => of_page,
             (Some(settings), Some(file)) if is_whole => {
                 let outline = self.outlines.of(&file, settings, work);
                 had(outline, &mut no_structure)?
@@ -191,14 +221,14 @@ impl Reader {
             opened.document.notices.push(why.clone());
             opened.document.extras.footers.push(why);
         }
-        Ok(Prepared {
+        Ok(StageResult::Ready(Prepared {
             located,
             opened,
             wanted,
             is_bare,
             is_whole_text,
             definitions,
-        })
+        }))
     }
 
     /// What a read would take if it alone had the whole of a shared budget.
@@ -236,6 +266,11 @@ impl Reader {
         let raw = window.raw.then(|| raw_text(opened, window));
         let path = prepared.path();
         let mut understood = located.understood.clone();
+        if let Some(header) = document.extras.web_header.as_ref()
+            && !ask.dialect.writes_web_header()
+        {
+            understood.push(header.sentence());
+        }
         understood.extend_from_slice(&ask.request.remarks);
         let written = ask.dialect.write(&View {
             request: &ask.request,
@@ -269,14 +304,13 @@ impl Reader {
             path: name.to_owned(),
             tag,
         });
+        let kind = match more.web {
+            Some(_) => ResourceKind::Url,
+            None => document.kind,
+        };
         let result = ReadResult {
             content: written.content,
-            details: ReadDetails::new(
-                document.kind,
-                document.location.clone(),
-                document.cache,
-                more,
-            ),
+            details: ReadDetails::new(kind, document.location.clone(), document.cache, more),
             is_error: None,
         };
         Ok((result, notices.unwrap_or_default()))
@@ -292,7 +326,7 @@ impl Reader {
     ) -> Option<(Version, Vec<Notice>)> {
         let is_text = !look.is_empty_sheet();
         let snapshot = opened.snapshot.as_ref();
-        let snapshot = snapshot.filter(|_| ask.editable && is_text)?;
+        let snapshot = snapshot.filter(|_| ask.editable && is_text && opened.web.is_none())?;
         let current = snapshot.current(opened.document.text.whole()?);
         let document = &snapshot.document;
         let (version, notices) = self.sessions.record(document, &current, &snapshot.actor);
@@ -391,6 +425,7 @@ impl Reader {
             overlays,
             buffers: &self.buffers,
             warm: &self.warm,
+            memory: &self.memory,
             converters: &self.converters,
             queriers: &self.queriers,
             // Of a file too large to hold there is nothing to tell: one line of it is enough.
@@ -412,6 +447,16 @@ fn source_file<'a>(opened: &'a Opened, located: &'a Located) -> Option<SourceFil
     if opened.document.kind != ResourceKind::File {
         return None;
     }
+    if let Some(web) = &opened.web {
+        let (document, content) = web.code.as_ref()?;
+        return (!web.fits || !web.folds_only_if_long).then_some(SourceFile {
+            document,
+            file_name: &web.file_name,
+            said: None,
+            text: opened.document.text.whole()?,
+            content: *content,
+        });
+    }
     let snapshot = opened.snapshot.as_ref()?;
     let name = located.display();
     Some(SourceFile {
@@ -420,7 +465,7 @@ fn source_file<'a>(opened: &'a Opened, located: &'a Located) -> Option<SourceFil
         // What is in no file has no name that would tell; the editor knows.
         said: match &located.spot {
             Spot::InEditor(overlay, _) => syntax::named(&overlay.language_id),
-            Spot::OnDisk(_) | Spot::Internal(_) => None,
+            Spot::OnDisk(_) | Spot::Internal(_) | Spot::Web(_) => None,
         },
         text: opened.document.text.whole()?,
         content: snapshot.fingerprint.content,

@@ -3,9 +3,10 @@
 //! Nothing here does I/O: what a string with a scheme of the table names can be told before a read
 //! takes a place in a pool, so that what has to be fetched first can be.
 //!
-//! A string that begins with a name of the table and `://` and is opened from memory is never a
-//! file, whatever folders the workspace has. All others are looked for on disk and in the editor,
-//! and only where nothing of that name is there does the last row refuse what looks like an address.
+//! A string that begins with a name of the table and `://` and is opened from memory or from the web
+//! is never a file, whatever folders the workspace has. All others are looked for on disk and in the
+//! editor, and only where nothing of that name is there does the last row refuse what looks like an
+//! address.
 
 use crate::buffer::Overlays;
 use crate::protocol::{Refusal, shortened};
@@ -14,6 +15,7 @@ use crate::workspace::{InternalUrl, MAX_PATH_BYTES, measure, percent_decoded};
 
 use super::source::guide::GUIDE;
 use super::source::internal::Provider;
+use super::source::web::{self, Looks, WebAddress};
 use super::target::{Located, Spot};
 
 /// One row of the table.
@@ -23,9 +25,6 @@ pub struct Scheme {
     name: &'static str,
     /// Other names for the same.
     aliases: &'static [&'static str],
-    /// Where a path string may end and a selector begin, the longest path first: the index of the
-    /// character between them. What is there under a longer path goes first.
-    ends: fn(&str) -> Vec<(usize, Selector)>,
     opens: Opens,
 }
 
@@ -36,36 +35,37 @@ enum Opens {
     DiskOrEditor,
     /// Who has its text in memory, so that nothing has to be obtained before it is opened.
     Memory(&'static dyn Provider),
+    /// Its server, once it has answered. Such a string is never a file, and ends as an address does
+    /// ([`web::parse`]).
+    Web,
     Nobody,
 }
 
-/// The row of what has no scheme, too.
-static FILES: Scheme = Scheme {
-    name: "file",
-    aliases: &[],
-    ends: Selector::splits,
-    opens: Opens::DiskOrEditor,
-};
-
 static SCHEMES: &[&Scheme] = &[
-    &FILES,
+    &Scheme {
+        name: "file",
+        aliases: &[],
+        opens: Opens::DiskOrEditor,
+    },
     &Scheme {
         name: "untitled",
         aliases: &[],
-        ends: Selector::splits,
         opens: Opens::DiskOrEditor,
+    },
+    &Scheme {
+        name: "http",
+        aliases: &["https"],
+        opens: Opens::Web,
     },
     &Scheme {
         name: "pilcrow",
         aliases: &["omp"],
-        ends: Selector::splits,
         opens: Opens::Memory(&GUIDE),
     },
     // Schemes of open documents are known to the editor alone; it was asked before this row is.
     &Scheme {
         name: "",
         aliases: &[],
-        ends: Selector::splits,
         opens: Opens::Nobody,
     },
 ];
@@ -96,15 +96,29 @@ fn row_of(written: &str) -> Option<(&'static Scheme, &str)> {
     Some((row, rest))
 }
 
-/// Where a path string may end and a selector begin, by its scheme.
-pub fn ends(path: &str) -> Vec<(usize, Selector)> {
-    let row = row_of(path).map_or(&FILES, |(row, _)| row);
-    (row.ends)(path)
-}
-
 /// Whether a path string is the address of what has its text in memory.
 pub fn is_internal(written: &str) -> bool {
     provider_of(written).is_some()
+}
+
+/// What a path string asks of the web, where it can be nothing else.
+///
+/// # Errors
+///
+/// As [`web::parse`].
+pub fn web_address(target: &Target) -> Result<Option<WebAddress>, Refusal> {
+    match web::looks(target.as_written()) {
+        Looks::Web => web::parse(target).map(Some),
+        Looks::MaybeFile | Looks::Other => Ok(None),
+    }
+}
+
+/// The same of what is no file, though it might have been one: `www.example.com`.
+pub fn web_address_of_no_file(target: &Target) -> Result<Option<WebAddress>, Refusal> {
+    match web::looks(target.as_written()) {
+        Looks::MaybeFile => web::parse(target).map(Some),
+        Looks::Web | Looks::Other => Ok(None),
+    }
 }
 
 /// Its row, who has the text, and what stands behind the `://`.
@@ -112,7 +126,7 @@ fn provider_of(written: &str) -> Option<(&'static Scheme, &'static dyn Provider,
     let (row, rest) = row_of(written)?;
     match row.opens {
         Opens::Memory(provider) => Some((row, provider, rest)),
-        Opens::DiskOrEditor | Opens::Nobody => None,
+        Opens::DiskOrEditor | Opens::Web | Opens::Nobody => None,
     }
 }
 
@@ -147,14 +161,14 @@ pub fn locate(target: &Target, overlays: &Overlays) -> Result<Option<Located>, R
     };
     let (own, splits) = match target {
         Target::Literal(_, selector) => (selector.clone(), Vec::new()),
-        Target::Spelled(_) => (Selector::default(), (scheme.ends)(written)),
+        Target::Spelled(_) => (Selector::default(), Selector::splits(written)),
     };
-    let mut shortest = written.len();
-    for (end, selector) in std::iter::once((written.len(), own)).chain(splits) {
+    let shortest = splits.last().map_or(written.len(), |(end, _)| *end);
+    // As much selector as can be goes first: a provider may have a text of any name.
+    for (end, selector) in splits.into_iter().rev().chain([(written.len(), own)]) {
         if let Some(spot) = found(end) {
             return Ok(Some(Located::found(spot, selector)));
         }
-        shortest = end;
     }
     if let Target::Spelled(_) = target {
         refuse_mistyped_selector(written, |end| found(end).is_some())?;
@@ -210,38 +224,52 @@ fn near_names(asked: &str, provider: &dyn Provider) -> Vec<&'static str> {
     near.into_iter().map(|(_, name)| name).take(3).collect()
 }
 
-/// Refuses to change what only the daemon has. What the editor has under such an address is its own.
+/// Refuses to change what only the daemon has, or a server. What the editor has under such an address
+/// is its own.
 pub fn refuse_change(written: &str, overlays: &Overlays) -> Result<(), Refusal> {
-    match provider_of(written) {
-        Some((_, provider, _)) if overlays.called(written).is_none() => {
-            let path = shortened(written).into_owned();
-            Err(Refusal::Unsupported {
-                message: format!(
-                    "'{path}' is {} and cannot be changed; nothing was written.",
-                    provider.what()
-                ),
-                path: Some(path),
-            })
-        }
-        _ => Ok(()),
+    let what = match provider_of(written) {
+        Some((_, provider, _)) => provider.what(),
+        None if web::looks(written) == Looks::Web => "a web page",
+        None => return Ok(()),
+    };
+    if overlays.called(written).is_some() {
+        return Ok(());
     }
+    let path = shortened(written).into_owned();
+    Err(Refusal::Unsupported {
+        message: format!("'{path}' is {what} and cannot be changed; nothing was written."),
+        path: Some(path),
+    })
 }
+
+/// Other addresses that have no `//`.
+const OTHERS: &[&str] = &["data:", "javascript:", "view-source:", "mailto:"];
 
 /// Web and other addresses are not files; saying so beats `notFound`. For what is neither on disk
 /// nor in the editor.
 pub fn refuse_unknown(spelled: &str) -> Result<(), Refusal> {
     let scheme = match row_of(spelled) {
         Some((row, rest)) => match row.opens {
-            Opens::Nobody => &spelled[..spelled.len() - rest.len() - "://".len()],
-            Opens::DiskOrEditor | Opens::Memory(_) => return Ok(()),
+            Opens::Nobody => &spelled[..spelled.len() - rest.len()],
+            Opens::DiskOrEditor | Opens::Memory(_) | Opens::Web => return Ok(()),
         },
-        None if spelled.starts_with("www.") && !spelled.contains("://") => "https",
-        None => return Ok(()),
+        None => {
+            let begins = |with: &&&str| {
+                let head = spelled.get(..with.len());
+                head.is_some_and(|head| head.eq_ignore_ascii_case(with))
+            };
+            match OTHERS.iter().find(begins) {
+                Some(other) => other,
+                None => return Ok(()),
+            }
+        }
     };
+    let names: Vec<String> = schemes().iter().map(|name| format!("{name}://")).collect();
     let spelled = shortened(spelled).into_owned();
     Err(Refusal::Unsupported {
         message: format!(
-            "'{spelled}' is not a file: this daemon reads file paths and file:// URIs, not {scheme}:// addresses."
+            "'{spelled}' is not a file, and {scheme} addresses are not read. Use a path, or an address with {}.",
+            names.join(", ")
         ),
         path: Some(spelled),
     })

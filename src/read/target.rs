@@ -14,6 +14,7 @@ use crate::workspace::{
     is_too_long,
 };
 
+use super::source::web::WebAddress;
 use super::{scheme, source};
 
 /// What a path string turned out to name.
@@ -35,6 +36,8 @@ pub enum Spot {
     InEditor(Arc<Overlay>, String),
     /// In the memory of the daemon.
     Internal(InternalUrl),
+    /// At a server, which was not asked yet.
+    Web(Box<WebAddress>),
 }
 
 impl Located {
@@ -48,6 +51,15 @@ impl Located {
         }
     }
 
+    /// A page, and what is asked for of it.
+    pub fn on_web(address: WebAddress) -> Located {
+        Located {
+            inner: address.inner.clone(),
+            selector: address.selector.clone(),
+            ..Located::found(Spot::Web(Box::new(address)), Selector::default())
+        }
+    }
+
     /// Whether it is a file, whatever the editor has of it.
     pub fn is_on_disk(&self) -> bool {
         matches!(self.spot, Spot::OnDisk(_))
@@ -57,7 +69,7 @@ impl Located {
     pub fn is_exact(&self) -> bool {
         match &self.spot {
             Spot::OnDisk(found) => matches!(found.via, Via::Exact),
-            Spot::InEditor(..) | Spot::Internal(_) => true,
+            Spot::InEditor(..) | Spot::Internal(_) | Spot::Web(_) => true,
         }
     }
 
@@ -67,6 +79,7 @@ impl Located {
             Spot::OnDisk(found) => &found.display,
             Spot::InEditor(_, display) => display,
             Spot::Internal(url) => url.as_str(),
+            Spot::Web(address) => address.url.as_str(),
         }
     }
 }
@@ -80,6 +93,9 @@ pub fn locate(
     overlays: &Overlays,
     work: &Work,
 ) -> Result<Located, Refusal> {
+    if let Some(address) = scheme::web_address(target)? {
+        return Ok(Located::on_web(address));
+    }
     if let Some(located) = scheme::locate(target, overlays)? {
         return Ok(located);
     }
@@ -93,7 +109,10 @@ pub fn locate(
     match target {
         Target::Literal(path, selector) => match search.exactly(path)? {
             Some(spot) => Ok(located(spot, selector.clone())),
-            None => search.further(path, selector.clone()),
+            None => match scheme::web_address_of_no_file(target)? {
+                Some(address) => Ok(Located::on_web(address)),
+                None => search.further(path, selector.clone()),
+            },
         },
         Target::Spelled(spelled) => {
             match decode_file_uri(spelled)?.map(|path| path.into_os_string().into_string()) {
@@ -235,11 +254,14 @@ impl Search<'_> {
                 return Ok(within(Spot::OnDisk(found), &path[parted..]));
             }
         }
-        let splits = scheme::ends(path);
+        let splits = Selector::splits(path);
         for (colon, selector) in &splits {
             if let Some(spot) = self.exactly(&path[..*colon])? {
                 return Ok(located(spot, selector.clone()));
             }
+        }
+        if let Some(address) = scheme::web_address_of_no_file(&Target::Spelled(path.to_owned()))? {
+            return Ok(Located::on_web(address));
         }
         scheme::refuse_unknown(path)?;
         self.refuse_mistyped_selector(path)?;
@@ -272,7 +294,8 @@ impl Search<'_> {
             });
         };
         self.work.takes_long()?;
-        let found = self.scope.find_by(path, guess, self.work)?;
+        let found = self.scope.find(path, guess, self.work);
+        let found = found.map_err(|refusal| suggesting_web(refusal, path))?;
         Ok(located(Spot::OnDisk(found), selector))
     }
 
@@ -301,6 +324,33 @@ impl Search<'_> {
         }
     }
 }
+
+/// What looks like a host without a scheme may be meant as an address.
+fn suggesting_web(mut refusal: Refusal, path: &str) -> Refusal {
+    let host = path.split(['/', '?']).next().unwrap_or(path);
+    let (name, port) = match host.split_once(':') {
+        Some((name, port)) => (name, Some(port)),
+        None => (host, None),
+    };
+    let is_port = port.is_some_and(|it| !it.is_empty() && it.bytes().all(|b| b.is_ascii_digit()));
+    let is_address = name.parse::<std::net::Ipv4Addr>().is_ok();
+    let top = name.rsplit_once('.').map(|(_, top)| top);
+    let is_known = top.is_some_and(|top| KNOWN_TOPS.contains(&top));
+    let scheme = match () {
+        () if name == "localhost" || is_address || (is_port && top.is_some()) => "http",
+        () if is_known && (port.is_none() || is_port) => "https",
+        () => return refusal,
+    };
+    if let Refusal::NotFound { suggestions, .. } = &mut refusal {
+        suggestions.insert(0, format!("{scheme}://{path}"));
+        suggestions.truncate(MAX_SUGGESTIONS);
+    }
+    refusal
+}
+
+/// Names at the end of a host that are seldom those of a file.
+const KNOWN_TOPS: &[&str] = &["com", "org", "net", "io", "dev", "edu", "gov"];
+const MAX_SUGGESTIONS: usize = 3;
 
 fn located(spot: Spot, selector: Selector) -> Located {
     let understood = match &spot {

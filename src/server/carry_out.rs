@@ -8,8 +8,8 @@ use tokio::time::timeout_at;
 
 use crate::buffer::DocumentKey;
 use crate::edit::{
-    Begun, Change, EditAnswer, EditContext, EditorCan, Finished, Found, Job, Made, Owner, Part,
-    Planned, Plans, Request, declined, partly,
+    Begun, Change, EditAnswer, EditContext, Finished, FoundFiles, Job, Made, Owner, Part, Plan,
+    Planned, Planner, Plans, Request, declined, partly,
 };
 use crate::protocol::edit::EditResult;
 use crate::protocol::{EditRefusal, Refusal};
@@ -20,10 +20,8 @@ use super::client::Client;
 use super::config::WorkspaceConfig;
 use super::documents::look_again;
 use super::edit_queue::Commit;
+use super::editor::NotApplied;
 use super::engine::Engine;
-
-/// What plans the files of a change; it may be asked more than once.
-pub type Plan = Arc<dyn Fn(&Job) -> Result<Plans, Refusal> + Send + Sync + 'static>;
 
 /// How often a plan is made anew because the editor's text moved on before it was asked.
 const PLANS: usize = 3;
@@ -51,8 +49,8 @@ impl CarryOut {
     pub async fn run(
         self,
         mut commit: Commit,
-        plan: Plan,
-        mut found: Found,
+        plan: Arc<Plan>,
+        mut found: FoundFiles,
     ) -> Result<EditResult, Refusal> {
         self.engine.recovery.done().await;
         let mut attempt = 0;
@@ -86,7 +84,12 @@ impl CarryOut {
 
     /// Plans the change, and writes it unless the editor is to be asked. The turn ends before what
     /// was written is looked at again.
-    async fn planned(&self, commit: Commit, plan: &Plan, found: Found) -> Result<Came, Refusal> {
+    async fn planned(
+        &self,
+        commit: Commit,
+        plan: &Arc<Plan>,
+        found: FoundFiles,
+    ) -> Result<Came, Refusal> {
         let (job, plan) = (self.clone(), plan.clone());
         let planned = move |work: &Work| {
             let begin = |job: &Job| job.begin(&*plan);
@@ -112,7 +115,7 @@ impl CarryOut {
         let job = self.clone();
         let finished = move |work: &Work| {
             let finish = |job: &Job| job.finish(parts, request);
-            let finished: Finished = job.now(&commit, Found::default(), work, finish)?;
+            let finished: Finished = job.now(&commit, FoundFiles::default(), work, finish)?;
             // Its turn ends before it is looked at again.
             drop(commit);
             Ok(finished.answer(work))
@@ -145,7 +148,7 @@ impl CarryOut {
     fn now<T>(
         &self,
         commit: &Commit,
-        mut found: Found,
+        mut found: FoundFiles,
         work: &Work,
         part: impl FnOnce(&Job) -> Result<T, Refusal>,
     ) -> Result<T, Refusal> {
@@ -154,23 +157,25 @@ impl CarryOut {
         let scope = &self.config.scope.of_job(work);
         part(&Job {
             change: &self.change,
-            means: EditContext {
-                scope,
-                overlays: &overlays,
-                buffers: &reader.buffers,
-                sessions: &reader.sessions,
-                checks: &reader.checks,
-                editor: EditorCan {
-                    apply: self.client.facts().apply_edit,
+            planner: Planner {
+                session: &self.change.session,
+                means: EditContext {
+                    scope,
+                    overlays: &overlays,
+                    buffers: &reader.buffers,
+                    sessions: &reader.sessions,
+                    checks: &reader.checks,
+                    editor_applies: self.client.facts().apply_edit,
+                    work,
                 },
-                work,
+                require_seen: self.config.settings.edit.require_seen,
+                places: commit.places(),
+                found: &found,
+                applied: &engine.applied,
             },
             settings: &self.config.settings,
             writer: &engine.writer,
             no_ops: &engine.no_ops,
-            applied: &engine.applied,
-            places: commit.places(),
-            found,
         })
     }
 
@@ -258,29 +263,6 @@ impl Drop for Asking {
         for key in self.keys.drain(..) {
             self.client.asked.lock().remove(&key);
             look_again(&self.engine, &self.client, key, Actor::Editor);
-        }
-    }
-}
-
-/// Why the editor did not do it.
-#[derive(Debug)]
-pub enum NotApplied {
-    /// Its text is another than was planned on.
-    MovedOn,
-    /// It did not take the edit, though its text is what was planned on.
-    Declined,
-    /// Nobody knows whether it did.
-    Unconfirmed,
-    Refused(Refusal),
-}
-
-impl NotApplied {
-    fn in_words(&self) -> String {
-        match self {
-            NotApplied::MovedOn => "the document is being typed in".to_owned(),
-            NotApplied::Declined => "the editor did not take the edit".to_owned(),
-            NotApplied::Unconfirmed => "the editor did not show the edit in time".to_owned(),
-            NotApplied::Refused(refusal) => refusal.to_string(),
         }
     }
 }

@@ -8,13 +8,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::buffer::Overlays;
-use crate::edit::{Change, Found};
+use crate::edit::{Change, FoundFiles, Plan};
 use crate::protocol::Refusal;
 use crate::protocol::edit::EditResult;
 use crate::task::Work;
 use crate::workspace::{ResourceId, Scope};
 
-use super::carry_out::{CarryOut, Plan};
+use super::carry_out::CarryOut;
 use super::client::Client;
 use super::config::{ClientSnapshot, WorkspaceConfig};
 use super::edit_queue::Submission;
@@ -29,9 +29,9 @@ type Locate = Box<dyn FnOnce(&Scope, &Overlays, &Work) -> Result<Located, Refusa
 /// What is known of an edit before its turn.
 pub struct Located {
     pub places: Vec<ResourceId>,
-    pub plan: Plan,
+    pub plan: Arc<Plan>,
     /// For a turn that comes at once: it holds files open.
-    pub found: Found,
+    pub found: FoundFiles,
 }
 
 /// An edit that has its place in the order.
@@ -87,7 +87,7 @@ impl Submitted {
         let found = match grant.came_at_once() && engine.recovery.is_done() {
             true => found,
             // Others may have been there since.
-            false => Found::default(),
+            false => FoundFiles::default(),
         };
         let threads = engine.threads.clone();
         let change = CarryOut {

@@ -11,19 +11,20 @@ use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use parking_lot::Mutex;
+use tokio::sync::oneshot;
 use tower_lsp::jsonrpc::Error;
-use tower_lsp::ls_types::notification::Notification;
+use tower_lsp::ls_types::notification::{Notification, ShowMessage};
 use tower_lsp::ls_types::request::Request;
+use tower_lsp::ls_types::{MessageType, ShowMessageParams};
 
-use crate::buffer::{DocumentKey, Overlays};
+use crate::buffer::{DocumentKey, Overlay, Overlays};
 use crate::protocol::Settings;
 use crate::rpc::{self, Shutdown};
 use crate::session::Actor;
-use crate::text::PositionEncoding;
+use crate::text::{PositionEncoding, Text};
 
 use super::OnSettings;
 use super::config::{ClientSnapshot, WorkspaceConfig};
-use super::editor::Expectation;
 use super::engine::Engine;
 use super::problems::Problems;
 
@@ -38,6 +39,14 @@ pub struct ClientCapabilities {
     pub apply_edit: bool,
     /// Answers `agent/saveDocument`.
     pub save: bool,
+}
+
+/// A text that a document is to show.
+#[derive(Debug)]
+pub struct Expectation {
+    pub key: DocumentKey,
+    pub text: Text,
+    pub found: oneshot::Sender<Option<Arc<Overlay>>>,
 }
 
 pub struct Client {
@@ -164,6 +173,17 @@ impl Client {
     pub async fn notify<N: Notification>(&self, params: N::Params) {
         if let Some(connection) = &self.connection {
             connection.notify::<N>(params).await;
+        }
+    }
+
+    /// Tells it, once each, what was wrong with its settings and folders, and what else went wrong
+    /// outside any request.
+    pub async fn report_problems(&self) {
+        let untold = self.problems.lock().take_untold();
+        for message in untold {
+            let typ = MessageType::WARNING;
+            let params = ShowMessageParams { typ, message };
+            self.notify::<ShowMessage>(params).await;
         }
     }
 

@@ -18,6 +18,7 @@ pub fn begin(engine: &Arc<Engine>, _: &Arc<Client>, call: Call) -> rpc::CallFutu
         .and_then(|fields| session_name(fields, DEFAULT_SESSION))
         .map(|name| {
             engine.applied.lock().close(&name);
+            engine.web.close_session(&name);
             engine.reader.sessions.close(&name)
         });
     call.answer(None, async move {

@@ -101,7 +101,7 @@ pub fn begin_state(engine: &Arc<Engine>, client: &Arc<Client>, call: Call) -> rp
     }
     let client = client.clone();
     call.answer(None, async move {
-        super::lifecycle::report_problems(&client).await;
+        client.report_problems().await;
         Ok(())
     })
 }

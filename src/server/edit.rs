@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use crate::buffer::Overlays;
-use crate::edit::{Change, EditRequest, Faults, Found, Job, Planner, name_places};
+use crate::edit::{Change, EditRequest, Faults, FoundFiles, Plan, Planner, name_places};
 use crate::protocol::Refusal;
 use crate::protocol::edit::EditResult;
 use crate::rpc;
@@ -13,7 +13,6 @@ use crate::task::{CancelToken, Work};
 use crate::workspace::Scope;
 
 use super::call::Call;
-use super::carry_out::Plan;
 use super::change::{Located, Submitted};
 use super::client::Client;
 use super::engine::Engine;
@@ -63,11 +62,12 @@ fn submit(
             return Err(Faults::new(faults).refusal().unwrap_or(Refusal::Internal));
         }
         let places = named.iter().map(|named| named.place.clone()).collect();
-        let plan: Plan = Arc::new(move |job: &Job| Planner::of(job).plan(named.clone(), &faults));
+        let plan: Arc<Plan> =
+            Arc::new(move |planner: &Planner| planner.plan(named.clone(), &faults));
         Ok(Located {
             places,
             plan,
-            found: Found::new(found, overlays.clone()),
+            found: FoundFiles::new(found, overlays.clone()),
         })
     };
     Submitted::new(engine, client, client.snapshot(), change, locate)

@@ -9,23 +9,37 @@ use tower_lsp::ls_types as lsp;
 use tower_lsp::ls_types::request::ApplyWorkspaceEdit;
 
 use crate::buffer::{DocumentKey, Overlay};
-use crate::edit::{Owner, Planned, Seen};
+use crate::edit::{Owner, Planned};
 use crate::hashline::replace_text::TextPosition;
 use crate::protocol::Refusal;
 use crate::text::{Text, same_lines};
 
-use super::carry_out::NotApplied;
-use super::client::Client;
+use super::client::{Client, Expectation};
 
 /// How long the editor has to show what it was asked for.
 const SHOWN_WITHIN: Duration = Duration::from_secs(5);
 
-/// A text that a document is to show.
+/// Why the editor did not do it.
 #[derive(Debug)]
-pub struct Expectation {
-    key: DocumentKey,
-    text: Text,
-    found: oneshot::Sender<Option<Arc<Overlay>>>,
+pub enum NotApplied {
+    /// Its text is another than was planned on.
+    MovedOn,
+    /// It did not take the edit, though its text is what was planned on.
+    Declined,
+    /// Nobody knows whether it did.
+    Unconfirmed,
+    Refused(Refusal),
+}
+
+impl NotApplied {
+    pub fn in_words(&self) -> String {
+        match self {
+            NotApplied::MovedOn => "the document is being typed in".to_owned(),
+            NotApplied::Declined => "the editor did not take the edit".to_owned(),
+            NotApplied::Unconfirmed => "the editor did not show the edit in time".to_owned(),
+            NotApplied::Refused(refusal) => refusal.to_string(),
+        }
+    }
 }
 
 impl Client {
@@ -62,12 +76,13 @@ impl Client {
         shown
     }
 
-    /// Asks the editor for the planned change of a document and waits until it shows.
+    /// Asks the editor for the planned change of a document and waits until it shows; gives the
+    /// document as it first did.
     pub async fn apply_in_editor(
         &self,
         overlay: &Arc<Overlay>,
         planned: &Planned,
-    ) -> Result<Seen, NotApplied> {
+    ) -> Result<Arc<Overlay>, NotApplied> {
         let key = &overlay.key;
         let shown = self.expect(key, planned.home_text());
         if !self.is_at(overlay) {
@@ -81,7 +96,7 @@ impl Client {
             if was_clean {
                 self.unsaved_by_us.lock().insert(key.clone());
             }
-            Ok(Seen { overlay })
+            Ok(overlay)
         };
         let limit = tokio::time::sleep(SHOWN_WITHIN);
         let params = lsp::ApplyWorkspaceEditParams { label: None, edit };

@@ -6,16 +6,18 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use parking_lot::Mutex;
+use tokio::sync::watch;
+use tokio::time::timeout;
 
 use crate::edit::disk::DiskWriter;
 use crate::edit::{Applied, NoOps};
+use crate::net::{Net, Spool};
 use crate::protocol::{EditRefusal, Refusal, Settings};
-use crate::read::Reader;
+use crate::read::{Reader, Web};
 use crate::task::{CancelToken, Pool, Stopped, Threads, Work};
-use crate::workspace::state_directory;
+use crate::workspace::{spool_directory, state_directory};
 
 use super::edit_queue::{EditQueue, WaitLimits};
-use super::recovery::Recovery;
 
 /// Places for short jobs: more than cores, since they wait for the disk.
 const SHORT_PLACES: usize = 16;
@@ -24,18 +26,19 @@ const LONG_PLACES: usize = 4;
 /// Places for commits, which no other job is to keep waiting.
 const COMMIT_PLACES: usize = 8;
 /// What a blocking job may take at most.
-const WORK_LIMIT: Duration = Duration::from_secs(30);
+pub const WORK_LIMIT: Duration = Duration::from_secs(30);
 
 #[derive(Debug)]
 pub struct Engine {
     pub reader: Reader,
+    pub web: Arc<Web>,
     pub writer: DiskWriter,
     /// The order of edits, and of reads among them.
     pub edit_queue: Arc<EditQueue>,
     pub no_ops: Mutex<NoOps>,
     pub applied: Mutex<Applied>,
     /// What edits wait for before they begin.
-    pub recovery: Recovery,
+    pub recovery: Recoveries,
     pub threads: Threads,
     /// Walks of the tree since the start.
     pub scans: Arc<AtomicU64>,
@@ -49,13 +52,16 @@ impl Engine {
         let budget = Settings::default().memory.budget_bytes;
         let jobs = Pool::with_long_places(SHORT_PLACES, LONG_PLACES, threads.clone());
         let commits = Pool::new(COMMIT_PLACES, threads.clone()).sharing_mounts_with(&jobs);
+        let spool = Arc::new(Spool::new(spool_directory()));
+        let net = Net::new(threads.runtime().clone(), spool);
         Engine {
             reader: Reader::new(budget),
+            web: Web::new(net, budget / 8),
             writer: DiskWriter::new(state_directory()),
             edit_queue: EditQueue::new(WaitLimits::PROTOCOL),
             no_ops: Mutex::default(),
             applied: Mutex::default(),
-            recovery: Recovery::default(),
+            recovery: Recoveries::default(),
             scans: Arc::default(),
             jobs,
             commits,
@@ -66,6 +72,7 @@ impl Engine {
     /// Takes over what settings say of memory and watches; what is watched is judged anew.
     pub fn heed(&self, settings: &Settings) {
         self.reader.set_budget(settings.memory.budget_bytes);
+        self.web.set_budget(settings.memory.budget_bytes / 8);
         let buffers = &self.reader.buffers;
         buffers.set_watch_limit(settings.watch.max_directories);
         buffers.judge_watched_again();
@@ -124,5 +131,43 @@ impl Engine {
         let cancel = CancelToken::new();
         let _guard = cancel.cancel_on_drop();
         self.jobs.run(Work::new(cancel, limit), job).await?
+    }
+}
+
+/// How long an edit waits. After that it goes on: both lock what they write and look at it again,
+/// so that neither undoes what the other did.
+const RECOVERY_WAIT: Duration = Duration::from_secs(5);
+
+/// The recoveries since the start.
+#[derive(Debug)]
+pub struct Recoveries {
+    /// How many are wanted and not done.
+    pub open: watch::Sender<usize>,
+    /// One at a time: a journal that one works through is passed over by another.
+    pub turn: Arc<Mutex<()>>,
+}
+
+impl Default for Recoveries {
+    fn default() -> Recoveries {
+        Recoveries {
+            open: watch::Sender::new(0),
+            turn: Arc::default(),
+        }
+    }
+}
+
+impl Recoveries {
+    /// Whether nothing of that is left to do.
+    pub fn is_done(&self) -> bool {
+        *self.open.borrow() == 0
+    }
+
+    /// Waits until what dead processes left is cleaned up, or for a while.
+    pub async fn done(&self) {
+        let mut open = self.open.subscribe();
+        let done = open.wait_for(|open| *open == 0);
+        if timeout(RECOVERY_WAIT, done).await.is_err() {
+            tracing::warn!("leftovers are still being cleaned up; edits go on");
+        }
     }
 }

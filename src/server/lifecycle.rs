@@ -6,7 +6,6 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use tower_lsp::jsonrpc;
 use tower_lsp::ls_types as lsp;
-use tower_lsp::ls_types::notification::ShowMessage;
 use tower_lsp::ls_types::request::WorkspaceConfiguration;
 
 use crate::protocol::{PROTOCOL_VERSION, Settings};
@@ -196,7 +195,7 @@ pub async fn change_configuration(
         recovery::begin(engine, client);
         recovery::report_when_done(engine, client);
     }
-    report_problems(client).await;
+    client.report_problems().await;
 }
 
 /// How long a client may take to tell its settings.
@@ -222,17 +221,5 @@ async fn pull_configuration(client: &Client) -> Option<Value> {
             client.problems.lock().add(problem);
             None
         }
-    }
-}
-
-/// Tells the client, once each, what was wrong with its settings and folders.
-pub async fn report_problems(client: &Client) {
-    let untold = client.problems.lock().take_untold();
-    for problem in untold {
-        let params = lsp::ShowMessageParams {
-            typ: lsp::MessageType::WARNING,
-            message: problem,
-        };
-        client.notify::<ShowMessage>(params).await;
     }
 }

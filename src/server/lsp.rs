@@ -30,7 +30,7 @@ impl LanguageServer for Lsp {
     }
 
     async fn initialized(&self, _: lsp::InitializedParams) {
-        lifecycle::report_problems(&self.client).await;
+        self.client.report_problems().await;
         recovery::report_when_done(&self.engine, &self.client);
     }
 
@@ -68,7 +68,7 @@ impl LanguageServer for Lsp {
 
     async fn did_change_workspace_folders(&self, params: lsp::DidChangeWorkspaceFoldersParams) {
         lifecycle::change_folders(&self.engine, &self.client, params);
-        lifecycle::report_problems(&self.client).await;
+        self.client.report_problems().await;
         recovery::report_when_done(&self.engine, &self.client);
     }
 }

@@ -20,12 +20,15 @@ mod editor;
 mod engine;
 mod flush;
 mod front;
+#[cfg(any(feature = "failpoints", debug_assertions))]
 #[allow(clippy::disallowed_methods, reason = "for tests alone")]
 mod hold;
 mod lifecycle;
 mod lsp;
 mod notices;
+mod obtain;
 mod problems;
+mod progress;
 mod read;
 mod read_many;
 mod recovery;
@@ -107,7 +110,8 @@ impl Commits {
     }
 
     /// Lets no commit begin any more, and waits for those that have as long as an ending leaves
-    /// time: the process is to be gone within a second, except when the client says `exit`.
+    /// time: the process is to be gone within a second, except when the client says `exit`. Then
+    /// removes what was fetched into files.
     pub async fn settled(&self, ending: Ending) {
         let limit = match ending {
             Ending::Exit => Duration::from_secs(5),
@@ -117,5 +121,6 @@ impl Commits {
             }
         };
         self.0.edit_queue.settled(limit).await;
+        self.0.web.spool().remove();
     }
 }

@@ -4,17 +4,19 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use crate::protocol::Refusal;
 use crate::protocol::read::ReadResult;
-use crate::protocol::{Refusal, shortened};
-use crate::read::Ask;
+use crate::read::{Ask, Obtained, StageResult};
 use crate::rpc;
 use crate::session::Notice;
+use crate::task::Work;
 
 use super::call::Call;
 use super::client::Client;
 use super::config::ClientSnapshot;
 use super::edit_queue::Reading;
 use super::engine::Engine;
+use super::obtain::run_obtaining;
 use super::read_many::DEFAULT_SESSION;
 use super::turn::in_turn;
 
@@ -35,8 +37,13 @@ pub fn answer(
     let snapshot = client.snapshot();
     let ask = Ask::parse(params, DEFAULT_SESSION, &snapshot.config.settings);
     let path = ask.as_ref().ok();
-    let path = path.map(|ask| shortened(ask.path()).into_owned());
+    let path = path.map(Ask::logged_path);
     let begun = ask.map(|ask| (engine.edit_queue.begin_read(&ask.session), ask));
+    if let Ok((reading, ask)) = &begun
+        && ask.is_of_web()
+    {
+        reading.is_of_no_file();
+    }
     let (engine, client) = (engine.clone(), client.clone());
     let answer = async move {
         let (reading, ask) = begun?;
@@ -63,18 +70,25 @@ async fn read(
     snapshot: ClientSnapshot,
 ) -> Result<(ReadResult, Vec<Notice>), Refusal> {
     let snapshot = in_turn(engine, client, &reading, &ask, snapshot).await?;
-    let jobs_engine = engine.clone();
-    let answered = engine.run(move |work| {
-        let reader = &jobs_engine.reader;
+    let (jobs_engine, jobs_ask) = (engine.clone(), ask.clone());
+    let settings = snapshot.config.settings.clone();
+    let job = move |work: &Work, obtained: Option<&Obtained>| {
+        let (reader, ask) = (&jobs_engine.reader, &jobs_ask);
         let ClientSnapshot { config, overlays } = &snapshot;
         let scope = &config.scope.of_job(work);
         let found = |whereabouts| reading.is_known(whereabouts);
-        let prepared = reader.prepare(&ask, scope, overlays, work, &found);
-        let answered = prepared.and_then(|prepared| reader.finish(&ask, &prepared, None));
+        let answered = match reader.prepare(ask, obtained, scope, overlays, work, &found) {
+            Ok(StageResult::Lacks(lacking)) => return Ok(StageResult::Lacks(lacking)),
+            Ok(StageResult::Ready(prepared)) => reader.finish(ask, &prepared, None),
+            Err(refusal) => Err(refusal),
+        };
         match answered {
-            Err(refusal) => Ok((ask.refused(refusal, scope)?, Vec::new())),
-            answered => answered,
+            Err(refusal) => Ok(StageResult::Ready((
+                ask.refused(refusal, scope)?,
+                Vec::new(),
+            ))),
+            Ok(answered) => Ok(StageResult::Ready(answered)),
         }
-    });
-    answered.await
+    };
+    run_obtaining(engine, client, &ask, &settings, job).await
 }

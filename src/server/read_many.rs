@@ -8,9 +8,10 @@ use serde_json::{Value, json};
 use crate::protocol::Refusal;
 use crate::protocol::params::Fields;
 use crate::protocol::read::ReadResult;
-use crate::read::{Ask, BudgetParams, Prepared, session_name, share};
+use crate::read::{Ask, BudgetParams, Obtained, Prepared, StageResult, session_name, share};
 use crate::rpc;
 use crate::session::Notice;
+use crate::task::Work;
 use crate::view::Budget;
 use crate::workspace::Scope;
 
@@ -19,6 +20,7 @@ use super::client::Client;
 use super::config::{ClientSnapshot, WorkspaceConfig};
 use super::edit_queue::Reading;
 use super::engine::Engine;
+use super::obtain::run_obtaining;
 use super::turn::in_turn;
 
 /// Who reads when nobody is named.
@@ -38,7 +40,13 @@ type BegunAsk = Result<(Arc<Reading>, Arc<Ask>), Refusal>;
 impl Asks {
     /// Registers each of them: one target waits for no edit of another.
     fn begin(self, engine: &Engine) -> (Vec<BegunAsk>, Budget) {
-        let begin = |ask: Arc<Ask>| (Arc::new(engine.edit_queue.begin_read(&ask.session)), ask);
+        let begin = |ask: Arc<Ask>| {
+            let reading = engine.edit_queue.begin_read(&ask.session);
+            if ask.is_of_web() {
+                reading.is_of_no_file();
+            }
+            (Arc::new(reading), ask)
+        };
         let begun = self.asks.into_iter().map(|ask| ask.map(begin));
         (begun.collect(), self.shared)
     }
@@ -146,19 +154,22 @@ async fn found(
 ) -> Result<One, Refusal> {
     let snapshot = in_turn(engine, client, &reading, &ask, snapshot.clone()).await?;
     let (jobs_engine, jobs_reading, jobs_ask) = (engine.clone(), reading.clone(), ask.clone());
-    let prepared = engine
-        .run(move |work| {
-            let reader = &jobs_engine.reader;
-            let ClientSnapshot { config, overlays } = &snapshot;
-            let scope = &config.scope.of_job(work);
-            let found = |whereabouts| jobs_reading.is_known(whereabouts);
-            match reader.prepare(&jobs_ask, scope, overlays, work, &found) {
-                Ok(prepared) => Ok(Ok(Arc::new(prepared))),
-                // What is suggested is looked at here, where that may take its time.
-                Err(refusal) => Ok(Err(FailedTarget::of(&jobs_ask, refusal, scope))),
-            }
-        })
-        .await?;
+    let settings = snapshot.config.settings.clone();
+    let job = move |work: &Work, obtained: Option<&Obtained>| {
+        let reader = &jobs_engine.reader;
+        let ClientSnapshot { config, overlays } = &snapshot;
+        let scope = &config.scope.of_job(work);
+        let found = |whereabouts| jobs_reading.is_known(whereabouts);
+        match reader.prepare(&jobs_ask, obtained, scope, overlays, work, &found) {
+            Ok(StageResult::Lacks(lacking)) => Ok(StageResult::Lacks(lacking)),
+            Ok(StageResult::Ready(prepared)) => Ok(StageResult::Ready(Ok(Arc::new(prepared)))),
+            // What is suggested is looked at here, where that may take its time.
+            Err(refusal) => Ok(StageResult::Ready(Err(FailedTarget::of(
+                &jobs_ask, refusal, scope,
+            )))),
+        }
+    };
+    let prepared = run_obtaining(engine, client, &ask, &settings, job).await?;
     Ok(prepared.map(|prepared| LoadedTarget {
         _reading: reading,
         ask,

@@ -2,55 +2,11 @@
 //! that is done, and no read waits for it.
 
 use std::sync::Arc;
-use std::time::Duration;
-
-use parking_lot::Mutex;
-use tokio::sync::watch;
-use tokio::time::timeout;
 
 use crate::task::Work;
 
 use super::client::Client;
 use super::engine::Engine;
-use super::lifecycle::report_problems;
-
-/// How long an edit waits. After that it goes on: both lock what they write and look at it again,
-/// so that neither undoes what the other did.
-const WAIT: Duration = Duration::from_secs(5);
-
-/// The recoveries since the start.
-#[derive(Debug)]
-pub struct Recovery {
-    /// How many are wanted and not done.
-    open: watch::Sender<usize>,
-    /// One at a time: a journal that one works through is passed over by another.
-    turn: Arc<Mutex<()>>,
-}
-
-impl Default for Recovery {
-    fn default() -> Recovery {
-        Recovery {
-            open: watch::Sender::new(0),
-            turn: Arc::default(),
-        }
-    }
-}
-
-impl Recovery {
-    /// Whether nothing of that is left to do.
-    pub fn is_done(&self) -> bool {
-        *self.open.borrow() == 0
-    }
-
-    /// Waits until what dead processes left is cleaned up, or for a while.
-    pub async fn done(&self) {
-        let mut open = self.open.subscribe();
-        let done = open.wait_for(|open| *open == 0);
-        if timeout(WAIT, done).await.is_err() {
-            tracing::warn!("leftovers are still being cleaned up; edits go on");
-        }
-    }
-}
 
 /// A recovery that is not done. It is when this is dropped, however it ended.
 struct RecoveryGuard(Arc<Engine>);
@@ -100,6 +56,6 @@ pub fn report_when_done(engine: &Arc<Engine>, client: &Arc<Client>) {
     let threads = engine.threads.clone();
     threads.start(async move {
         engine.recovery.done().await;
-        report_problems(&client).await;
+        client.report_problems().await;
     });
 }

@@ -3,12 +3,8 @@
 use std::sync::Arc;
 
 use crate::protocol::PROTOCOL_VERSION;
-use crate::protocol::status::{
-    Buffers, CacheCounts, Confinement, MemoryUse, Status, Summaries, WatchesStatus, Workers,
-    WorkersOfKind,
-};
+use crate::protocol::status::{Status, WatchesStatus, WorkersStatus};
 use crate::rpc;
-use crate::worker::{self, Landlock};
 
 use super::call::Call;
 use super::client::Client;
@@ -22,11 +18,8 @@ pub fn begin(engine: &Arc<Engine>, client: &Arc<Client>, call: Call) -> rpc::Cal
 /// What an engine holds, and what its client was told.
 pub fn of(engine: &Engine, client: &Client) -> Status {
     let config = client.config();
-    let store = engine.reader.buffers.status();
+    let (buffers, cache) = engine.reader.buffers.status();
     let watching = engine.reader.buffers.watch_status();
-    let outlines = engine.reader.outlines.status();
-    let snapshots = engine.reader.sessions.snapshot_status();
-    let names = config.scope.names_status();
     let mut problems = client.problems.lock().all();
     problems.extend(watching.problem.clone());
     Status {
@@ -38,61 +31,27 @@ pub fn of(engine: &Engine, client: &Client) -> Status {
             .map(|folder| folder.display().to_string())
             .collect(),
         sessions: engine.reader.sessions.count(),
-        buffers: Buffers {
-            count: store.count,
-            bytes: store.bytes,
-            budget_bytes: store.budget_bytes,
-        },
-        snapshots: MemoryUse {
-            count: snapshots.count,
-            bytes: snapshots.bytes,
-        },
-        summaries: Summaries {
-            count: outlines.count,
-            bytes: outlines.bytes,
-            hits: outlines.hits,
-            misses: outlines.misses,
-        },
-        names: MemoryUse {
-            count: names.count,
-            bytes: names.bytes,
-        },
+        buffers,
+        snapshots: engine.reader.sessions.snapshot_status(),
+        summaries: engine.reader.outlines.status(),
+        names: config.scope.names_status(),
         watches: WatchesStatus {
             count: watching.count,
             limit: config.settings.watch.max_directories,
             degraded: watching.problem.is_some(),
             overflows: watching.overflows,
         },
-        cache: CacheCounts {
-            hits: store.hits,
-            misses: store.misses,
-            stale_avoided: store.stale_avoided,
+        cache,
+        workers: WorkersStatus {
+            convert: engine.reader.converters.status(),
+            syntax: engine.reader.parsers.status(),
+            query: engine.reader.queriers.status(),
         },
-        workers: Workers {
-            convert: of_kind(engine.reader.converters.status()),
-            syntax: of_kind(engine.reader.parsers.status()),
-            query: of_kind(engine.reader.queriers.status()),
-        },
+        web: engine.web.status(),
         scans: engine.scans(),
         log: client.log.lock().clone(),
         problems,
         uptime_ms: client.started.elapsed().as_millis() as u64,
         stuck: engine.stuck(),
-    }
-}
-
-fn of_kind(status: worker::Status) -> WorkersOfKind {
-    WorkersOfKind {
-        alive: status.alive,
-        jobs: status.jobs,
-        replaced: status.replaced,
-        confinement: status.confinement.map(|walls| Confinement {
-            landlock: match walls.landlock {
-                Landlock::Full => "full",
-                Landlock::Partial => "partial",
-                Landlock::None => "none",
-            },
-            seccomp: walls.seccomp,
-        }),
     }
 }

@@ -19,7 +19,7 @@ pub async fn in_turn(
     ask: &Arc<Ask>,
     snapshot: ClientSnapshot,
 ) -> Result<ClientSnapshot, Refusal> {
-    if reading.is_free() {
+    if reading.is_free() || ask.is_of_web() {
         return Ok(snapshot);
     }
     let (jobs_ask, jobs_snapshot) = (ask.clone(), snapshot.clone());

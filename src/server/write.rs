@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::buffer::Overlays;
-use crate::edit::{Change, Found, Job, Planner, WriteRequest};
+use crate::edit::{Change, FoundFiles, Plan, Planner, WriteRequest};
 use crate::protocol::{Refusal, shortened};
 use crate::read::place_to_edit;
 use crate::rpc;
@@ -11,7 +11,6 @@ use crate::task::{CancelToken, Work};
 use crate::workspace::Scope;
 
 use super::call::Call;
-use super::carry_out::Plan;
 use super::change::{Located, Submitted};
 use super::client::Client;
 use super::engine::Engine;
@@ -40,11 +39,11 @@ fn submit(
     let locate = move |scope: &Scope, overlays: &Overlays, work: &Work| {
         // The file may have to be made: look-alikes of its name are other files.
         let place = place_to_edit(&request.path, true, scope, overlays, work)?;
-        let plan: Plan = Arc::new(move |job: &Job| Planner::of(job).plan_write(&request));
+        let plan: Arc<Plan> = Arc::new(move |planner: &Planner| planner.plan_write(&request));
         Ok(Located {
             places: vec![place],
             plan,
-            found: Found::default(),
+            found: FoundFiles::default(),
         })
     };
     Submitted::new(engine, client, client.snapshot(), change, locate)

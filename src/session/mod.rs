@@ -1,5 +1,7 @@
 //! What each client has been given: versions with their tags, and the lines shown of them; no tag of a path ever names two texts.
 
+#![cfg_attr(not(test), warn(unreachable_pub))]
+
 mod notice;
 mod shown;
 mod steps;
@@ -8,4 +10,4 @@ mod versions;
 pub use notice::{Actor, Notice};
 pub use shown::{MAX_SESSIONS, Meaning, Sessions};
 pub use steps::steps;
-pub use versions::{AsOf, Current, Document, Form, SnapshotStatus, Snapshots, Version};
+pub use versions::{AsOf, Current, Document, Form, Snapshots, Version};

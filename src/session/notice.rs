@@ -44,14 +44,8 @@ impl Notice {
     /// This notice without lines that were shown meanwhile; `None` when nothing is left of it.
     pub fn without(mut self, shown: &LineSet) -> Option<Notice> {
         let news = |line: &u64| !shown.contains(*line);
-        let lines = self.changed.iter().flat_map(|span| span.start..=span.end);
-        let left: LineSet = lines
-            .filter(news)
-            .map(|line| LineSpan {
-                start: line,
-                end: line,
-            })
-            .collect();
+        let lines = self.changed.iter().flat_map(|span| span.lines());
+        let left: LineSet = lines.filter(news).map(LineSpan::line).collect();
         self.changed = left.spans().to_vec();
         (!left.is_empty()).then_some(self)
     }

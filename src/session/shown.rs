@@ -7,10 +7,11 @@ use parking_lot::Mutex;
 
 use crate::hashline::line_map::Carried;
 use crate::hashline::{LineMap, Tag};
+use crate::protocol::status::MemoryUse;
 use crate::view::LineSet;
 
 use super::notice::{Actor, Notice};
-use super::versions::{Current, Document, Recorded, SnapshotStatus, Snapshots, Version};
+use super::versions::{Current, Document, Recorded, Snapshots, Version};
 
 /// What a tag names.
 #[derive(Debug, Clone)]
@@ -209,9 +210,11 @@ impl Sessions {
             .shown
             .entry((document.clone(), version.content))
             .or_default()
-            .extend(lines);
+            .extend(lines.spans());
         match session.carried.get_mut(document) {
-            Some(carried) if carried.content == version.content => carried.lines.extend(lines),
+            Some(carried) if carried.content == version.content => {
+                carried.lines.extend(lines.spans())
+            }
             // Shown late: the session has been told of a newer version already.
             Some(_) if !inner.snapshots.is_newest(document, version.content) => {}
             _ => {
@@ -246,7 +249,7 @@ impl Sessions {
         self.inner.lock().sessions.len()
     }
 
-    pub fn snapshot_status(&self) -> SnapshotStatus {
+    pub fn snapshot_status(&self) -> MemoryUse {
         self.inner.lock().snapshots.status()
     }
 }
@@ -336,7 +339,7 @@ impl Inner {
             carried.tag = new.tag;
             // By the name of the new version, too, they may be edited.
             let shown = session.shown.entry((document.clone(), new.content));
-            shown.or_default().extend(&carried.lines);
+            shown.or_default().extend(carried.lines.spans());
         }
     }
 }

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use crate::buffer::{ChangeLog, Overlay, Overlays, Place};
 use crate::hashline::{Fingerprint, LineMap, Tag};
+use crate::protocol::status::MemoryUse;
 use crate::text::Text;
 use crate::workspace::ResourceId;
 
@@ -186,13 +187,13 @@ struct History {
     /// Oldest first; the last one is the newest.
     held: Vec<HeldVersion>,
     /// Every tag that names a text of this document, held or evicted.
-    names: BTreeMap<u16, Name>,
+    names: BTreeMap<u16, TaggedText>,
     /// The text that our last edit made, and its place in the record of our edits.
     edited: Option<(u128, Place)>,
 }
 
 #[derive(Debug)]
-struct Name {
+struct TaggedText {
     content: u128,
     /// The moment the text was last evicted.
     evicted_at: u64,
@@ -214,13 +215,6 @@ pub struct Recorded {
     pub gone: Vec<(Document, u128)>,
 }
 
-/// What the store holds, for `agent/status`.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct SnapshotStatus {
-    pub count: usize,
-    pub bytes: u64,
-}
-
 impl Snapshots {
     /// A store of at most `budget` bytes of text.
     pub fn new(budget: u64) -> Snapshots {
@@ -235,8 +229,8 @@ impl Snapshots {
         self.evict(now)
     }
 
-    pub fn status(&self) -> SnapshotStatus {
-        SnapshotStatus {
+    pub fn status(&self) -> MemoryUse {
+        MemoryUse {
             count: self
                 .documents
                 .values()
@@ -482,7 +476,7 @@ impl History {
                 None => break,
             }
         }
-        let name = Name {
+        let name = TaggedText {
             content,
             evicted_at: 0,
         };

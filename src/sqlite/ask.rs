@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use crate::view::Selector;
 
 use super::condition::{self, ConditionError};
-use super::fault::brief;
+use super::failure::brief;
 
 /// Rows of a query that names no limit, and the most that one may name (seed 000, SQLite).
 pub const DEFAULT_LIMIT: u64 = 20;

@@ -3,7 +3,6 @@
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 
 use parking_lot::Mutex;
 use rusqlite::config::DbConfig;
@@ -13,11 +12,8 @@ use rusqlite::{Connection, OpenFlags};
 
 use crate::task::Work;
 
-use super::functions;
 use super::messages::Way;
-
-/// How long another program's lock is waited for (seed 000, SQLite).
-pub const LOCK_WAIT: Duration = Duration::from_secs(3);
+use super::{LOCK_WAIT, functions};
 
 /// What the connection of this process may hold: a value of [`MAX_VALUE`] bytes, and as much beside
 /// it.

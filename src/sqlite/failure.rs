@@ -4,9 +4,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::protocol::Refusal;
 use crate::task::{Stopped, Work};
+use crate::view::table::plain;
 
-use super::connection::LOCK_WAIT;
-use super::fault::brief;
+use super::{LOCK_WAIT, QUERY_TIME};
+
+/// Characters of what a message quotes.
+const BRIEF_CHARS: usize = 300;
 
 /// Why there is no answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -175,8 +178,16 @@ pub fn stopped(spelled: &str, work: &Work) -> Refusal {
             path: Some(brief(spelled)),
             message: format!(
                 "The query was stopped after {} s. Ask for less: a where on a key or an indexed column, or fewer tables at once.",
-                super::QUERY_TIME.as_secs()
+                QUERY_TIME.as_secs()
             ),
         },
+    }
+}
+
+/// A text as a message quotes it: in one line, and not all of a long one.
+pub fn brief(text: &str) -> String {
+    match plain(text, BRIEF_CHARS) {
+        (text, true) => text,
+        (text, false) => text + "…",
     }
 }

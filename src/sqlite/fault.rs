@@ -3,13 +3,8 @@
 use rusqlite::ffi;
 use rusqlite::{Error, ErrorCode};
 
-use crate::view::table::plain;
-
 use super::ask::AskError;
-use super::failure::{QueryFailure, Refused, Trouble};
-
-/// Characters of what a message quotes.
-const BRIEF_CHARS: usize = 300;
+use super::failure::{QueryFailure, Refused, Trouble, brief};
 
 /// Why there is no answer.
 #[derive(Debug, thiserror::Error)]
@@ -114,13 +109,5 @@ pub fn words(error: &Error) -> String {
         },
         Error::SqlInputError { msg, .. } => brief(msg),
         other => brief(&other.to_string()),
-    }
-}
-
-/// A text as a message quotes it: in one line, and not all of a long one.
-pub fn brief(text: &str) -> String {
-    match plain(text, BRIEF_CHARS) {
-        (text, true) => text,
-        (text, false) => text + "…",
     }
 }

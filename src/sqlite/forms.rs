@@ -10,7 +10,8 @@ use super::COUNT_TIME;
 use super::ask::{self, Page, QueryForm};
 use super::connection::Link;
 use super::failure::Refused;
-use super::fault::{self, QueryError, brief, words};
+use super::failure::brief;
+use super::fault::{self, QueryError, words};
 use super::messages::{Answer, RowsAre};
 use super::rows::{self, Fetched};
 use super::schema::{self, Column, Key, Object, quoted};
@@ -190,12 +191,11 @@ impl Question<'_> {
         self.add_rows(&fetched, &table, &mut answer);
         if fetched.more {
             let next = Page::default().continued(shown);
-            let footer = self.more_rows(object, &Page::default(), shown, &next, spelled)?;
-            answer.footers.push(footer);
+            let more = self.more_rows(object, &Page::default(), shown, &next, spelled)?;
+            answer.footers.push(more);
         }
         if (table.cut || fetched.cut) && fetched.fault.is_none() {
-            let footer = self.cut_footer(object, spelled)?;
-            answer.footers.push(footer);
+            answer.footers.push(self.cut_footer(object, spelled)?);
         }
         Ok(answer)
     }
@@ -225,8 +225,7 @@ impl Question<'_> {
             answer.shown = Some(shown);
         }
         if (table.cut || fetched.cut) && fetched.fault.is_none() {
-            let footer = self.cut_footer(object, spelled)?;
-            answer.footers.push(footer);
+            answer.footers.push(self.cut_footer(object, spelled)?);
         }
         Ok(answer)
     }

@@ -3,10 +3,9 @@
 use std::io;
 use std::sync::Arc;
 
+use crate::protocol::status::WorkersOfKind;
 use crate::task::Work;
-use crate::worker::{
-    Choice, Death, Input, Readable, Status, Stop, WorkerCall, WorkerLimits, Workers,
-};
+use crate::worker::{Choice, Death, Input, Readable, Stop, WorkerCall, WorkerLimits, Workers};
 
 use super::failure::QueryFailure;
 use super::messages::{Answer, Order, QueryRequest, QueryResponse};
@@ -43,7 +42,7 @@ impl Queriers {
         Queriers(Arc::new(Workers::new("query", PLACES, limits)))
     }
 
-    pub fn status(&self) -> Status {
+    pub fn status(&self) -> WorkersOfKind {
         self.0.status()
     }
 

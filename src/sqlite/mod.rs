@@ -32,11 +32,13 @@ use std::time::Duration;
 pub use ask::check_length;
 pub use child::serve;
 pub use connection::uri;
-pub use failure::{QueryFailure, Trouble, stopped};
-pub use fault::brief;
+pub use failure::{QueryFailure, Trouble, brief, stopped};
 pub use job::{Queriers, QueryJob, Reply};
 pub use messages::{Answer, Order, RowsAre, Way};
 
 /// How long a request may keep a database at work, and the part of it for counting rows.
 pub const QUERY_TIME: Duration = Duration::from_secs(5);
 const COUNT_TIME: Duration = Duration::from_secs(2);
+
+/// How long another program's lock is waited for (seed 000, SQLite).
+const LOCK_WAIT: Duration = Duration::from_secs(3);

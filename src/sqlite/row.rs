@@ -7,7 +7,8 @@ use crate::view::table::plain;
 
 use super::ask::{self, DEFAULT_LIMIT};
 use super::failure::Refused;
-use super::fault::{QueryError, brief};
+use super::failure::brief;
+use super::fault::QueryError;
 use super::forms::{Question, broken_footer};
 use super::messages::Answer;
 use super::schema::{self, Column, Key, Object, quoted};

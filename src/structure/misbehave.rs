@@ -38,10 +38,7 @@ pub(super) fn misbehave(requests: &mut WorkerLoop, text: &[u8]) -> Option<bool> 
 }
 
 fn line(number: u64) -> LineSpan {
-    LineSpan {
-        start: number,
-        end: number,
-    }
+    LineSpan::line(number)
 }
 
 /// Folds that overlap and lie behind the end.

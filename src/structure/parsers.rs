@@ -8,10 +8,11 @@ use quick_cache::sync::Cache as Bounded;
 use crate::hashline::{BlockAt, NoBlock, SyntaxErrors};
 use crate::outline::{Definition, Outline, Rules};
 use crate::protocol::read::LineSpan;
+use crate::protocol::status::WorkersOfKind;
 use crate::syntax::Language;
 use crate::task::{Stopped, Work};
 use crate::text::Text;
-use crate::worker::{Choice, Death, Input, Status, Stop, WorkerCall, WorkerLimits, Workers};
+use crate::worker::{Choice, Death, Input, Stop, WorkerCall, WorkerLimits, Workers};
 
 use super::answers;
 use super::messages::{Ask, StructureRequest, StructureResponse};
@@ -81,7 +82,7 @@ impl Parsers {
         }
     }
 
-    pub fn status(&self) -> Status {
+    pub fn status(&self) -> WorkersOfKind {
         self.workers.status()
     }
 

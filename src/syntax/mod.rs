@@ -1,5 +1,7 @@
 //! Languages as data, and parsing with a deadline; nothing here ever does I/O or decides what is shown.
 
+#![cfg_attr(not(test), warn(unreachable_pub))]
+
 mod again;
 mod captures;
 mod detect;

@@ -1,6 +1,9 @@
 //! Cancel tokens, deadlines, and the threads, pools and mounts of blocking work. No wait here is without a
 //! limit.
 
+#![warn(missing_docs)]
+#![cfg_attr(not(test), warn(unreachable_pub))]
+
 mod mounts;
 mod pools;
 mod threads;
@@ -17,7 +20,7 @@ pub use mounts::NoPlace;
 pub use pools::Pool;
 pub use threads::Threads;
 
-use pools::Place;
+use pools::JobPlace;
 
 /// What takes more bytes than this to be gone through takes long ([`Work::takes_long`]).
 pub const LONG_FROM_BYTES: u64 = 1024 * 1024;
@@ -25,10 +28,13 @@ pub const LONG_FROM_BYTES: u64 = 1024 * 1024;
 /// Why a piece of work stopped early.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Stopped {
+    /// Nobody wants the answer any more.
     #[error("cancelled")]
     Cancelled,
+    /// Its deadline is over.
     #[error("out of time")]
     TimedOut,
+    /// It panicked; what it said is in the log.
     #[error("the work panicked")]
     Panicked,
 }
@@ -50,6 +56,7 @@ const CANCELLED: u8 = 1;
 const CLOSED: u8 = 2;
 
 impl CancelToken {
+    /// One that nobody has cancelled.
     pub fn new() -> CancelToken {
         CancelToken::default()
     }
@@ -65,6 +72,7 @@ impl CancelToken {
         }
     }
 
+    /// Whether somebody has called it off in time.
     pub fn is_cancelled(&self) -> bool {
         self.state() == CANCELLED
     }
@@ -132,7 +140,7 @@ pub struct Work {
     processor: Option<ProcessorTime>,
     leavings: Leavings,
     /// Of the job in its pool, if it runs in one.
-    place: Option<Arc<Place>>,
+    place: Option<Arc<JobPlace>>,
 }
 
 /// What a job is done with and what takes time to let go of. Clones share it.
@@ -146,6 +154,7 @@ impl std::fmt::Debug for Leavings {
 }
 
 impl Work {
+    /// Work that ends by then, and earlier when it is called off.
     pub fn new(cancel: CancelToken, limit: Duration) -> Work {
         Work {
             cancel,
@@ -174,7 +183,7 @@ impl Work {
     }
 
     /// The same work as that of a job that has this place.
-    fn in_place(self, place: Arc<Place>) -> Work {
+    fn in_place(self, place: Arc<JobPlace>) -> Work {
         Work {
             place: Some(place),
             ..self
@@ -216,6 +225,7 @@ impl Work {
         self.place.as_ref().is_none_or(|place| place.is_on(device))
     }
 
+    /// When its time is over.
     pub fn deadline(&self) -> Instant {
         self.deadline
     }

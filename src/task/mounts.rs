@@ -36,13 +36,14 @@ pub enum NoPlace {
     /// Jobs that are there already do not come back.
     #[error("the file system does not answer")]
     Hangs,
+    /// The job ended while it waited.
     #[error(transparent)]
     Stopped(#[from] Stopped),
 }
 
 /// The jobs that are under way on each device. Pools may share it.
 #[derive(Debug, Default)]
-pub struct MountJobs {
+pub(super) struct MountJobs {
     under_way: Mutex<HashMap<u64, Vec<Arc<Sign>>>>,
     ended: Condvar,
 }

@@ -110,7 +110,7 @@ impl Pool {
                 .map_err(|_| Stopped::Cancelled)?,
         };
         work.check()?;
-        let place = Arc::new(Place::new(self, permit));
+        let place = Arc::new(JobPlace::new(self, permit));
         let returned = Returned(place.clone());
         let (sender, mut receiver) = oneshot::channel();
         let asked = work.clone();
@@ -149,16 +149,16 @@ impl Pool {
 
 /// What one job holds of its pool.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct JobPlace {
     of: Arc<Places>,
     mounts: Arc<MountJobs>,
     /// Set once the job is one of a mount.
     sign: OnceLock<Arc<Sign>>,
-    held: Mutex<Held>,
+    held: Mutex<PlaceState>,
 }
 
 #[derive(Debug)]
-struct Held {
+struct PlaceState {
     stage: Stage,
     /// Of a short or of a long place; none while the job waits between the two, and when it
     /// was left behind or has returned.
@@ -179,14 +179,14 @@ enum Stage {
     Returned,
 }
 
-impl Place {
-    fn new(pool: &Pool, permit: OwnedSemaphorePermit) -> Place {
-        let held = Held {
+impl JobPlace {
+    fn new(pool: &Pool, permit: OwnedSemaphorePermit) -> JobPlace {
+        let held = PlaceState {
             stage: Stage::Short,
             permit: Some(permit),
             on_mounts: Vec::new(),
         };
-        Place {
+        JobPlace {
             of: pool.places.clone(),
             mounts: pool.mounts.clone(),
             sign: OnceLock::new(),
@@ -295,7 +295,7 @@ impl Place {
 }
 
 /// Gives the place back when the job ends, however it ends.
-struct Returned(Arc<Place>);
+struct Returned(Arc<JobPlace>);
 
 impl Drop for Returned {
     fn drop(&mut self) {

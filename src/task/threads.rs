@@ -125,6 +125,11 @@ impl Threads {
         }))
     }
 
+    /// The runtime of timers, signals and connections.
+    pub fn runtime(&self) -> &Handle {
+        &self.0.runtime
+    }
+
     /// Polls a future until it is done, soon and never in this thread. A panic ends it.
     pub fn start(&self, future: impl Future<Output = ()> + Send + 'static) {
         Waker::from(self.task(future)).wake();

@@ -56,16 +56,7 @@ impl Text {
             LineEnding::Cr => Cow::Owned(decoded.replace('\r', "\n")),
             _ => Cow::Borrowed(decoded),
         };
-        let rope = Rope::from_str(&held);
-        let ends_with_newline = held.ends_with('\n');
-        // The rope counts what follows the last LF as a line, even when nothing does.
-        let phantom = usize::from(ends_with_newline || held.is_empty());
-        Text {
-            lines: rope.len_lines() - phantom,
-            rope,
-            ending,
-            ends_with_newline,
-        }
+        Text::held(Rope::from_str(&held), ending)
     }
 
     /// The text that an editor holds in a rope. Copies it only where its line ends are CR alone.
@@ -74,8 +65,13 @@ impl Text {
         if ending == LineEnding::Cr {
             return Text::new(&rope.to_string());
         }
+        Text::held(rope, ending)
+    }
+
+    fn held(rope: Rope, ending: LineEnding) -> Text {
         let bytes = rope.len_bytes();
         let ends_with_newline = bytes > 0 && rope.byte(bytes - 1) == b'\n';
+        // The rope counts what follows the last LF as a line, even when nothing does.
         let phantom = usize::from(ends_with_newline || bytes == 0);
         Text {
             lines: rope.len_lines() - phantom,

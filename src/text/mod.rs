@@ -1,5 +1,7 @@
 //! Encodings, line ends and the rope behind our own type; nothing here does I/O.
 
+#![cfg_attr(not(test), warn(unreachable_pub))]
+
 mod binary;
 mod body;
 mod compare;

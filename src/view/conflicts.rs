@@ -243,10 +243,7 @@ impl<'t> Sheet<'t> {
 
     /// The lines whose whole text the sheet gives: rows, and markers by their titles.
     pub fn whole_lines(&self) -> Vec<LineSpan> {
-        let markers = self.markers.iter().map(|line| LineSpan {
-            start: *line,
-            end: *line,
-        });
+        let markers = self.markers.iter().map(|line| LineSpan::line(*line));
         let rows = self.window.whole_lines().into_iter();
         let whole: super::LineSet = rows.chain(markers).collect();
         whole.spans().to_vec()

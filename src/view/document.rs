@@ -50,8 +50,32 @@ pub struct Extras {
     /// Why there is nothing to show but this note, in the words that dialects put in theirs
     /// (`encrypted`).
     pub unreadable: Option<String>,
+    /// What stands above the text of a web page.
+    pub web_header: Option<WebHeader>,
     /// Where the pages of a document begin: they stand for its length while its lines are not counted.
     pub parts: Option<Parts>,
+}
+
+/// What is said of a web page above its text; a line each, none of which is one of the page.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WebHeader {
+    /// Where it was read from in the end.
+    pub url: String,
+    pub content_type: String,
+    pub method: &'static str,
+    pub notes: Vec<String>,
+}
+
+impl WebHeader {
+    /// How it was read and what is to be said of that, as one sentence.
+    pub fn sentence(&self) -> String {
+        let mut said = format!("Method: {}", self.method);
+        for note in &self.notes {
+            said.push_str("; ");
+            said.push_str(note);
+        }
+        said
+    }
 }
 
 /// A file for a model that can read it by itself.

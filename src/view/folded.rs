@@ -108,7 +108,7 @@ impl Elided {
         };
         let spans: Vec<LineSpan> = window.rows().filter_map(span).collect();
         Elided {
-            lines: spans.iter().map(length).sum(),
+            lines: spans.iter().map(|span| span.count()).sum(),
             spans,
         }
     }
@@ -117,7 +117,7 @@ impl Elided {
     /// that fit, at least one, in line order. `None` where nothing is elided.
     pub fn footer(&self, name: &str) -> Option<String> {
         let mut largest: Vec<&LineSpan> = self.spans.iter().collect();
-        largest.sort_by_key(|span| (std::cmp::Reverse(length(span)), span.start));
+        largest.sort_by_key(|span| (std::cmp::Reverse(span.count()), span.start));
         let prefix = format!(
             "{} lines elided; re-read needed ranges, e.g. {name}:",
             self.lines
@@ -141,10 +141,6 @@ impl Elided {
         let ranges: Vec<String> = largest.into_iter().map(written).collect();
         Some(prefix + &ranges.join(","))
     }
-}
-
-fn length(span: &LineSpan) -> u64 {
-    span.end - span.start + 1
 }
 
 impl Spent {

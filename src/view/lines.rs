@@ -34,8 +34,8 @@ impl LineSet {
         self.spans.splice(first..after.max(first), [merged]);
     }
 
-    pub fn extend(&mut self, other: &LineSet) {
-        for span in &other.spans {
+    pub fn extend(&mut self, spans: &[LineSpan]) {
+        for span in spans {
             self.insert(span.start, span.end);
         }
     }
@@ -47,6 +47,11 @@ impl LineSet {
 
     pub fn is_empty(&self) -> bool {
         self.spans.is_empty()
+    }
+
+    /// The lines, one by one.
+    pub fn lines(&self) -> impl Iterator<Item = u64> {
+        self.spans.iter().flat_map(|span| span.lines())
     }
 
     /// The merged intervals in ascending order.

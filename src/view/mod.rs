@@ -17,7 +17,7 @@ pub mod window;
 
 use serde::{Deserialize, Serialize};
 
-pub use document::{Attachment, Document, Extras, Parts, Style, WholeFile};
+pub use document::{Attachment, Document, Extras, Parts, Style, WebHeader, WholeFile};
 pub use excerpt::{Content, Excerpt};
 pub use lines::LineSet;
 pub use name::{in_header, in_listing};

@@ -49,6 +49,10 @@ pub enum Own {
     Pages(u32, u32),
     /// `table`: CSV as a table.
     Table,
+    /// `links`: the links of a web page.
+    Links,
+    /// `page`: a web page whole, with what surrounds its main part.
+    WholePage,
 }
 
 impl Own {
@@ -58,6 +62,8 @@ impl Own {
         match text {
             "outputs" => return Some(Ok(Own::Outputs)),
             "table" => return Some(Ok(Own::Table)),
+            "links" => return Some(Ok(Own::Links)),
+            "page" => return Some(Ok(Own::WholePage)),
             _ => {}
         }
         if let Some(numbers) = text.strip_prefix("crop=") {
@@ -87,6 +93,16 @@ impl Own {
         })
     }
 
+    /// What stands behind the lines where they are lines of this form alone.
+    pub fn suffix(self) -> &'static str {
+        match self {
+            Own::Outputs => ":outputs",
+            Own::Links => ":links",
+            Own::WholePage => ":page",
+            Own::Crop { .. } | Own::Pages(..) | Own::Table => "",
+        }
+    }
+
     /// What it is for, as a message says it.
     pub fn purpose(self) -> &'static str {
         match self {
@@ -94,6 +110,8 @@ impl Own {
             Own::Crop { .. } => ":crop is for images",
             Own::Pages(..) => ":p selects pages of documents",
             Own::Table => ":table is for CSV files",
+            Own::Links => ":links is for web pages",
+            Own::WholePage => ":page is for web pages",
         }
     }
 }
@@ -110,7 +128,7 @@ pub enum SelectorError {
 }
 
 /// The forms in words, for messages.
-const FORMS: &str = ":N, :N-, :A-B, :A+C, :-N, lists of these by comma, :raw, a range with :raw on either side, :full, :conflicts, :outputs (notebooks), :crop=x,y,w,h (images), :pN or :pN-M (documents), or :table (CSV)";
+const FORMS: &str = ":N, :N-, :A-B, :A+C, :-N, lists of these by comma, :raw, a range with :raw on either side, :full, :conflicts, :outputs (notebooks), :crop=x,y,w,h (images), :pN or :pN-M (documents), :table (CSV), or :links and :page (web pages)";
 
 /// Bytes of the longest selector that is looked for at the end of a path string: some thousand
 /// ranges.

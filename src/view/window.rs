@@ -218,10 +218,7 @@ impl Window<'_> {
         let mut spans: Vec<LineSpan> = Vec::new();
         let mut add = |line: u64| match spans.last_mut() {
             Some(span) if span.end + 1 == line => span.end = line,
-            _ => spans.push(LineSpan {
-                start: line,
-                end: line,
-            }),
+            _ => spans.push(LineSpan::line(line)),
         };
         for row in self.rows().filter(|row| row.total_chars.is_none()) {
             match row.folded {
@@ -307,6 +304,9 @@ pub fn open<'t>(lines: impl Into<Lines<'t>>, selector: &Selector, limits: &Limit
         spent: filler.spent,
     };
     let last = window.rows().last().map(|row| row.number);
+    if let (Some(stop), Some(own)) = (&mut window.stop, selector.own) {
+        stop.next_selector.push_str(own.suffix());
+    }
     if let ([_], Some(last), None, 0..=1) = (
         &window.blocks[..],
         last,
@@ -314,10 +314,9 @@ pub fn open<'t>(lines: impl Into<Lines<'t>>, selector: &Selector, limits: &Limit
         selector.pieces.len(),
     ) && last < total_lines
     {
-        window.goes_on = Some(match selector.raw {
-            true => format!("{}-:raw", last + 1),
-            false => format!("{}-", last + 1),
-        });
+        let raw = if selector.raw { ":raw" } else { "" };
+        let own = selector.own.map_or("", |own| own.suffix());
+        window.goes_on = Some(format!("{}-{raw}{own}", last + 1));
     }
     window
 }
@@ -339,7 +338,7 @@ impl<'t> Filler<'t> {
         for (index, span) in spans.iter().enumerate() {
             let mut block = Block::default();
             let mut lines = self.lines.starting_at(span.start);
-            for number in span.start..=span.end {
+            for number in span.lines() {
                 let row = lines.next().map(|line| self.row(number, line));
                 // An excerpt holds one line more than fits, so it does not end before the budget;
                 // if it did, paging would still go on from here.

@@ -2,54 +2,19 @@
 
 use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::task::{Stopped, Work};
+use crate::protocol::status::Confinement;
+use crate::task::Work;
 
-use super::pool::PooledWorker;
-use super::{Confinement, WorkerLimits, wire};
-
-/// Why a job came to nothing.
-#[derive(Debug, thiserror::Error)]
-pub enum Stop {
-    /// Nobody waits any more, or the request is out of time.
-    #[error("{0}")]
-    Stopped(#[from] Stopped),
-    /// Every worker was at work for too long.
-    #[error("all converters are at work")]
-    Busy,
-    /// It crashed (out of memory, out of stack, killed by somebody else), or said what makes no
-    /// sense.
-    #[error(
-        "the converter stopped, as it does when a document asks for too much memory or nests too deeply"
-    )]
-    Died(Death),
-    #[error("it took more than {} s of processor time", .0.as_secs_f32())]
-    Cpu(Duration),
-    #[error("it took longer than {} s", .0.as_secs_f32())]
-    Wall(Duration),
-    /// What was to be handed over could not be read.
-    #[error("{0}")]
-    Input(io::Error),
-    /// There is no worker to be had.
-    #[error("the converter cannot be started: {0}")]
-    Start(io::Error),
-}
-
-/// How a worker came to its end.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Death {
-    /// It ended for want of anything to do, just when it was asked.
-    Retired,
-    /// The kernel ended it with a signal.
-    Signal(i32),
-    /// It ended in another way, or said what makes no sense and was ended for it.
-    Other,
-}
+use super::pool::{Choice, PooledWorker, Workers};
+use super::stop::{Death, Stop};
+use super::{WorkerLimits, wire};
 
 /// Where the bytes that are handed over come from.
 pub struct Input<'a> {
@@ -92,6 +57,43 @@ enum Break {
 impl From<Stop> for Break {
     fn from(stop: Stop) -> Break {
         Break::Stop(stop)
+    }
+}
+
+impl Workers {
+    /// Hands a request and its bytes to a worker and waits for the answer. Blocking; the work's
+    /// token and deadline and the limits of a job end the wait, and the worker with it. The worker
+    /// is kept for further requests of the same job until the call is dropped.
+    pub fn call<A: DeserializeOwned>(
+        self: &Arc<Self>,
+        request: &impl Serialize,
+        input: &Input,
+        choice: Choice,
+        work: &Work,
+    ) -> Result<(WorkerCall, A, Vec<u8>), Stop> {
+        let mut call = self.begin(request, input, choice, work)?;
+        match call.answer() {
+            // It was idle for so long that it ended just then.
+            Err(Stop::Died(Death::Retired)) => {
+                drop(call);
+                call = self.begin(request, input, choice, work)?;
+                let (answer, body) = call.answer()?;
+                Ok((call, answer, body))
+            }
+            answer => answer.map(|(answer, body)| (call, answer, body)),
+        }
+    }
+
+    /// As [`Workers::call`], without waiting for the answer: see [`WorkerCall::answer`].
+    pub fn begin(
+        self: &Arc<Self>,
+        request: &impl Serialize,
+        input: &Input,
+        choice: Choice,
+        work: &Work,
+    ) -> Result<WorkerCall, Stop> {
+        let worker = self.take(choice, work)?;
+        WorkerCall::begin(worker, request, input, work)
     }
 }
 

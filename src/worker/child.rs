@@ -17,7 +17,9 @@ use rustix::process::{Resource, Rlimit, setrlimit};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::confine::{self, Confinement, Without};
+use crate::protocol::status::Confinement;
+
+use super::confine::{self, Without};
 use super::{Readable, wire};
 
 /// How the parent wants it.
@@ -25,12 +27,15 @@ use super::{Readable, wire};
 pub struct Options {
     /// Bytes of what comes with a request.
     pub input_bytes: u64,
+    /// Bytes of address space.
     pub memory_bytes: u64,
+    /// It ends after so long without a job.
     pub idle: Duration,
     /// The files that it may read.
     pub reads: Vec<Readable>,
     /// Whether a request can ask for an abort or an endless loop: for tests.
     pub misbehave: bool,
+    /// Walls that it does without.
     pub without: Without,
 }
 

@@ -12,32 +12,16 @@
 //! filter lets files be opened for reading, looked at and locked. A path that leads to another inode
 //! by now has no rule. Where the kernel has no Landlock such a worker can read what its user can.
 
-use serde::{Deserialize, Serialize};
+use crate::protocol::status::Landlock;
 
 use super::Readable;
-
-/// Which walls stand.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Confinement {
-    pub landlock: Landlock,
-    pub seccomp: bool,
-}
-
-/// How much of Landlock the kernel knows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Landlock {
-    /// All that is asked for: files, TCP, signals.
-    Full,
-    /// An older kernel's part of it.
-    Partial,
-    None,
-}
 
 /// Walls that are left out, to see in tests what the others hold.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Without {
+    /// As on a kernel that has no Landlock.
     pub landlock: bool,
+    /// As on a kernel that has no seccomp.
     pub seccomp: bool,
 }
 

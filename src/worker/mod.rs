@@ -10,6 +10,8 @@
 //! of the kind: `convert` for documents and pictures, `query` for databases, `syntax` for source
 //! files.
 
+#![warn(missing_docs)]
+
 mod call;
 pub mod child;
 mod confine;
@@ -21,13 +23,15 @@ mod pool;
 mod probe;
 mod process;
 mod readable;
+mod stop;
 mod wire;
 
-pub use call::{Death, Input, Stop, WorkerCall};
+pub use call::{Input, WorkerCall};
 pub use child::WorkerLoop;
-pub use confine::{Confinement, Landlock, Without};
+pub use confine::Without;
 pub use limits::WorkerLimits;
-pub use pool::{Choice, Status, Workers};
+pub use pool::{Choice, Workers};
 #[cfg(any(feature = "failpoints", debug_assertions))]
 pub use probe::probe;
 pub use readable::Readable;
+pub use stop::{Death, Stop};

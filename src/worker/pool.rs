@@ -6,14 +6,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
-use serde::Serialize;
-use serde::de::DeserializeOwned;
 
+use crate::protocol::status::{Confinement, WorkersOfKind};
 use crate::task::Work;
 
-use super::call::{Death, Input, Stop, WorkerCall};
 use super::process::Process;
-use super::{Confinement, Readable, WorkerLimits};
+use super::stop::Stop;
+use super::{Readable, WorkerLimits};
 
 /// Between two looks at the cancel token while every worker is at work.
 const LOOK_EVERY: Duration = Duration::from_millis(25);
@@ -24,6 +23,7 @@ const NO_START_FOR: Duration = Duration::from_secs(1);
 /// Which of the workers is to do a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Choice<'a> {
+    /// Whichever is idle.
     Any,
     /// That which had the document of this key last, if it is idle; else any.
     Last(u64),
@@ -68,20 +68,8 @@ struct PoolState {
     confinement: Option<Confinement>,
 }
 
-/// What the workers of a kind hold and did.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Status {
-    /// Processes that are alive.
-    pub alive: usize,
-    /// Jobs that were handed to one.
-    pub jobs: u64,
-    /// Processes that died or were killed at work.
-    pub replaced: u64,
-    /// How they are confined; `None` before the first one began.
-    pub confinement: Option<Confinement>,
-}
-
 impl Workers {
+    /// At most `places` processes of a kind. None is started before there is a job.
     pub fn new(kind: &'static str, places: usize, limits: WorkerLimits) -> Workers {
         Workers {
             kind,
@@ -94,44 +82,9 @@ impl Workers {
         }
     }
 
+    /// What one job may take.
     pub fn limits(&self) -> &WorkerLimits {
         &self.limits
-    }
-
-    /// Hands a request and its bytes to a worker and waits for the answer. Blocking; the work's
-    /// token and deadline and the limits of a job end the wait, and the worker with it. The worker
-    /// is kept for further requests of the same job until the call is dropped.
-    pub fn call<A: DeserializeOwned>(
-        self: &Arc<Self>,
-        request: &impl Serialize,
-        input: &Input,
-        choice: Choice,
-        work: &Work,
-    ) -> Result<(WorkerCall, A, Vec<u8>), Stop> {
-        let mut call = self.begin(request, input, choice, work)?;
-        match call.answer() {
-            // It was idle for so long that it ended just then.
-            Err(Stop::Died(Death::Retired)) => {
-                drop(call);
-                call = self.begin(request, input, choice, work)?;
-                let (answer, body) = call.answer()?;
-                Ok((call, answer, body))
-            }
-            answer => answer.map(|(answer, body)| (call, answer, body)),
-        }
-    }
-
-    /// As [`Workers::call`], without waiting for the answer: see [`WorkerCall::answer`].
-    pub fn begin(
-        self: &Arc<Self>,
-        request: &impl Serialize,
-        input: &Input,
-        choice: Choice,
-        work: &Work,
-    ) -> Result<WorkerCall, Stop> {
-        let worker = self.take(choice, work)?;
-        self.jobs.fetch_add(1, Ordering::Relaxed);
-        WorkerCall::begin(worker, request, input, work)
     }
 
     /// Whether a job would have a worker at once.
@@ -161,10 +114,11 @@ impl Workers {
         drop(ended);
     }
 
-    pub fn status(&self) -> Status {
+    /// How many there are and what they did.
+    pub fn status(&self) -> WorkersOfKind {
         let mut state = self.state.lock();
         state.idle.retain_mut(Process::is_alive);
-        Status {
+        WorkersOfKind {
             alive: state.idle.len() + state.at_work,
             jobs: self.jobs.load(Ordering::Relaxed),
             replaced: self.replaced.load(Ordering::Relaxed),
@@ -172,7 +126,12 @@ impl Workers {
         }
     }
 
-    fn take(self: &Arc<Self>, choice: Choice, work: &Work) -> Result<PooledWorker, Stop> {
+    /// A worker for one job, or none within the limit of the wait.
+    pub(super) fn take(
+        self: &Arc<Self>,
+        choice: Choice,
+        work: &Work,
+    ) -> Result<PooledWorker, Stop> {
         let begun = Instant::now();
         let mut state = self.state.lock();
         while state.at_work == self.places {
@@ -200,6 +159,7 @@ impl Workers {
             process.takes(key);
         }
         worker.process = process;
+        self.jobs.fetch_add(1, Ordering::Relaxed);
         Ok(worker)
     }
 

@@ -10,7 +10,9 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, WaitOptions, waitpid};
 
-use super::{Confinement, Death, Readable, WorkerLimits, wire};
+use crate::protocol::status::Confinement;
+
+use super::{Death, Readable, WorkerLimits, wire};
 
 /// How long a process may take to end after it was killed, or has closed its socket.
 const ENDS_WITHIN: Duration = Duration::from_secs(1);

@@ -11,11 +11,14 @@ use std::path::PathBuf;
 pub struct Readable {
     /// Absolute, without links on the way.
     pub path: PathBuf,
+    /// The device of the inode.
     pub device: u64,
+    /// Its number there.
     pub inode: u64,
 }
 
 impl Readable {
+    /// As the hidden command `worker` takes it: `DEVICE:INODE:PATH`.
     pub fn to_argument(&self) -> OsString {
         let mut argument = OsString::from(format!("{}:{}:", self.device, self.inode));
         argument.push(&self.path);

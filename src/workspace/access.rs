@@ -52,11 +52,20 @@ pub(super) enum Opened {
 
 /// Whether a name is known to be a directory, known not to be, or not known to be there at all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum PathKind {
     Directory,
     File,
     /// Counts as both, so that a rule for directories tells nothing about what is there.
     Unknown,
+}
+
+impl PathKind {
+    pub(super) fn of(is_dir: bool) -> PathKind {
+        match is_dir {
+            true => PathKind::Directory,
+            false => PathKind::File,
+        }
+    }
 }
 
 /// The folders in which a path is allowed, each with its real path.
@@ -157,7 +166,7 @@ impl Access {
             Ok(opened) => opened,
             Err(error) => return Ok(Opened::Nothing(error)),
         };
-        Ok(match is_as_listed(self, &opened) {
+        Ok(match is_as_listed(&opened, |real| self.folder_of(real)) {
             Ok(true) => Opened::Here(opened.allowed(path)),
             // The name that was judged is one that the file system made up.
             Ok(false) => Opened::Nothing(io::ErrorKind::NotFound.into()),
@@ -172,7 +181,7 @@ impl Access {
         let bases = self.bases(path, false);
         let walked = self.walk(&bases, path, asked)?.path;
         if let Some((opened, _)) = deepest_opened(&walked) {
-            match is_as_listed(self, &opened) {
+            match is_as_listed(&opened, |real| self.folder_of(real)) {
                 Ok(true) => {}
                 Ok(false) => return Err(unlisted(asked)),
                 Err(error) => return Err(Refusal::io(asked, &error)),
@@ -183,7 +192,7 @@ impl Access {
     }
 
     /// Whether `real`, a path without symlinks, may be named to the caller.
-    pub(super) fn permits(&self, real: &Path, kind: Kind) -> bool {
+    pub(super) fn permits(&self, real: &Path, kind: PathKind) -> bool {
         let bases = self.bases(real, false);
         bases.allow(real) && self.rule(&bases, real, kind, real).is_none()
     }
@@ -245,10 +254,7 @@ impl Access {
                 return Err(outside(asked, &walked));
             }
         }
-        let kind = match opened.is_dir() {
-            true => Kind::Directory,
-            false => Kind::File,
-        };
+        let kind = PathKind::of(opened.is_dir());
         self.judge_rules(bases, real.unwrap_or(&plain), kind, asked)
     }
 
@@ -262,7 +268,7 @@ impl Access {
         for _ in 0..MAX_LINKS {
             if bases.allow(&place) {
                 // There are no ignore files in directories that are not there.
-                return match self.rule(bases, &place, Kind::Unknown, &there) {
+                return match self.rule(bases, &place, PathKind::Unknown, &there) {
                     Some(rule) => Err(denied(asked, rule)),
                     None => Ok(()),
                 };
@@ -291,7 +297,7 @@ impl Access {
         let known = walked
             .as_ref()
             .map_or(&*lexical, |walked| &walked.before_links);
-        match self.rule(bases, &lexical, Kind::Unknown, known) {
+        match self.rule(bases, &lexical, PathKind::Unknown, known) {
             Some(rule) => Err(denied(asked, rule)),
             None => walked,
         }
@@ -301,7 +307,7 @@ impl Access {
         &self,
         bases: &Bases<'_>,
         real: &Path,
-        kind: Kind,
+        kind: PathKind,
         asked: &str,
     ) -> Result<(), Refusal> {
         match self.rule(bases, real, kind, real) {
@@ -385,7 +391,7 @@ impl Access {
             };
             links += 1;
             if bases.containing(&at).next().is_some() {
-                self.judge_rules(bases, &at, Kind::Unknown, asked)?;
+                self.judge_rules(bases, &at, PathKind::Unknown, asked)?;
             }
             before_links.get_or_insert_with(|| parent_of(&at));
             depth -= usize::from(at.pop());
@@ -410,7 +416,7 @@ impl Access {
     /// The rule that denies `path`, if one does: that of an ignore file before one of the settings.
     /// Ignore files are asked in the directories from the root down to the parent, as far as those
     /// are also above or at `known`.
-    fn rule(&self, bases: &Bases<'_>, path: &Path, kind: Kind, known: &Path) -> Option<Rule> {
+    fn rule(&self, bases: &Bases<'_>, path: &Path, kind: PathKind, known: &Path) -> Option<Rule> {
         let mut outermost: Option<&Path> = None;
         let mut denied = None;
         for base in bases.containing(path) {
@@ -431,7 +437,7 @@ impl Access {
         self.ignore_rule(bases, &below, kind, known).or(denied)
     }
 
-    fn deny_rule(&self, below: &Below<'_>, kind: Kind) -> Option<Rule> {
+    fn deny_rule(&self, below: &Below<'_>, kind: PathKind) -> Option<Rule> {
         for depth in 1..=below.names.len() {
             for is_dir in below.kinds(depth, kind) {
                 let verdict = self.deny.verdict(below.folded(0, depth), *is_dir);
@@ -447,7 +453,7 @@ impl Access {
         &self,
         bases: &Bases<'_>,
         below: &Below<'_>,
-        kind: Kind,
+        kind: PathKind,
         known: &Path,
     ) -> Option<Rule> {
         if self.ignore_files.names().is_empty() || below.names.is_empty() {

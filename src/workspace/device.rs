@@ -12,7 +12,8 @@ struct KnownDevice {
     asked_at: Instant,
 }
 
-/// The devices that were asked about, the newest last.
+/// The devices that were asked about, the newest last. Of the whole process, as file systems are of
+/// the system: every handle asks, whoever opened it.
 static KNOWN: Mutex<Vec<KnownDevice>> = Mutex::new(Vec::new());
 
 /// Devices that are remembered.

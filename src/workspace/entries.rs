@@ -31,7 +31,9 @@ pub struct Directory<'a> {
 /// One name in a directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
+    /// As the directory has it: it need not be UTF-8.
     pub name: OsString,
+    /// What the name stands for, links not followed.
     pub kind: EntryKind,
     /// Of the name itself, in nanoseconds since the epoch; `None` where it cannot be known.
     pub modified_ns: Option<i128>,
@@ -42,8 +44,11 @@ pub struct Entry {
 pub enum EntryKind {
     /// With its size in bytes, where that can be known.
     File(Option<u64>),
-    /// `ignored`: by git's rules, or `.git`, or `node_modules`.
-    Directory { ignored: bool },
+    /// What has entries of its own.
+    Directory {
+        /// By git's rules, or `.git`, or `node_modules`.
+        ignored: bool,
+    },
     /// Where a file system is mounted that may hang and that nobody asked for; its kind.
     Mount(String),
     /// What the link says; `None` where it leads out of what may be read.
@@ -55,6 +60,7 @@ pub enum EntryKind {
 /// What was read of a directory, in no order.
 #[derive(Debug, Default)]
 pub struct Entries {
+    /// Those that the caller may know of.
     pub entries: Vec<Entry>,
     /// Not everything was read.
     pub is_cut: bool,
@@ -63,7 +69,9 @@ pub struct Entries {
 /// Why a directory cannot be listed.
 #[derive(Debug)]
 pub enum ListError {
+    /// The system refuses it.
     Io(io::Error),
+    /// Nobody wants the list any more, or it took too long.
     Stopped(Stopped),
 }
 

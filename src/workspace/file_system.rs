@@ -7,9 +7,9 @@ use std::path::Path;
 /// Magic numbers, from linux/magic.h and the file systems' own headers.
 #[cfg(target_os = "linux")]
 mod magic {
-    pub const FUSE: u32 = 0x6573_5546;
+    pub(super) const FUSE: u32 = 0x6573_5546;
     /// NFS, SMB, CIFS, SMB2, 9P, AFS, kAFS, Coda, Ceph, NCP, Lustre, GPFS.
-    pub const REMOTE: [u32; 12] = [
+    pub(super) const REMOTE: [u32; 12] = [
         0x6969,
         0x517B,
         0xFF53_4D42,
@@ -24,7 +24,7 @@ mod magic {
         0x4750_4653,
     ];
     /// ext2 to ext4, XFS, Btrfs, tmpfs, ramfs, overlayfs, F2FS, ZFS, bcachefs.
-    pub const OURS_ALONE: [u32; 9] = [
+    pub(super) const OURS_ALONE: [u32; 9] = [
         0xEF53,
         0x5846_5342,
         0x9123_683E,
@@ -37,7 +37,7 @@ mod magic {
     ];
     /// FUSE (NTFS-3G, exfat-fuse, whatever somebody writes), 9P (drvfs of WSL), SMB, CIFS, SMB2,
     /// FAT, exFAT, NTFS, NTFS3, HPFS, HFS, HFS+, VirtualBox's and VMware's shared folders.
-    pub const NAMING: [u32; 14] = [
+    pub(super) const NAMING: [u32; 14] = [
         FUSE,
         0x0102_1997,
         0x517B,
@@ -55,7 +55,7 @@ mod magic {
     ];
 
     /// The field's width differs between machines; magic numbers have 32 bits.
-    pub fn of(system: &rustix::fs::StatFs) -> u32 {
+    pub(super) fn of(system: &rustix::fs::StatFs) -> u32 {
         (i128::from(system.f_type) & 0xFFFF_FFFF) as u32
     }
 }

@@ -23,7 +23,7 @@ pub struct Folder {
 
 impl Scope {
     /// Opens the directory at `real`, a path without symlinks; `None` where there is none, or where
-    /// the path now leads elsewhere. Refuses as [`Scope::probe`] does.
+    /// the path now leads elsewhere. Refuses as [`Scope::find_exact`] does.
     pub fn folder(&self, real: &Path) -> Result<Option<Folder>, Refusal> {
         let handle = match self.open(real) {
             Ok(handle) => handle,

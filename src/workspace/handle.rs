@@ -7,7 +7,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Instant, SystemTime};
 
 use rustix::fs::{Mode, OFlags};
 
@@ -53,7 +53,9 @@ impl std::borrow::Borrow<Path> for RealPath {
 /// What kind of thing was opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileType {
+    /// With bytes that can be read.
     Regular,
+    /// With names that can be listed.
     Directory,
     /// What it is, with its article: "a FIFO", "a socket", "a character device", "a block device".
     Other(&'static str),
@@ -62,10 +64,15 @@ pub enum FileType {
 /// What changes when a file's content or identity does. Times are nanoseconds since the epoch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Stamp {
+    /// The device of the inode.
     pub dev: u64,
+    /// Its number there.
     pub ino: u64,
+    /// Bytes.
     pub size: u64,
+    /// When its bytes were last changed.
     pub mtime_ns: i128,
+    /// When anything of it was last changed.
     pub ctime_ns: i128,
 }
 
@@ -81,6 +88,22 @@ impl Stamp {
             ctime_ns: nanoseconds(metadata.ctime(), metadata.ctime_nsec()),
         }
     }
+
+    /// Whether it tells of every change after `looked_at` (nanoseconds since the epoch): both its
+    /// times lay far enough before that.
+    pub fn is_settled(&self, looked_at: i64) -> bool {
+        i128::from(looked_at) - self.mtime_ns.max(self.ctime_ns) > DOUBT_NS
+    }
+}
+
+/// Two changes closer than this may bear the same time stamp on some file system (FAT: 2 s).
+const DOUBT_NS: i128 = 2_000_000_000;
+
+/// Nanoseconds since the epoch; 0 for a clock before it.
+pub fn now_ns() -> i64 {
+    SystemTime::now()
+        .duration_since(SystemTime::UNIX_EPOCH)
+        .map_or(0, |since| since.as_nanos() as i64)
 }
 
 /// A file that was opened without being read (`O_PATH`) and whose real path was allowed.
@@ -91,9 +114,15 @@ pub struct Handle {
     /// Boxed: a handle is passed around by value, and this is most of it.
     metadata: Box<Metadata>,
     opened_at: Instant,
+    is_own: bool,
 }
 
 impl Handle {
+    /// Whether it is a file of this process's own: no rule of access is about what is in it.
+    pub fn is_own(&self) -> bool {
+        self.is_own
+    }
+
     /// Where the file was when it was judged.
     pub fn real(&self) -> &RealPath {
         &self.real
@@ -186,11 +215,23 @@ impl Handle {
         platform::reopen(&self.file, &self.real.0, &self.metadata, access).map(File::from)
     }
 
+    /// A file of this process's own, in a directory that nobody else may write in: there is nothing
+    /// to be judged.
+    pub fn of_own_file(path: &Path) -> io::Result<Handle> {
+        let file = File::from(platform::open(path)?);
+        let real = platform::real_path(&file)?;
+        Ok(Handle {
+            is_own: true,
+            ..Handle::in_folder(file, RealPath::would_be(real))?
+        })
+    }
+
     /// What a folder found under a name that access has judged.
     pub(super) fn in_folder(file: File, real: RealPath) -> io::Result<Handle> {
         Ok(Handle {
             metadata: Box::new(file.metadata()?),
             opened_at: Instant::now(),
+            is_own: false,
             file,
             real,
         })
@@ -302,6 +343,7 @@ impl Unjudged {
             real: RealPath(real.into()),
             metadata: self.metadata,
             opened_at: self.opened_at,
+            is_own: false,
         }
     }
 }

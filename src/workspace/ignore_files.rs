@@ -3,13 +3,13 @@
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 
-use super::handle::{FileType, Handle, Stamp};
+use super::handle::{FileType, Handle, Stamp, now_ns};
 use super::patterns::Patterns;
 
 /// The contract lets rules lag by one second; this is when they are looked at again.
@@ -17,9 +17,6 @@ const FRESH: Duration = Duration::from_millis(200);
 
 /// Larger ignore files are not read, and so deny everything below them.
 const MAX_BYTES: u64 = 1 << 20;
-
-/// A file changed less than this before it was read may change again unseen: clocks are coarse.
-const SETTLED: Duration = Duration::from_secs(2);
 
 /// Bound of the cache in (estimated) bytes, and the directories it is laid out for.
 const CACHE_BYTES: u64 = 32 << 20;
@@ -216,14 +213,8 @@ fn is_settled(seen: FileLook) -> bool {
     let FileLook::Something(own, target) = seen else {
         return true;
     };
-    let now = SystemTime::now()
-        .duration_since(SystemTime::UNIX_EPOCH)
-        .map_or(0, |since| since.as_nanos() as i128);
-    let margin = SETTLED.as_nanos() as i128;
-    [Some(own), target]
-        .into_iter()
-        .flatten()
-        .all(|stamp| stamp.ctime_ns.max(stamp.mtime_ns) + margin < now)
+    let mut stamps = [Some(own), target].into_iter().flatten();
+    stamps.all(|stamp| stamp.is_settled(now_ns()))
 }
 
 #[cfg(test)]

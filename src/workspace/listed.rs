@@ -4,17 +4,20 @@ use std::ffi::OsStr;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rustix::fs::Dir;
 
-use super::access::Access;
 use super::file_system::has_names_of_its_own;
 use super::handle::Unjudged;
 
 /// Whether every name on the way to an opened file, from its workspace folder down, stands in its
 /// directory's listing, byte for byte. Errors with the system's error where that cannot be known.
-pub(super) fn is_as_listed(access: &Access, opened: &Unjudged) -> io::Result<bool> {
+/// `folder_of` gives the real path of the folder that a file is in.
+pub(super) fn is_as_listed(
+    opened: &Unjudged,
+    folder_of: impl Fn(&Path) -> Option<PathBuf>,
+) -> io::Result<bool> {
     if !has_names_of_its_own(opened.file()) {
         return Ok(true);
     }
@@ -22,7 +25,7 @@ pub(super) fn is_as_listed(access: &Access, opened: &Unjudged) -> io::Result<boo
         return Ok(true);
     };
     // The folder itself is as the client spells it; rules begin below it.
-    let folder = access.folder_of(real);
+    let folder = folder_of(real);
     let folder = folder.as_deref().unwrap_or(Path::new("/"));
     let mut at = real;
     while at != folder

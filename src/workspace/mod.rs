@@ -6,6 +6,9 @@
 //! What cannot be seen here: a hard link to a denied file is a name of its own, with its own real
 //! path, and is judged by that.
 
+#![warn(missing_docs)]
+#![cfg_attr(not(test), warn(unreachable_pub))]
+
 mod access;
 mod device;
 mod entries;
@@ -18,6 +21,7 @@ mod listed;
 mod listings;
 mod mounts;
 mod names;
+mod near_names;
 mod noise;
 mod patterns;
 mod resolve;
@@ -36,15 +40,14 @@ mod tests;
 pub use access::where_it_leads;
 pub use entries::{Directory, Entries, Entry, EntryKind, ListError};
 pub use folder::Folder;
-pub use handle::{FileType, Handle, RealPath, Stamp};
+pub use handle::{FileType, Handle, RealPath, Stamp, now_ns};
 pub use mounts::Mount;
-pub use names::NamesStatus;
+pub use near_names::measure;
 pub use resolve::{At, Found, Look, Scope, Via};
 pub use resource_id::{InternalUrl, ResourceId};
 pub use roots::{Root, Roots};
 pub use spelling::{MAX_PATH_BYTES, decode_file_uri, is_too_long, percent_decoded};
-pub use state::state_directory;
-pub use suggest::measure;
+pub use state::{spool_directory, state_directory};
 
 use crate::protocol::Refusal;
 use crate::task::Stopped;

@@ -46,7 +46,7 @@ struct SeenMounts {
     table: Arc<Table>,
     looked_at: Option<Instant>,
     /// The opened table, which can be polled.
-    source: platform::Source,
+    source: platform::MountInfo,
 }
 
 impl Mounts {
@@ -311,22 +311,13 @@ mod platform {
 
     /// `/proc/self/mountinfo`, opened once it was first looked at.
     #[derive(Debug, Default)]
-    pub(super) struct Source(Option<File>);
+    pub(super) struct MountInfo(Option<File>);
 
-    impl Source {
+    impl MountInfo {
         /// The table, where it is not as it was when this was last called.
         pub(super) fn news(&mut self) -> Option<Vec<u8>> {
-            let at_once = Timespec {
-                tv_sec: 0,
-                tv_nsec: 0,
-            };
-            if let Some(table) = &self.0 {
-                let mut look = [PollFd::new(table, PollFlags::PRI)];
-                let polled = poll(&mut look, Some(&at_once));
-                let changed = PollFlags::PRI | PollFlags::ERR;
-                if polled.is_ok() && !look[0].revents().intersects(changed) {
-                    return None;
-                }
+            if self.0.as_ref().is_some_and(is_same_table) {
+                return None;
             }
             // Opened before it is read: what changes after that is told by the next poll.
             let mut table = File::open("/proc/self/mountinfo").ok()?;
@@ -335,6 +326,18 @@ mod platform {
             self.0 = Some(table);
             Some(text)
         }
+    }
+
+    /// Whether nothing was mounted or unmounted since the table was opened, or this was last asked.
+    pub(in crate::workspace) fn is_same_table(table: &File) -> bool {
+        let at_once = Timespec {
+            tv_sec: 0,
+            tv_nsec: 0,
+        };
+        let mut look = [PollFd::new(table, PollFlags::PRI)];
+        let polled = poll(&mut look, Some(&at_once));
+        let changed = PollFlags::PRI | PollFlags::ERR;
+        polled.is_ok() && !look[0].revents().intersects(changed)
     }
 
     /// The mounts that are not local. Of several at one place the last is the one that is seen.
@@ -387,15 +390,18 @@ mod platform {
     }
 }
 
+#[cfg(target_os = "linux")]
+pub(super) use platform::is_same_table;
+
 /// Elsewhere nobody tells which mounts there are.
 #[cfg(not(target_os = "linux"))]
 mod platform {
     use super::Table;
 
     #[derive(Debug, Default)]
-    pub(super) struct Source;
+    pub(super) struct MountInfo;
 
-    impl Source {
+    impl MountInfo {
         pub(super) fn news(&mut self) -> Option<Vec<u8>> {
             None
         }

@@ -3,35 +3,37 @@
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::AtomicU64;
 
+use crate::protocol::status::MemoryUse;
 use crate::protocol::{Refusal, Settings, shortened};
 use crate::task::{Stopped, Work};
 use crate::view::Guess;
 
-use super::access::{Access, Kind, Opened, home};
+use super::access::{Access, Opened, PathKind, home};
 use super::entries::Directory;
 use super::handle::{Handle, RealPath};
 use super::listings::Listings;
-use super::names::{Names, NamesStatus};
+use super::names::Names;
+use super::near_names::MAX_SUGGESTIONS;
 use super::roots::{Root, Roots};
 use super::spelling::{climbs, is_too_long, normalise};
 use super::suffix::Suffix;
-use super::variants::{Descent, Stuck};
+use super::variants::{Descent, PathReading, Stuck};
 use super::{suffix, suggest, variants};
-
-/// How many near names a `notFound` carries at most.
-pub(super) const MAX_SUGGESTIONS: usize = 3;
 
 /// How the path that was asked for led to the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Via {
+    /// By its own name.
     Exact,
     /// The name differs in its Unicode form, its apostrophes or its spaces.
     Variant,
-    /// The only path in the roots that ends in `from`; `to` is how it is displayed.
+    /// By its end: no other path in the roots has the same.
     Suffix {
+        /// What was asked for.
         from: String,
+        /// How the path is displayed.
         to: String,
     },
 }
@@ -39,15 +41,18 @@ pub enum Via {
 /// An opened file and how it is to be called.
 #[derive(Debug)]
 pub struct Found {
+    /// Opened and judged.
     pub handle: Handle,
     /// The header path: it resolves back to the same file.
     pub display: String,
+    /// How the path led there.
     pub via: Via,
 }
 
 /// What there is under a path string's exact name.
 #[derive(Debug)]
 pub enum Look {
+    /// A file, a directory, or what else there is.
     Here(Found),
     /// Nothing: the absolute paths at which there could be something, in order. All are allowed.
     Nothing(Vec<PathBuf>),
@@ -56,6 +61,7 @@ pub enum Look {
 /// What there is at an absolute path that was judged.
 #[derive(Debug)]
 pub enum At {
+    /// A file, a directory, or what else there is.
     Here(Handle),
     /// Nothing, and it is allowed: where it would be.
     Nothing(RealPath),
@@ -82,36 +88,16 @@ pub struct Scope {
     scans: Arc<AtomicU64>,
 }
 
-/// One reading of a path string.
-#[derive(Debug)]
-pub(super) struct Candidate {
-    /// The absolute path that `head` stands for; `rest` is below it.
-    pub(super) base: PathBuf,
-    /// The part of the asked text before `rest`: empty, or with its final slash.
-    pub(super) head: String,
-    pub(super) rest: String,
-}
-
-impl Candidate {
-    pub(super) fn path(&self) -> PathBuf {
-        match self.rest.is_empty() {
-            true => self.base.clone(),
-            false => self.base.join(&self.rest),
-        }
-    }
-}
-
 /// What came of opening a path exactly as it is spelled.
 enum Exact {
     Here {
         handle: Handle,
         at: PathBuf,
     },
-    /// In none of the candidates; with the first error that is more than absence.
-    Nothing {
-        candidates: Vec<Candidate>,
-        error: Option<io::Error>,
-    },
+    /// In none of the readings.
+    Nothing(Vec<PathReading>),
+    /// As that: nothing can have so long a name, and no other spelling of it would be shorter.
+    TooLong(Vec<PathReading>),
 }
 
 impl Scope {
@@ -140,12 +126,13 @@ impl Scope {
     }
 
     /// Walks over whole trees so far.
+    #[cfg(test)]
     pub fn scans(&self) -> u64 {
-        self.scans.load(Ordering::Relaxed)
+        self.scans.load(std::sync::atomic::Ordering::Relaxed)
     }
 
     /// The names of the roots that are kept, for `agent/status`.
-    pub fn names_status(&self) -> NamesStatus {
+    pub fn names_status(&self) -> MemoryUse {
         self.names.status()
     }
 
@@ -153,11 +140,6 @@ impl Scope {
     ///
     /// Refuses with `outsideWorkspace` and `denied` whether or not it exists, with `badParams`
     /// what is no path, and with `io` what cannot be reached.
-    pub fn probe(&self, path: &str) -> Result<Option<Handle>, Refusal> {
-        Ok(self.find_exact(path)?.map(|found| found.handle))
-    }
-
-    /// Like [`Scope::probe`], with the header path.
     pub fn find_exact(&self, path: &str) -> Result<Option<Found>, Refusal> {
         Ok(match self.look(path)? {
             Look::Here(found) => Some(found),
@@ -173,18 +155,15 @@ impl Scope {
         validate(path)?;
         match self.exact(path)? {
             Exact::Here { handle, at } => Ok(Look::Here(self.found(path, handle, &at, Via::Exact))),
-            Exact::Nothing {
-                error: Some(error), ..
-            } if !is_of_length(&error) => Err(Refusal::io(path, &error)),
-            Exact::Nothing { candidates, .. } => Ok(Look::Nothing(
-                candidates.iter().map(Candidate::path).collect(),
+            Exact::Nothing(readings) | Exact::TooLong(readings) => Ok(Look::Nothing(
+                readings.iter().map(PathReading::path).collect(),
             )),
         }
     }
 
     /// Judges what is at an absolute path, which need not be UTF-8, or would be if it were made.
     ///
-    /// Refuses as [`Scope::probe`] does.
+    /// Refuses as [`Scope::find_exact`] does.
     pub fn look_at(&self, path: &Path) -> Result<At, Refusal> {
         let asked = path.to_string_lossy();
         match self.open_absolute(path, &asked)? {
@@ -201,51 +180,37 @@ impl Scope {
     pub fn would_be(&self, path: &Path, asked: &str) -> Result<RealPath, Refusal> {
         let path = self.access.without_climbs(path, asked)?;
         let real = self.access.would_be(&path, asked)?;
-        match self.access.permits(real.as_path(), Kind::Unknown) {
+        match self.access.permits(real.as_path(), PathKind::Unknown) {
             true => Ok(real),
             false => Err(not_found(asked, Vec::new())),
         }
     }
 
-    /// Finds the file that `path` means: exactly, else by a look-alike spelling, else by the
-    /// unique path in the roots that ends in it (which may take up to five seconds).
+    /// Finds the file that `path` means: exactly, else by a look-alike spelling, else as `guess`
+    /// says; by the unique path in the roots that ends in it may take up to five seconds.
     ///
-    /// Refuses as [`Scope::probe`] does; with `notFound` and at most three near names when there
+    /// Refuses as [`Scope::find_exact`] does; with `notFound` and at most three near names when there
     /// is none; with `cancelled` and `timeout` when the work is stopped.
-    pub fn find(&self, path: &str, work: &Work) -> Result<Found, Refusal> {
-        self.find_by(path, Guess::Suffix, work)
-    }
-
-    /// Like [`Scope::find`], with no more guesses than those.
-    pub fn find_by(&self, path: &str, guess: Guess, work: &Work) -> Result<Found, Refusal> {
+    pub fn find(&self, path: &str, guess: Guess, work: &Work) -> Result<Found, Refusal> {
         if is_too_long(path) {
             return Err(not_found(path, Vec::new()));
         }
         validate(path)?;
-        let candidates = match self.exact(path)? {
+        let readings = match self.exact(path)? {
             Exact::Here { handle, at } => return Ok(self.found(path, handle, &at, Via::Exact)),
-            // No other spelling of it could be shorter.
-            Exact::Nothing {
-                error: Some(error), ..
-            } if is_of_length(&error) => return Err(not_found(path, Vec::new())),
-            Exact::Nothing {
-                error: Some(error), ..
-            } => return Err(Refusal::io(path, &error)),
-            Exact::Nothing {
-                candidates,
-                error: None,
-            } => candidates,
+            Exact::TooLong(_) => return Err(not_found(path, Vec::new())),
+            Exact::Nothing(readings) => readings,
         };
         let stopped = |stopped| stopped_refusal(path, stopped);
         let mut stuck: Vec<Stuck> = Vec::new();
-        for candidate in &candidates {
-            let descent = variants::descend(&self.access, &self.listings, candidate, work);
+        for reading in &readings {
+            let descent = variants::descend(&self.access, &self.listings, reading, work);
             match descent.map_err(stopped)? {
                 Descent::Arrived(at) => {
                     if let Ok(Opened::Here(handle)) = self.access.open(&at, path) {
                         return Ok(self.found(path, handle, &at, Via::Variant));
                     }
-                    stuck.extend(Stuck::before_the_end(candidate, &at));
+                    stuck.extend(Stuck::before_the_end(reading, &at));
                 }
                 Descent::Several(suggestions) => return Err(not_found(path, suggestions)),
                 Descent::Stuck(at) => stuck.push(at),
@@ -283,7 +248,7 @@ impl Scope {
     }
 
     /// The real path of what is exactly here, or where it would be if it were made: in the first
-    /// root for a relative path. Refuses as [`Scope::probe`] does.
+    /// root for a relative path. Refuses as [`Scope::find_exact`] does.
     pub fn destination(&self, path: &str) -> Result<RealPath, Refusal> {
         if is_too_long(path) {
             return Err(no_such_name(path));
@@ -291,24 +256,16 @@ impl Scope {
         validate(path)?;
         match self.exact(path)? {
             Exact::Here { handle, .. } => Ok(handle.real().clone()),
-            Exact::Nothing {
-                error: Some(error), ..
-            } if is_of_length(&error) => Err(no_such_name(path)),
-            Exact::Nothing {
-                error: Some(error), ..
-            } => Err(Refusal::io(path, &error)),
-            Exact::Nothing {
-                candidates,
-                error: None,
-            } => match candidates.first() {
-                Some(candidate) => self.access.would_be(&candidate.path(), path),
+            Exact::TooLong(_) => Err(no_such_name(path)),
+            Exact::Nothing(readings) => match readings.first() {
+                Some(reading) => self.access.would_be(&reading.path(), path),
                 None => Err(not_found(path, Vec::new())),
             },
         }
     }
 
     /// Opens an absolute path that need not be UTF-8, exactly as it is; refuses with `notFound`
-    /// where [`Scope::probe`] has `None`.
+    /// where [`Scope::find_exact`] has `None`.
     pub fn open(&self, path: &Path) -> Result<Handle, Refusal> {
         let asked = path.to_string_lossy();
         match self.open_absolute(path, &asked)? {
@@ -333,11 +290,7 @@ impl Scope {
     /// An entry that is a symlink is judged by its name alone; to say anything about where it
     /// leads, [`Scope::open`] it.
     pub fn permits(&self, real: &Path, is_dir: bool) -> bool {
-        let kind = match is_dir {
-            true => Kind::Directory,
-            false => Kind::File,
-        };
-        self.access.permits(real, kind)
+        self.access.permits(real, PathKind::of(is_dir))
     }
 
     /// As [`Scope::permits`] for many names in one directory, a real path that need not be there:
@@ -439,35 +392,37 @@ impl Scope {
     fn exact(&self, asked: &str) -> Result<Exact, Refusal> {
         let mut refused = None;
         let mut error = None;
-        let mut candidates = Vec::new();
+        let mut readings = Vec::new();
         let in_named_root = std::iter::once_with(|| self.in_named_root(asked)).flatten();
-        for candidate in self.readings(asked).into_iter().chain(in_named_root) {
-            let settled = self.settled(candidate, asked);
-            let opened = settled.and_then(|candidate| {
-                let opened = self.access.open(&candidate.path(), asked)?;
-                Ok((candidate, opened))
+        for reading in self.readings(asked).into_iter().chain(in_named_root) {
+            let settled = self.settled(reading, asked);
+            let opened = settled.and_then(|reading| {
+                let opened = self.access.open(&reading.path(), asked)?;
+                Ok((reading, opened))
             });
             match opened {
-                Ok((candidate, Opened::Here(handle))) => {
-                    let at = candidate.path();
+                Ok((reading, Opened::Here(handle))) => {
+                    let at = reading.path();
                     return Ok(Exact::Here { handle, at });
                 }
-                Ok((candidate, Opened::Nothing(nothing))) => {
+                Ok((reading, Opened::Nothing(nothing))) => {
                     error = error.or(Some(nothing).filter(|error| !is_absence(error)));
-                    candidates.push(candidate);
+                    readings.push(reading);
                 }
                 Err(refusal) => refused = refused.or(Some(refusal)),
             }
         }
-        match refused {
-            Some(refusal) => Err(refusal),
-            None => Ok(Exact::Nothing { candidates, error }),
+        match (refused, error) {
+            (Some(refusal), _) => Err(refusal),
+            (None, Some(error)) if is_of_length(&error) => Ok(Exact::TooLong(readings)),
+            (None, Some(error)) => Err(Refusal::io(asked, &error)),
+            (None, None) => Ok(Exact::Nothing(readings)),
         }
     }
 
     /// What `asked` may mean, in order, but for a root's name at its beginning.
-    pub(super) fn readings(&self, asked: &str) -> Vec<Candidate> {
-        let reading = |base: &Path, head: &str, rest: &str| Candidate {
+    pub(super) fn readings(&self, asked: &str) -> Vec<PathReading> {
+        let reading = |base: &Path, head: &str, rest: &str| PathReading {
             base: base.to_path_buf(),
             head: head.to_owned(),
             rest: rest.to_owned(),
@@ -484,7 +439,7 @@ impl Scope {
                 false => vec![reading(Path::new("/"), "/", below)],
             };
         }
-        let mut readings: Vec<Candidate> = self
+        let mut readings: Vec<PathReading> = self
             .roots()
             .iter()
             .map(|root| reading(root.spelled(), "", asked))
@@ -498,12 +453,12 @@ impl Scope {
     }
 
     /// The reading of `lib/x` as `x` in the root called `lib`, when no root has an entry `lib`.
-    fn in_named_root(&self, asked: &str) -> Option<Candidate> {
+    fn in_named_root(&self, asked: &str) -> Option<PathReading> {
         let mut others = self.roots().iter().skip(1);
         others.find_map(|root| {
             let below = asked.strip_prefix(root.name())?;
             let is_name = below.is_empty() || below.starts_with('/');
-            (is_name && !self.is_taken(root.name())).then(|| Candidate {
+            (is_name && !self.is_taken(root.name())).then(|| PathReading {
                 base: root.spelled().to_path_buf(),
                 head: format!("{}/", root.name()),
                 rest: below.trim_start_matches('/').to_owned(),
@@ -511,19 +466,19 @@ impl Scope {
         })
     }
 
-    /// The candidate with everything up to its last `..` made part of its base.
-    fn settled(&self, candidate: Candidate, asked: &str) -> Result<Candidate, Refusal> {
-        if !climbs(Path::new(&candidate.rest)) {
-            return Ok(candidate);
+    /// The reading with everything up to its last `..` made part of its base.
+    fn settled(&self, reading: PathReading, asked: &str) -> Result<PathReading, Refusal> {
+        if !climbs(Path::new(&reading.rest)) {
+            return Ok(reading);
         }
-        let mut parts: Vec<&str> = candidate.rest.split('/').collect();
+        let mut parts: Vec<&str> = reading.rest.split('/').collect();
         let last = parts.iter().rposition(|part| *part == "..");
         let below = parts.split_off(last.map_or(0, |last| last + 1)).join("/");
         let climbing = parts.join("/");
-        let base = candidate.base.join(&climbing);
-        Ok(Candidate {
+        let base = reading.base.join(&climbing);
+        Ok(PathReading {
             base: self.access.without_climbs(&base, asked)?,
-            head: format!("{}{climbing}/", candidate.head),
+            head: format!("{}{climbing}/", reading.head),
             rest: below,
         })
     }

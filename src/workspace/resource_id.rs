@@ -14,6 +14,8 @@ pub enum ResourceId {
     Document(String),
     /// What the daemon itself has a text of.
     Internal(InternalUrl),
+    /// A web page, under its address as redirects led to it.
+    Url(String),
 }
 
 impl ResourceId {
@@ -21,7 +23,7 @@ impl ResourceId {
     pub fn is_below(&self, folder: &Path) -> bool {
         match self {
             ResourceId::File(real) => real.as_path().starts_with(folder),
-            ResourceId::Document(_) | ResourceId::Internal(_) => false,
+            ResourceId::Document(_) | ResourceId::Internal(_) | ResourceId::Url(_) => false,
         }
     }
 }
@@ -42,6 +44,7 @@ pub struct InternalUrl {
 }
 
 impl InternalUrl {
+    /// The address of `name` under a scheme.
     pub fn new(scheme: &str, name: &str) -> InternalUrl {
         InternalUrl {
             url: format!("{scheme}://{name}"),
@@ -49,6 +52,7 @@ impl InternalUrl {
         }
     }
 
+    /// The whole address, `scheme://name`.
     pub fn as_str(&self) -> &str {
         &self.url
     }

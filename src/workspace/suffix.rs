@@ -16,7 +16,7 @@ use super::access::{Access, Opened};
 use super::file_system::is_remote;
 use super::handle::{Handle, RealPath};
 use super::names::{Collector, Names};
-use super::resolve::MAX_SUGGESTIONS;
+use super::near_names::MAX_SUGGESTIONS;
 use super::spelling::{fold, normalise};
 
 /// How long a search may take; the contract names this figure.
@@ -57,7 +57,7 @@ pub(super) fn search(
     let Some(last) = wanted.len().checked_sub(1) else {
         return Ok(Suffix::Nothing);
     };
-    let search = Search {
+    let search = SuffixSearch {
         access,
         wanted,
         only_directories: asked.ends_with('/'),
@@ -108,7 +108,7 @@ pub(super) fn search(
     })
 }
 
-struct Search<'a> {
+struct SuffixSearch<'a> {
     access: &'a Access,
     /// The folded names of the asked path.
     wanted: Vec<Cow<'a, str>>,
@@ -117,7 +117,7 @@ struct Search<'a> {
     hits: Hits,
 }
 
-impl Search<'_> {
+impl SuffixSearch<'_> {
     fn is_full(&self) -> bool {
         self.hits.lock().len() >= MAX_SUGGESTIONS
     }

@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 
 use crate::protocol::{Refusal, Settings};
 use crate::task::{CancelToken, Work};
+use crate::view::Guess;
 
 use super::{Found, Scope};
 
@@ -84,7 +85,7 @@ fn work() -> Work {
 }
 
 fn find(scope: &Scope, path: &str) -> Result<Found, Refusal> {
-    scope.find(path, &work())
+    scope.find(path, Guess::Suffix, &work())
 }
 
 /// The display of what was found, or the refusal's sentence.

@@ -8,9 +8,27 @@ use crate::task::{Stopped, Work};
 
 use super::access::{Access, Opened};
 use super::listings::{Listing, Listings};
-use super::resolve::{Candidate, MAX_SUGGESTIONS};
+use super::near_names::{MAX_SUGGESTIONS, PlainName};
 use super::spelling::fold;
-use super::suggest::Plain;
+
+/// One reading of a path string.
+#[derive(Debug)]
+pub(super) struct PathReading {
+    /// The absolute path that `head` stands for; `rest` is below it.
+    pub(super) base: PathBuf,
+    /// The part of the asked text before `rest`: empty, or with its final slash.
+    pub(super) head: String,
+    pub(super) rest: String,
+}
+
+impl PathReading {
+    pub(super) fn path(&self) -> PathBuf {
+        match self.rest.is_empty() {
+            true => self.base.clone(),
+            false => self.base.join(&self.rest),
+        }
+    }
+}
 
 /// How far a path could be followed.
 #[derive(Debug)]
@@ -37,10 +55,10 @@ pub(super) struct Stuck {
 }
 
 impl Stuck {
-    /// Before the last name of a candidate that could be followed to its end, but is not to be had
+    /// Before the last name of a reading that could be followed to its end, but is not to be had
     /// there: the file system knows a name that it does not list.
-    pub(super) fn before_the_end(candidate: &Candidate, end: &Path) -> Option<Stuck> {
-        let whole = format!("{}{}", candidate.head, candidate.rest);
+    pub(super) fn before_the_end(reading: &PathReading, end: &Path) -> Option<Stuck> {
+        let whole = format!("{}{}", reading.head, reading.rest);
         let folder = whole.rfind('/').map_or(0, |slash| slash + 1);
         Some(Stuck {
             at: end.parent()?.to_path_buf(),
@@ -52,17 +70,17 @@ impl Stuck {
     }
 }
 
-/// Follows the candidate name by name; one that is missing is replaced by the only allowed entry
+/// Follows the reading name by name; one that is missing is replaced by the only allowed entry
 /// that folds to the same.
 pub(super) fn descend(
     access: &Access,
     listings: &Listings,
-    candidate: &Candidate,
+    reading: &PathReading,
     work: &Work,
 ) -> Result<Descent, Stopped> {
-    let mut at = candidate.base.clone();
-    let mut spelled = candidate.head.clone();
-    let parts: Vec<&str> = candidate.rest.split('/').collect();
+    let mut at = reading.base.clone();
+    let mut spelled = reading.head.clone();
+    let parts: Vec<&str> = reading.rest.split('/').collect();
     for (index, part) in parts.iter().enumerate() {
         let next = at.join(part);
         let mut name = Cow::Borrowed(*part);
@@ -102,7 +120,7 @@ pub(super) fn descend(
 /// The allowed entries of a directory that fold to the same as `name`, sorted.
 fn look_alikes(access: &Access, directory: &Path, name: &str, listing: &Listing) -> Vec<String> {
     let wanted = fold(name);
-    let plain = Plain::of(name);
+    let plain = PlainName::of(name);
     // What folds to the same does so without case too, and that is known already.
     let names = listing.names.iter().filter(|entry| {
         entry.plain == plain

@@ -29,9 +29,9 @@ use crate::text::NotText;
 use crate::view::Selector;
 use crate::view::excerpt::Excerpt;
 use crate::view::window::Limits;
-use crate::workspace::{Handle, Stamp};
+use crate::workspace::{Handle, Stamp, now_ns};
 
-use super::{EncodingHints, Store, TIMESTAMP_DOUBT_NS, now_ns};
+use super::{EncodingHints, Store};
 use blocks::{BlockReader, Halt};
 pub use head::Head;
 use index::{Counted, LineIndex};
@@ -194,9 +194,7 @@ impl Store {
             let state = entry.state.lock();
             (state.stamp, state.looked_at)
         };
-        let changed_at = known.mtime_ns.max(known.ctime_ns);
-        let proof = i128::from(looked_at) - changed_at > TIMESTAMP_DOUBT_NS;
-        if known == look.stamp && proof {
+        if known == look.stamp && known.is_settled(looked_at) {
             return Ok(Some(entry));
         }
         let same_inode = (known.dev, known.ino) == (look.stamp.dev, look.stamp.ino);

@@ -161,7 +161,7 @@ impl Taking<'_, '_> {
         let budget = self.asked.limits.for_selector(self.asked.selector);
         let mut room = true;
         while room && cursor.number <= span.end + trailing {
-            let wanted = (span.start..=span.end).contains(&cursor.number);
+            let wanted = span.lines().contains(&cursor.number);
             let Some(taken) = line::take(self.blocks, &mut cursor, &self.shape)? else {
                 break;
             };

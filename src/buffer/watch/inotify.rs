@@ -1,4 +1,12 @@
 //! Linux's own watcher, asked for changes alone: no event is ever made for an open or a read, which would wake a thread for each of ours.
+//!
+//! The crate `notify`, which watches on other systems, can be asked for the same since its version 9
+//! (`Config::with_event_kinds`; 9.0.0-rc.7 was tried): it sleeps while nothing happens and while files
+//! are read, as this does. But it hands on what comes as it comes. 2,000 files of 20 KB, each replaced
+//! as an edit replaces it (tmpfs), woke its thread 800 to 2,400 times for 13 events each, and took
+//! 16 to 27 µs of it; here events gather for 2 ms, a temporary is nobody's news, and one change of a
+//! file is one event: 100 to 150 times, and 6 to 10 µs. It also has every directory watched by way
+//! of its thread, which answers by a channel.
 
 use std::collections::HashMap;
 use std::mem::MaybeUninit;
@@ -14,7 +22,9 @@ use rustix::fs::inotify::{
 };
 use rustix::io::Errno;
 
-use super::source::{Event, Sink, Source, Unwatchable, exhausted, is_temporary, no_watch_left};
+use super::watcher::{
+    DirectoryWatcher, Event, Sink, Unwatchable, exhausted, is_temporary, no_watch_left,
+};
 
 /// What is asked for. A file that is written in place for long is told of before it is closed.
 const CHANGES: WatchFlags = WatchFlags::CREATE
@@ -79,7 +89,7 @@ impl WatchedDirectories {
 
 impl Inotify {
     /// Starts a watcher. Errors when the system gives none.
-    pub fn open(sink: Sink) -> Result<Box<dyn Source>, Unwatchable> {
+    pub fn open(sink: Sink) -> Result<Box<dyn DirectoryWatcher>, Unwatchable> {
         let out = |_| exhausted("Too many open files");
         let inotify = init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK).map_err(out)?;
         let stop = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).map_err(out)?;
@@ -105,7 +115,7 @@ impl Drop for Inotify {
     }
 }
 
-impl Source for Inotify {
+impl DirectoryWatcher for Inotify {
     fn watch(&mut self, directory: &Path) -> Result<(), Unwatchable> {
         // Held meanwhile: the first event may come before the number does.
         let mut known = self.watches.known.lock();

@@ -8,10 +8,11 @@
 mod inotify;
 #[cfg(not(target_os = "linux"))]
 mod native;
-mod source;
+mod system;
 mod table;
 #[cfg(test)]
 mod tests;
+mod watcher;
 mod worker;
 
 use std::path::Path;
@@ -28,9 +29,9 @@ use crate::workspace::{Handle, RealPath};
 use super::{Buffer, Store};
 use table::{NextTask, Task, WatchTable};
 
-pub use source::Event;
 pub(super) use table::PriorState;
 pub use table::WatchStatus;
+pub use watcher::Event;
 
 /// Opens a path under the roots and rules that hold at that moment.
 pub type Opener = dyn Fn(&Path) -> Result<Handle, Refusal> + Send + Sync;

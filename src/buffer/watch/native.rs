@@ -5,13 +5,15 @@ use std::path::Path;
 use notify::event::{AccessKind, AccessMode, EventKind, ModifyKind};
 use notify::{ErrorKind, RecursiveMode, Watcher};
 
-use super::source::{Event, Sink, Source, Unwatchable, exhausted, is_temporary, no_watch_left};
+use super::watcher::{
+    DirectoryWatcher, Event, Sink, Unwatchable, exhausted, is_temporary, no_watch_left,
+};
 
 /// `FSEvents` and the like.
 pub struct System(notify::RecommendedWatcher);
 
 impl System {
-    pub fn open(sink: Sink) -> Result<Box<dyn Source>, Unwatchable> {
+    pub fn open(sink: Sink) -> Result<Box<dyn DirectoryWatcher>, Unwatchable> {
         let handler = move |event| translate(event, &*sink);
         let watcher = notify::recommended_watcher(handler).map_err(|error| unwatchable(&error));
         match watcher {
@@ -23,7 +25,7 @@ impl System {
     }
 }
 
-impl Source for System {
+impl DirectoryWatcher for System {
     fn watch(&mut self, directory: &Path) -> Result<(), Unwatchable> {
         let watched = self.0.watch(directory, RecursiveMode::NonRecursive);
         watched.map_err(|error| unwatchable(&error))

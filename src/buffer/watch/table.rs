@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use crate::workspace::RealPath;
 
 use super::super::Buffer;
-use super::source::Event;
+use super::watcher::Event;
 
 /// A file that was not read for so long is not warmed again.
 const RECENT: Duration = Duration::from_secs(600);

@@ -228,5 +228,5 @@ fn changes_are_told_that_no_request_found() {
     std::fs::remove_file(&path).expect("removed");
     store.heard(Event::Replaced(path.clone()));
     assert_eq!(next(), (path.clone(), None));
-    assert_eq!(store.status().count, 0);
+    assert_eq!(store.status().0.count, 0);
 }

@@ -9,8 +9,9 @@ use crate::protocol::Refusal;
 use crate::task::Work;
 use crate::workspace::{FileType, Handle, RealPath};
 
-use super::source::{self, Event, Source, Unwatchable};
+use super::system;
 use super::table::{Identity, Task, WatchTable, path_of};
+use super::watcher::{DirectoryWatcher, Event, Unwatchable};
 use super::{Opener, Shared};
 
 /// What warming one file may take.
@@ -24,7 +25,7 @@ pub(super) fn start(store: &Arc<Store>, open: Box<Opener>) {
         ends: Ends(shared.clone()),
         store: Arc::downgrade(store),
         open,
-        source: None,
+        watcher: None,
     };
     let thread = std::thread::Builder::new().name("watch".to_owned());
     // When there can be no thread the worker is dropped, which is told as its end.
@@ -48,7 +49,7 @@ struct Worker {
     ends: Ends,
     store: Weak<Store>,
     open: Box<Opener>,
-    source: Option<Box<dyn Source>>,
+    watcher: Option<Box<dyn DirectoryWatcher>>,
 }
 
 impl Worker {
@@ -63,8 +64,8 @@ impl Worker {
                     }
                 }
                 Task::Unwatch(directory) => {
-                    if let Some(source) = &mut self.source {
-                        source.unwatch(&directory);
+                    if let Some(watcher) = &mut self.watcher {
+                        watcher.unwatch(&directory);
                     }
                 }
                 Task::Tell(path, buffer) => self.announce(&path, buffer.as_ref()),
@@ -106,17 +107,17 @@ impl Worker {
 
     /// Makes the watcher with the first watch: a daemon that read nothing has none.
     fn register(&mut self, directory: &Path) -> Result<(), Unwatchable> {
-        if self.source.is_none() {
+        if self.watcher.is_none() {
             let shared = Arc::downgrade(&self.ends.0);
             let sink = move |event: Event| {
                 if let Some(shared) = shared.upgrade() {
                     shared.heard(&event);
                 }
             };
-            self.source = Some(source::open(Box::new(sink))?);
+            self.watcher = Some(system::open(Box::new(sink))?);
         }
-        match &mut self.source {
-            Some(source) => source.watch(directory),
+        match &mut self.watcher {
+            Some(watcher) => watcher.watch(directory),
             None => Err(Unwatchable::Here),
         }
     }

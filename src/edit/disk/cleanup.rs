@@ -10,8 +10,9 @@ use rustix::io::Errno;
 
 use crate::workspace::Folder;
 
-use super::error::{FileError, WriteStep, attempt, errno_of};
+use super::error::{FileError, attempt, errno_of};
 use super::journal::{Journal, JournalEntry};
+use super::write_step::WriteStep;
 
 /// The journal of a write and all that it says. Cleared when dropped, should a step panic.
 #[derive(Debug)]

@@ -12,12 +12,13 @@ use rustix::io::Errno;
 
 use super::cleanup::Cleanup;
 use super::content::{Planned, read_all};
-use super::error::{FileError, WriteStep, attempt, errno_of, is_unsupported, step};
+use super::error::{FileError, attempt, errno_of, is_unsupported, step};
 use super::flush;
 use super::lease::is_open_for_writing;
 use super::lock::{HeldLock, LockTarget};
-use super::metadata::{FileMetadata, Inode, Preserved, keep};
-use super::stage::{For, Old, Staged, Temporary, Way, like, noted_name};
+use super::metadata::{FileMetadata, Inode, Old, Preserved, keep};
+use super::stage::{For, Staged, Temporary, Way, like, noted_name};
+use super::write_step::WriteStep;
 
 /// What was done to a file.
 #[derive(Debug)]

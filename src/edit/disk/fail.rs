@@ -6,7 +6,7 @@
 
 #[cfg(not(any(feature = "failpoints", debug_assertions)))]
 mod off {
-    use super::super::error::WriteStep;
+    use super::super::write_step::WriteStep;
 
     /// Whether a step can be made to fail at all.
     pub(in super::super) const ARE_ON: bool = false;
@@ -28,7 +28,7 @@ mod on {
     use rustix::io::Errno;
     use rustix::process::{Signal, getpid, kill_process};
 
-    use super::super::error::WriteStep;
+    use super::super::write_step::WriteStep;
 
     /// Whether a step can be made to fail at all.
     pub(in super::super) const ARE_ON: bool = true;
@@ -159,13 +159,23 @@ pub(super) use on::{ARE_ON, at};
 #[cfg(not(any(feature = "failpoints", debug_assertions)))]
 pub(super) use off::{ARE_ON, at};
 
+/// The bytes in the parts that they are written in: one, or two with a failpoint between.
+pub(super) fn halves(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let middle = match ARE_ON {
+        true => bytes.len() / 2,
+        false => 0,
+    };
+    let (first, second) = bytes.split_at(middle);
+    [first, second].into_iter().filter(|part| !part.is_empty())
+}
+
 /// Failpoints of one thread, so that tests beside each other do not meet.
 #[cfg(test)]
 pub(super) mod scripted {
     use std::cell::RefCell;
     use std::io;
 
-    use super::super::error::WriteStep;
+    use super::super::write_step::WriteStep;
     use super::on::FailRule;
 
     /// Called before every step.

@@ -2,7 +2,8 @@
 
 use std::fs::File;
 
-use super::error::{FileError, WriteStep, step};
+use super::error::{FileError, step};
+use super::write_step::WriteStep;
 
 /// Lets the disk begin with what was written to `file`, while we do something else. A hint: where it
 /// is none, [`wait`] does it all, and it is [`wait`] that tells of errors.

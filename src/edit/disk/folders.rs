@@ -14,8 +14,9 @@ use rustix::io::Errno;
 use crate::workspace::{Folder, Scope};
 
 use super::cleanup::Cleanup;
-use super::error::{FileError, WriteError, WriteStep, step};
+use super::error::{FileError, WriteError, step};
 use super::journal::JournalEntry;
+use super::write_step::WriteStep;
 
 /// The opened directories, by their real paths.
 #[derive(Debug)]

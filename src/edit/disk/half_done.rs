@@ -56,44 +56,33 @@ impl HalfDoneFile {
     }
 }
 
-/// How a journal that is worked through stands with its files.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum Settled {
-    /// All of them agree, or do again.
-    Yes,
-    /// What is left of the write is still needed.
-    NotYet,
-}
-
 impl Recovery<'_> {
-    /// Makes the files of a journal agree: all as before the write, or all as after it.
-    pub(super) fn settle(&mut self, entries: &[JournalEntry]) -> Settled {
+    /// Makes the files of a journal agree: all as before the write, or all as after it. Whether they
+    /// do; else what is left of the write is still needed.
+    pub(super) fn settle(&mut self, entries: &[JournalEntry]) -> bool {
         let noted = by_target(entries);
         if noted.len() < 2 {
-            return Settled::Yes;
+            return true;
         }
         let mut pieces = Vec::with_capacity(noted.len());
         for (path, about) in noted {
             match self.piece(path, &about) {
                 Some(piece) => pieces.push(piece),
                 // Another start has all of its roots.
-                None => return Settled::NotYet,
+                None => return false,
             }
         }
         let written = pieces.iter().filter(|piece| piece.is_written()).count();
         if written == 0 || written == pieces.len() {
-            return Settled::Yes;
+            return true;
         }
         if self.is_left && !pieces.iter().any(HalfDoneFile::is_new) {
             // Said by an earlier start, which left the journal for the sake of one file.
-            return Settled::Yes;
+            return true;
         }
         let outcome = self.undo_or_complete(&pieces);
         self.problems.push(told(&pieces, &outcome));
-        match outcome {
-            Ok(_) => Settled::Yes,
-            Err(_) => Settled::NotYet,
-        }
+        outcome.is_ok()
     }
 
     /// What there is of one file; `None` where it cannot be reached, or not in these roots.

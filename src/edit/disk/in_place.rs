@@ -17,11 +17,12 @@ use rustix::fs::OFlags;
 
 use super::cleanup::Cleanup;
 use super::content::{CHUNK, Planned, fill, read_all};
-use super::error::{FileError, WriteStep, step};
+use super::error::{FileError, step};
+use super::fail::halves;
 use super::journal::{JournalEntry, name_of_write, next_number};
-use super::metadata::FileMetadata;
-use super::stage::{Old, halves};
+use super::metadata::{FileMetadata, Old};
 use super::state::{Room, StateDirectory, sync_parent};
+use super::write_step::WriteStep;
 
 /// A file that is about to be overwritten.
 #[derive(Debug)]

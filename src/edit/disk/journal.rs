@@ -15,8 +15,9 @@ use rustix::fs::{FlockOperation, OFlags};
 use rustix::io::Errno;
 
 use super::content::Planned;
-use super::error::{FileError, WriteStep, step};
+use super::error::{FileError, step};
 use super::state::{JournalFile, Room, StateDirectory, sync_parent};
+use super::write_step::WriteStep;
 
 /// The first field of every journal; another one is of another version, and left alone.
 const VERSION: &str = "pilcrow write 1";

@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use rustix::io::Errno;
 
-use super::error::{WriteStep, attempt, errno_of};
+use super::error::{attempt, errno_of};
+use super::write_step::WriteStep;
 
 /// Pauses between looks. A program that is just being started holds, for the moment until its own
 /// code runs, whatever the one that starts it had open.

@@ -20,9 +20,10 @@ use xxhash_rust::xxh3::xxh3_64;
 use crate::task::Work;
 use crate::workspace::RealPath;
 
-use super::error::{FileError, WriteError, WriteStep, attempt, is_unsupported, step};
+use super::error::{FileError, WriteError, attempt, is_unsupported, step};
 use super::metadata::Inode;
 use super::state::{Room, StateDirectory};
+use super::write_step::WriteStep;
 
 /// Files in the state directory that a lock may be on; two paths with one number only wait for
 /// each other.
@@ -75,7 +76,7 @@ impl Locks {
 
     /// Locks files in an order that is one for all processes; no two of them are one inode.
     ///
-    /// Errors with [`WriteError::Busy`] when it takes longer than `limit` in all.
+    /// Errors with [`FileError::Busy`] when it takes longer than `limit` in all.
     pub(super) fn take(
         &mut self,
         state: &StateDirectory,

@@ -3,13 +3,16 @@
 use std::fs::File;
 use std::io;
 use std::os::fd::AsFd;
+use std::sync::Arc;
 
 use rustix::fs::{Gid, Mode, Stat, Uid, XattrFlags};
 use rustix::io::Errno;
 
 use crate::workspace::Stamp;
 
-use super::error::{FileError, WriteStep, attempt, errno_of, is_unsupported, step};
+use super::content::Planned;
+use super::error::{FileError, attempt, errno_of, is_unsupported, step};
+use super::write_step::WriteStep;
 
 /// What a file is but for its bytes, at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,6 +25,14 @@ pub(super) struct FileMetadata {
     pub(super) names: u64,
     size: i128,
     changed_ns: (i128, i128),
+}
+
+/// The file that is to be changed, open for reading.
+#[derive(Debug)]
+pub(super) struct Old {
+    pub(super) file: Arc<File>,
+    pub(super) look: FileMetadata,
+    pub(super) planned: Planned,
 }
 
 /// Which file it is, whatever its name.

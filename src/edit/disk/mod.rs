@@ -23,6 +23,7 @@ mod recovery;
 mod stage;
 mod state;
 mod strays;
+mod write_step;
 
 #[cfg(test)]
 mod tests;
@@ -47,7 +48,8 @@ use stage::{StageContext, Staged, Way};
 use state::StateDirectory;
 
 pub use content::Planned;
-pub use error::{WriteError, WriteStep};
+pub use error::{FileError, WriteError};
+pub use write_step::WriteStep;
 
 /// A step of an edit beside the writing itself, for failpoints alone: an error is what is to come of it.
 pub fn failpoint(step: WriteStep) -> std::io::Result<()> {
@@ -108,7 +110,7 @@ impl Target {
 
 /// A file that was written, flushed, and is what it was to be.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Written {
+pub struct WrittenFile {
     pub real: RealPath,
     /// As it was after the write; a later one means that somebody else changed it. `None` where the
     /// system does not tell.
@@ -153,7 +155,7 @@ impl DiskWriter {
         scope: &Scope,
         files: Vec<FileWrite>,
         work: &Work,
-    ) -> Result<Vec<Written>, WriteError> {
+    ) -> Result<Vec<WrittenFile>, WriteError> {
         self.write_and(scope, files, work, || {})
     }
 
@@ -165,12 +167,11 @@ impl DiskWriter {
         files: Vec<FileWrite>,
         work: &Work,
         meanwhile: impl FnOnce(),
-    ) -> Result<Vec<Written>, WriteError> {
+    ) -> Result<Vec<WrittenFile>, WriteError> {
         for (index, file) in files.iter().enumerate() {
             let real = file.target.real();
             if !scope.may_edit(real) {
-                let refusal = outside(real);
-                return Err(WriteError::Refused { index, refusal });
+                return Err(FileError::Refused(outside(real)).of(index));
             }
         }
         if files.is_empty() {
@@ -203,7 +204,7 @@ impl Transaction<'_> {
         files: Vec<FileWrite>,
         work: &Work,
         meanwhile: impl FnOnce(),
-    ) -> Result<Vec<Written>, WriteError> {
+    ) -> Result<Vec<WrittenFile>, WriteError> {
         let mut folders = Folders::new(scope);
         for (index, file) in files.into_iter().enumerate() {
             work.check()?;
@@ -256,15 +257,13 @@ impl Transaction<'_> {
             if let Some(other) = known.insert(inode, staged) {
                 let path = staged.real.as_path().display();
                 let other = other.real.as_path().display();
-                return Err(WriteError::Refused {
-                    index: staged.index,
-                    refusal: Refusal::Unsupported {
-                        path: Some(path.to_string()),
-                        message: format!(
-                            "'{other}' and '{path}' are two names of one file; nothing was written. Send all its changes under one of them."
-                        ),
-                    },
-                });
+                let refusal = Refusal::Unsupported {
+                    path: Some(path.to_string()),
+                    message: format!(
+                        "'{other}' and '{path}' are two names of one file; nothing was written. Send all its changes under one of them."
+                    ),
+                };
+                return Err(FileError::Refused(refusal).of(staged.index));
             }
         }
         Ok(())
@@ -363,7 +362,7 @@ impl Transaction<'_> {
     }
 
     /// What was written. Nothing here fails any more: what cannot be looked at is not known.
-    fn written(&self) -> Vec<Written> {
+    fn written(&self) -> Vec<WrittenFile> {
         let written = self.staged.iter().map(|staged| {
             let metadata = staged.file().metadata().ok();
             let (in_place, open_elsewhere) = match &staged.way {
@@ -374,7 +373,7 @@ impl Transaction<'_> {
                 }
                 _ => (false, false),
             };
-            Written {
+            WrittenFile {
                 real: staged.real.clone(),
                 stamp: metadata.as_ref().map(Stamp::of),
                 hash: staged.new.hash(),

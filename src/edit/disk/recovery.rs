@@ -15,14 +15,14 @@ use crate::workspace::{FileType, Folder, Handle, Scope};
 
 use super::cleanup::is_failure;
 use super::content::{Planned, read_all};
-use super::error::{FileError, WriteStep};
-use super::half_done::Settled;
+use super::error::FileError;
 use super::in_place::Overwritten;
 use super::journal::{JournalEntry, WriterProcess, read_entries};
 use super::lock::{LockTarget, Locks};
 use super::metadata::FileMetadata;
 use super::stage::mark_of;
 use super::state::Room;
+use super::write_step::WriteStep;
 use super::{DiskWriter, LOCK_WAIT};
 
 /// The unit in which a disk writes, at the least: after a power cut each is the old one or the new.
@@ -107,7 +107,7 @@ impl Recovery<'_> {
                 copies.extend(self.overwritten(path, copy, (old, new)));
             }
         }
-        if self.settle(entries) == Settled::NotYet {
+        if !self.settle(entries) {
             return Ok(());
         }
         for copy in copies {

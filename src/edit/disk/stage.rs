@@ -13,15 +13,17 @@ use crate::workspace::{FileType, Folder, RealPath, Stamp};
 
 use super::cleanup::Cleanup;
 use super::content::Planned;
-use super::error::{FileError, WriteStep, attempt, step};
+use super::error::{FileError, attempt, step};
+use super::fail::halves;
 use super::flush;
 use super::folders::Folders;
 use super::in_place::InPlace;
 use super::journal::{JournalEntry, next_number};
 use super::lease::stays_open_for_writing;
 use super::lock::{HeldLock, LockAttempt, try_lock};
-use super::metadata::{FileMetadata, Inode, Preserved, keep, refuse_guarded};
+use super::metadata::{FileMetadata, Inode, Old, Preserved, keep, refuse_guarded};
 use super::state::StateDirectory;
+use super::write_step::WriteStep;
 use super::{FileWrite, Target};
 
 /// Bytes of a name: what most file systems allow, and what eCryptfs does.
@@ -63,14 +65,6 @@ pub(super) struct Temporary {
     pub(super) inode: Inode,
     /// Its lock, until that is among those of the write; `None` where only paths are locked.
     pub(super) held: Option<HeldLock>,
-}
-
-/// The file that is to be changed, open for reading.
-#[derive(Debug)]
-pub(super) struct Old {
-    pub(super) file: Arc<File>,
-    pub(super) look: FileMetadata,
-    pub(super) planned: Planned,
 }
 
 /// What staging needs besides the file.
@@ -377,14 +371,4 @@ fn write_all(file: &mut File, bytes: &[u8]) -> Result<(), FileError> {
     }
     flush::begin(file);
     Ok(())
-}
-
-/// The bytes in the parts that they are written in: one, or two with a failpoint between.
-pub(super) fn halves(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
-    let middle = match super::fail::ARE_ON {
-        true => bytes.len() / 2,
-        false => 0,
-    };
-    let (first, second) = bytes.split_at(middle);
-    [first, second].into_iter().filter(|part| !part.is_empty())
 }

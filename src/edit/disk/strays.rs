@@ -9,10 +9,10 @@ use rustix::fs::{AtFlags, Dir, Mode, OFlags};
 
 use crate::workspace::Folder;
 
-use super::error::WriteStep;
 use super::lock::{LockAttempt, try_lock};
 use super::metadata::FileMetadata;
 use super::stage::{MARK, NAME_LIMITS, temporary_name_of};
+use super::write_step::WriteStep;
 
 /// Names of a directory that are looked through: more would cost more than the write.
 const NAMES_LOOKED_AT: usize = 8192;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::hashline::apply::new_text;
-use crate::hashline::block::{Action, BlockAt, NoBlock, NoBlockReason, PlainBatch};
+use crate::hashline::block::{Action, BlockAt, PlainBatch};
 use crate::hashline::changed::outcome;
 use crate::hashline::diff::unified;
 use crate::hashline::echo::echoes;
@@ -12,6 +12,7 @@ use crate::hashline::patch::Patch;
 use crate::hashline::replace_text;
 use crate::hashline::splice::{Splices, splices};
 use crate::hashline::structured::parse_files;
+use crate::hashline::{NoBlock, NoBlockReason};
 use crate::protocol::read::LineSpan;
 use crate::task::{CancelToken, Work};
 use crate::text::Text;

@@ -145,7 +145,7 @@ proptest! {
             let row = format!("row {number}");
             let at = model.iter().position(|(id, _)| *id == Some(line));
             let rows = vec![row.clone()];
-            let lines = LineSpan { start: line as u64, end: line as u64 };
+            let lines = LineSpan::line(line as u64);
             let action = match kind {
                 0 => Action::Replace { lines, rows },
                 1 => Action::Replace { lines, rows: Vec::new() },
@@ -244,7 +244,7 @@ fn a_range_with_new_lines_inside_is_stale() {
     assert_eq!(stale.anchors[0].stale, Some(StaleReason::Split));
     insta::assert_snapshot!(stale, @"patch line 2: lines 2..3 now have other lines between them.");
     // Every hunk's lines are told, so that all of them can be written anew.
-    assert_eq!(stale.anchors[1].now, LineSpan { start: 5, end: 5 });
+    assert_eq!(stale.anchors[1].now, LineSpan::line(5));
     assert_eq!(stale.anchors[1].stale, None);
 }
 

@@ -3,35 +3,34 @@
 use std::sync::Arc;
 
 use crate::buffer::{Buffer, Overlay};
-use crate::protocol::read::{Cache, Origin, ResourceKind};
+use crate::protocol::read::{Cache, MoreDetails, Origin, ResourceKind};
 use crate::session::{self, Actor, AsOf, Form};
 use crate::text::label;
 use crate::view::{Document, Extras, Style};
 use crate::workspace::{RealPath, ResourceId};
 
-use super::text::{self, Facts};
 use super::{Opened, Snapshot, location};
 
 /// The open document of a file with unsaved changes. `disk` is what the file itself holds, where
 /// that is known and is text: its encoding is what the document will be saved in.
 pub fn of_file(overlay: &Arc<Overlay>, real: &RealPath, disk: Option<&Buffer>) -> Opened {
     let encoding = overlay.encoding.or(disk.map(|disk| disk.encoding));
-    let confidence = match overlay.encoding {
+    let encoding_confidence = match overlay.encoding {
         Some(_) => Some("certain"),
         None => disk.map(|disk| disk.confidence.as_str()),
     };
-    let facts = Facts {
+    let details = MoreDetails {
         encoding: encoding.map(label),
-        confidence,
+        encoding_confidence,
         bom: disk.map(|disk| disk.bom),
-        ..facts(overlay)
+        ..details(overlay)
     };
-    open(overlay, ResourceId::File(real.clone()), facts)
+    open(overlay, ResourceId::File(real.clone()), details)
 }
 
 /// A document that is in no file yet.
 pub fn unsaved(overlay: &Arc<Overlay>) -> Opened {
-    open(overlay, id_of_unsaved(overlay), facts(overlay))
+    open(overlay, id_of_unsaved(overlay), details(overlay))
 }
 
 /// Where such a document is.
@@ -40,19 +39,28 @@ pub fn id_of_unsaved(overlay: &Overlay) -> ResourceId {
 }
 
 /// What the document itself tells: not how it will be saved.
-fn facts(overlay: &Overlay) -> Facts {
+fn details(overlay: &Arc<Overlay>) -> MoreDetails {
     let text = overlay.text();
-    Facts {
-        encoding: None,
-        confidence: None,
+    MoreDetails {
         line_ending: Some(text.line_ending().as_str()),
-        bom: None,
         total_lines: Some(text.len_lines() as u64),
-        total_bytes: text.len_bytes() as u64,
+        total_bytes: Some(text.len_bytes() as u64),
+        ..details_of_origin(Origin::Editor, Some(overlay))
     }
 }
 
-fn open(overlay: &Arc<Overlay>, id: ResourceId, facts: Facts) -> Opened {
+/// Whose text it is: the editor's, which is dirty, or the disk's, of which an open document is a
+/// clean copy.
+pub fn details_of_origin(origin: Origin, overlay: Option<&Arc<Overlay>>) -> MoreDetails {
+    MoreDetails {
+        origin: Some(origin),
+        document_version: overlay.map(|overlay| overlay.version),
+        dirty: overlay.map(|_| origin == Origin::Editor),
+        ..MoreDetails::default()
+    }
+}
+
+fn open(overlay: &Arc<Overlay>, id: ResourceId, details: MoreDetails) -> Opened {
     let document = Document {
         kind: ResourceKind::File,
         style: Style::Lines,
@@ -60,7 +68,7 @@ fn open(overlay: &Arc<Overlay>, id: ResourceId, facts: Facts) -> Opened {
         text: overlay.text().clone().into(),
         cache: Cache::Hit,
         notices: Vec::new(),
-        details: text::details(Origin::Editor, Some(overlay), facts),
+        details,
         extras: Extras::default(),
     };
     Opened {
@@ -77,5 +85,6 @@ fn open(overlay: &Arc<Overlay>, id: ResourceId, facts: Facts) -> Opened {
         }),
         selector: None,
         name: None,
+        web: None,
     }
 }

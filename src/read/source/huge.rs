@@ -6,13 +6,12 @@ use encoding_rs::Encoding;
 
 use crate::buffer::{EncodingHints, ExcerptRequest, Overlay};
 use crate::protocol::Refusal;
-use crate::protocol::read::{Origin, ResourceKind};
+use crate::protocol::read::{MoreDetails, Origin, ResourceKind};
 use crate::text::label;
 use crate::view::{Content, Document, Extras, Style};
 use crate::workspace::Handle;
 
-use super::text::{self, Facts};
-use super::{Opened, ReadContext, location};
+use super::{Opened, ReadContext, editor, location};
 
 /// The lines that this request can show, read without loading the file.
 pub fn open(
@@ -41,18 +40,15 @@ pub fn open(
             .then(|| lossy_notice(head.encoding))
             .into_iter()
             .collect(),
-        details: text::details(
-            Origin::Disk,
-            overlay,
-            Facts {
-                encoding: Some(label(head.encoding)),
-                confidence: Some(head.confidence.as_str()),
-                line_ending: head.line_ending,
-                bom: Some(head.bom_bytes > 0),
-                total_lines: taken.excerpt.total_lines,
-                total_bytes: taken.excerpt.total_bytes,
-            },
-        ),
+        details: MoreDetails {
+            encoding: Some(label(head.encoding)),
+            encoding_confidence: Some(head.confidence.as_str()),
+            line_ending: head.line_ending,
+            bom: Some(head.bom_bytes > 0),
+            total_lines: taken.excerpt.total_lines,
+            total_bytes: Some(taken.excerpt.total_bytes),
+            ..editor::details_of_origin(Origin::Disk, overlay)
+        },
         text: Content::Excerpt(taken.excerpt),
         extras: Extras::default(),
     }))

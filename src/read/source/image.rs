@@ -18,7 +18,7 @@ use crate::view::{Attachment, Document, Extras, Style, in_header};
 use crate::worker::{Input, Stop};
 
 use super::kind::{Asked, HEAD, Kind, Subject};
-use super::{Opened, ReadContext, memory, refuse_own};
+use super::{Opened, ReadContext, refuse_own};
 
 pub static IMAGE: Image = Image;
 
@@ -258,7 +258,7 @@ fn made_here(
     anew: Option<Fit>,
     means: &ReadContext,
 ) -> Result<Outcome, Refusal> {
-    let _share = memory::take(in_memory(facts), means.work)?;
+    let _share = means.memory.take(in_memory(facts), means.work)?;
     let pixels = match picture::decode(facts.format, bytes) {
         Ok(pixels) => pixels,
         Err(what) => return Ok(Err(what)),

@@ -46,11 +46,11 @@ pub trait Kind: Sync + fmt::Debug {
 /// Every kind, in the order in which they are asked. Plain text is what none of them claims.
 pub static KINDS: &[&dyn Kind] = &[&Archive, &Documents, &Sqlite, &NOTEBOOK, &IMAGE];
 
-/// The names of all kinds on the wire: text, directories, the registry's, and what is in no file.
+/// The names of all kinds on the wire: text, directories, the registry's, what is in no file, and the web.
 pub fn kinds() -> Vec<ResourceKind> {
     let plain = [ResourceKind::File, ResourceKind::Directory];
     let more = KINDS.iter().map(|kind| kind.kind());
-    let more = more.chain([ResourceKind::Internal]);
+    let more = more.chain([ResourceKind::Internal, ResourceKind::Url]);
     plain.into_iter().chain(more).collect()
 }
 

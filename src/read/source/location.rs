@@ -20,6 +20,10 @@ pub fn location(id: &ResourceId, opened_as: Option<&str>) -> Location {
                 }),
             }
         }
+        ResourceId::Url(url) => Location {
+            source: url.clone(),
+            ..Location::default()
+        },
         ResourceId::Internal(url) => Location {
             source: url.to_string(),
             ..Location::default()

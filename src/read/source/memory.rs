@@ -8,8 +8,7 @@ use parking_lot::{Condvar, Mutex};
 use crate::protocol::Refusal;
 use crate::task::{Stopped, Work};
 
-/// Bytes that are held at a time, in the whole process. What alone takes more has them all to
-/// itself.
+/// Bytes that are held at a time. What alone takes more has them all to itself.
 const BUDGET: u64 = 96 * 1024 * 1024;
 
 /// How long one waits for others; less than the 30 s of a request.
@@ -18,15 +17,15 @@ const WAIT: Duration = Duration::from_secs(20);
 /// Between two looks at the cancel token.
 const LOOK: Duration = Duration::from_millis(50);
 
-static BOOK: Mutex<Book> = Mutex::new(Book {
-    used: 0,
-    queue: VecDeque::new(),
-    last: 0,
-});
-static FREED: Condvar = Condvar::new();
+/// The memory that the large things of one engine share.
+#[derive(Debug, Default)]
+pub struct Memory {
+    book: Mutex<Book>,
+    freed: Condvar,
+}
 
 /// Who has what of it, and who waits.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Book {
     used: u64,
     /// Who waits, in order: who wants all of it is not passed by those who want little.
@@ -37,39 +36,42 @@ struct Book {
 
 /// A part of the memory; given back when it is dropped.
 #[derive(Debug)]
-pub struct Share {
+pub struct Share<'a> {
+    of: &'a Memory,
     bytes: u64,
 }
 
-/// Waits until there is room for so many bytes.
-pub fn take(bytes: u64, work: &Work) -> Result<Share, Refusal> {
-    map_large_pieces();
-    let bytes = bytes.min(BUDGET);
-    let waiting = work.within(WAIT);
-    let mut book = BOOK.lock();
-    book.last += 1;
-    let number = book.last;
-    book.queue.push_back(number);
-    let outcome = loop {
-        if book.queue.front() == Some(&number) && book.used + bytes <= BUDGET {
-            break Ok(());
-        }
-        match waiting.check() {
-            Ok(()) => {}
-            Err(Stopped::TimedOut) if work.check().is_ok() => break Err(busy()),
-            Err(stopped) => break Err(stopped.into()),
-        }
-        FREED.wait_for(&mut book, LOOK);
-    };
-    book.queue.retain(|waiter| *waiter != number);
-    let share = outcome.map(|()| {
-        book.used += bytes;
-        Share { bytes }
-    });
-    drop(book);
-    // The next one may fit as well.
-    FREED.notify_all();
-    share
+impl Memory {
+    /// Waits until there is room for so many bytes.
+    pub fn take(&self, bytes: u64, work: &Work) -> Result<Share<'_>, Refusal> {
+        map_large_pieces();
+        let bytes = bytes.min(BUDGET);
+        let waiting = work.within(WAIT);
+        let mut book = self.book.lock();
+        book.last += 1;
+        let number = book.last;
+        book.queue.push_back(number);
+        let outcome = loop {
+            if book.queue.front() == Some(&number) && book.used + bytes <= BUDGET {
+                break Ok(());
+            }
+            match waiting.check() {
+                Ok(()) => {}
+                Err(Stopped::TimedOut) if work.check().is_ok() => break Err(busy()),
+                Err(stopped) => break Err(stopped.into()),
+            }
+            self.freed.wait_for(&mut book, LOOK);
+        };
+        book.queue.retain(|waiter| *waiter != number);
+        let share = outcome.map(|()| {
+            book.used += bytes;
+            Share { of: self, bytes }
+        });
+        drop(book);
+        // The next one may fit as well.
+        self.freed.notify_all();
+        share
+    }
 }
 
 fn busy() -> Refusal {
@@ -97,9 +99,9 @@ fn map_large_pieces() {
     }
 }
 
-impl Drop for Share {
+impl Drop for Share<'_> {
     fn drop(&mut self) {
-        BOOK.lock().used -= self.bytes;
-        FREED.notify_all();
+        self.of.book.lock().used -= self.bytes;
+        self.of.freed.notify_all();
     }
 }

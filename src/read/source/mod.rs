@@ -14,15 +14,19 @@ mod memory;
 pub mod notebook;
 mod sqlite;
 pub mod text;
+pub mod web;
 
 #[cfg(any(test, fuzzing))]
 pub use archive::laws as archive_laws;
+
+use std::sync::Arc;
 
 use encoding_rs::Encoding;
 
 use crate::buffer::{Overlays, Place, Store, Warm};
 use crate::convert::Converters;
 use crate::hashline::tag::Fingerprint;
+use crate::outline::Outline;
 use crate::protocol::Refusal;
 use crate::session::{self, Actor, AsOf, Current};
 use crate::sqlite::Queriers;
@@ -35,6 +39,7 @@ use crate::workspace::{FileType, Handle, Scope};
 
 use kind::{Asked, Subject};
 use location::location;
+pub use memory::Memory;
 
 /// A document, and the snapshot it is of where it can be edited.
 #[derive(Debug)]
@@ -45,6 +50,23 @@ pub struct Opened {
     pub selector: Option<Selector>,
     /// How it is called in messages, where it is only a part of what was found.
     pub name: Option<String>,
+    /// What only a web page has.
+    pub web: Option<Box<WebPart>>,
+}
+
+/// What the stages after opening need to know of a web page. It is no text that can be edited, so that
+/// nothing of it is recorded.
+#[derive(Debug)]
+pub struct WebPart {
+    /// Which tells the language that it is in, if it is in one.
+    pub file_name: String,
+    /// As which text its structure is kept, and the hash of that.
+    pub code: Option<(session::Document, u128)>,
+    /// Its headings, where it is too long to be shown whole.
+    pub outline: Option<Arc<Outline>>,
+    /// It has a summary only where it is too long to be shown whole, and whether it is.
+    pub folds_only_if_long: bool,
+    pub fits: bool,
 }
 
 impl Opened {
@@ -55,6 +77,7 @@ impl Opened {
             snapshot: None,
             selector: None,
             name: None,
+            web: None,
         }
     }
 }
@@ -94,6 +117,8 @@ pub struct ReadContext<'a> {
     pub buffers: &'a Store,
     /// What other kinds than text keep of what they made.
     pub warm: &'a Warm,
+    /// What large things are held in while they are converted.
+    pub memory: &'a Memory,
     /// Processes that turn documents into text.
     pub converters: &'a Converters,
     /// Processes that ask databases.

@@ -20,7 +20,7 @@ use crate::view::window::{self, Limits};
 use crate::view::{Attachment, Document, Extras, Style};
 
 use super::kind::{Asked, Kind, Subject};
-use super::{Opened, ReadContext, Snapshot, image, memory, refuse_own, text};
+use super::{Opened, ReadContext, Snapshot, image, refuse_own, text};
 
 pub static NOTEBOOK: Jupyter = Jupyter;
 
@@ -324,7 +324,10 @@ fn large(asked: &Asked, plain: Opened, with_outputs: bool) -> Result<Opened, Fai
         return large(asked, plain, with_outputs);
     }
     let size = asked.subject.size();
-    let _share = memory::take(size.min(MAX_BYTES), asked.means.work)?;
+    let _share = asked
+        .means
+        .memory
+        .take(size.min(MAX_BYTES), asked.means.work)?;
     let bytes = asked
         .subject
         .bytes(MAX_BYTES, asked.spelled, asked.means.work)?;

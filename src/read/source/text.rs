@@ -148,6 +148,7 @@ fn of_disk(
         }),
         selector: None,
         name: None,
+        web: None,
     }
 }
 
@@ -174,47 +175,16 @@ fn document(
         text: buffer.text.clone().into(),
         cache,
         notices: lossy_notice(buffer).into_iter().collect(),
-        details: details(
-            Origin::Disk,
-            overlay,
-            Facts {
-                encoding: Some(label(buffer.encoding)),
-                confidence: Some(buffer.confidence.as_str()),
-                line_ending: Some(buffer.text.line_ending().as_str()),
-                bom: Some(buffer.bom),
-                total_lines: Some(buffer.text.len_lines() as u64),
-                total_bytes: buffer.total_bytes,
-            },
-        ),
+        details: MoreDetails {
+            encoding: Some(label(buffer.encoding)),
+            encoding_confidence: Some(buffer.confidence.as_str()),
+            line_ending: Some(buffer.text.line_ending().as_str()),
+            bom: Some(buffer.bom),
+            total_lines: Some(buffer.text.len_lines() as u64),
+            total_bytes: Some(buffer.total_bytes),
+            ..editor::details_of_origin(Origin::Disk, overlay)
+        },
         extras: Extras::default(),
-    }
-}
-
-/// What is known of a text before any of it is shown; absent is what nobody knows.
-#[derive(Debug)]
-pub struct Facts {
-    pub encoding: Option<String>,
-    pub confidence: Option<&'static str>,
-    pub line_ending: Option<&'static str>,
-    pub bom: Option<bool>,
-    pub total_lines: Option<u64>,
-    pub total_bytes: u64,
-}
-
-/// The details of a text: of the editor's, which is dirty, or of the disk's, of which an open
-/// document is a clean copy.
-pub fn details(origin: Origin, overlay: Option<&Arc<Overlay>>, facts: Facts) -> MoreDetails {
-    MoreDetails {
-        origin: Some(origin),
-        document_version: overlay.map(|overlay| overlay.version),
-        dirty: overlay.map(|_| origin == Origin::Editor),
-        encoding: facts.encoding,
-        encoding_confidence: facts.confidence,
-        line_ending: facts.line_ending,
-        bom: facts.bom,
-        total_lines: facts.total_lines,
-        total_bytes: Some(facts.total_bytes),
-        ..MoreDetails::default()
     }
 }
 

@@ -305,6 +305,11 @@ impl Reading {
         self.is_known(Whereabouts::At(place));
     }
 
+    /// Tells the edits after it that it is of no file: none waits for it.
+    pub fn is_of_no_file(&self) {
+        self.pending.publish(Vec::new());
+    }
+
     /// Tells the edits after it as much as is known of what it reads.
     pub fn is_known(&self, whereabouts: Whereabouts) {
         match whereabouts {

@@ -202,6 +202,28 @@ pub fn kilobytes(bytes: u64, unit: &str) -> String {
     }
 }
 
+/// ` (50KB limit)` where it was the bytes that cut what is shown, else nothing.
+pub fn limit(view: &View, unit: &str) -> String {
+    match is_cut_by_bytes(view) {
+        true => format!(" ({} limit)", kilobytes(view.byte_limit, unit)),
+        false => String::new(),
+    }
+}
+
+/// The rows, or that there are none, and set apart from them what stands below; the last line of all
+/// is not ended.
+pub fn ended(mut rows: String, below: &str) -> String {
+    if rows.is_empty() {
+        rows.push_str("(empty file)\n");
+    }
+    if !below.is_empty() {
+        rows.push('\n');
+        rows.push_str(below);
+    }
+    rows.pop();
+    rows
+}
+
 /// Whether the text goes on after what is shown, by a limit or because no more was asked for.
 pub fn goes_on(view: &View) -> bool {
     view.window.stop.is_some() || view.window.goes_on.is_some()
@@ -231,7 +253,7 @@ pub fn next(view: &View, base: u64) -> Option<Next> {
         offset: left.start - 1 + base,
         limit: match to_end {
             true => most,
-            false => left.end - left.start + 1,
+            false => left.count(),
         },
     })
 }

@@ -69,7 +69,7 @@ impl Dialect for LlmGateway {
         if let Some(block) = view.whole_file() {
             let mut content = counted::text(format!("{understood}Read PDF: {}", view.path));
             content.push(block);
-            return Ok(of(content));
+            return Ok(Written::of(content));
         }
         if counted::is_too_large(view, ResourceKind::Image) {
             return too_large("Image");
@@ -80,7 +80,7 @@ impl Dialect for LlmGateway {
         }
         let said = format!("Read image: {}", view.path);
         if let Some(content) = counted::image(view, view.path, said) {
-            return Ok(of(content));
+            return Ok(Written::of(content));
         }
         let next = counted::next(view, 0);
         // What the engine tells to ask for has to be absolute as well.
@@ -146,6 +146,7 @@ const READ: &str = r#"Read a file from the filesystem. Returns text with line nu
 - The text comes as <file path="…" lines="1-42" total="42"> with rows `   1 | text`: the numbers shown are 1-based and no part of the file, offset is 0-based. To go on after line 100, read with offset 100.
 - At most 2000 lines (limit) and 50KB are returned; lines longer than 2000 characters end in [truncated].
 - What is inside a file is read by filePath as well: `/w/a.zip:dir/x.txt`, `/w/db.sqlite:table?where=…`, `/w/report.docx:p3`. A directory is listed. Other binary files are refused.
+- filePath may be a web address (https://…): a page as Markdown, or a PDF, image, archive or feed there.
 - Use the patch or edit tool to change files and the bash tool to locate them."#;
 
 /// Also what is not a path of the file system at all: a URI, `untitled:Untitled-1`, `~/x`.
@@ -158,13 +159,6 @@ fn is_absolute(path: &str) -> bool {
     };
     let scheme = path.split_once(':').map(|(scheme, _)| scheme);
     path.starts_with(['/', '~']) || scheme.is_some_and(is_scheme)
-}
-
-fn of(content: Vec<crate::protocol::read::ContentBlock>) -> Written {
-    Written {
-        content,
-        ..Written::default()
-    }
 }
 
 fn file(view: &View) -> String {

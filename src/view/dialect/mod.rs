@@ -165,6 +165,16 @@ pub struct Written {
     pub next: Option<Next>,
 }
 
+impl Written {
+    /// These blocks and nothing else.
+    pub fn of(content: Vec<ContentBlock>) -> Written {
+        Written {
+            content,
+            ..Written::default()
+        }
+    }
+}
+
 /// How a dialect says that a read is refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Said {
@@ -195,6 +205,11 @@ pub trait Dialect: Sync + Send + std::fmt::Debug {
 
     /// Parameters to a request. Errors name the parameter at fault.
     fn request(&self, fields: Fields, settings: &Settings) -> Result<Request, Refusal>;
+
+    /// Whether it writes what stands above a web page; others say it in a sentence.
+    fn writes_web_header(&self) -> bool {
+        false
+    }
 
     /// Writes down what is shown. Refuses what its tool refuses only once it has seen it.
     fn write(&self, view: &View) -> Result<Written, Refusal>;

@@ -20,7 +20,7 @@ pub struct Opencode;
 #[derive(Debug, JsonSchema, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct OpencodeParameters {
-    /// The path of the file or directory to read, absolute or relative to the workspace
+    /// The path of the file or directory to read, absolute or relative to the workspace, or a web address
     file_path: PathText,
     /// The line number to start reading from (1-indexed, default 1)
     offset: Option<Whole<1>>,
@@ -150,6 +150,7 @@ Usage:
 - Lines longer than 2000 characters are cut, and an answer ends at 50 KB. Its last line says how to go on, or that this is the end of the file.
 - Images and PDFs are returned as attachments.
 - What is inside a file is read by filePath as well: `a.zip:dir/x.txt`, `db.sqlite:table?where=…`, `report.docx:p3`.
+- filePath may be a web address (https://…): a page as Markdown, or a PDF, image, archive or feed there.
 - If you do not know the path, use the glob tool to look up filenames, and the grep tool to find content in large files.
 - Avoid tiny repeated slices; if you need more context, read a larger window. Call it in parallel, or use read_many, when you know there are several files to read.";
 

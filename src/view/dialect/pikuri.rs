@@ -90,10 +90,7 @@ impl Dialect for Pikuri {
         };
         let said = format!("Read image: {} ({bytes} bytes, {mime_type})", view.name);
         if let Some(content) = counted::image(view, view.name, said) {
-            return Ok(Written {
-                content,
-                ..Written::default()
-            });
+            return Ok(Written::of(content));
         }
         let understood = counted::understood(view);
         let next = counted::next(view, 1);
@@ -145,6 +142,7 @@ Usage:
 - PDFs are text-extracted page-by-page with `--- Page N ---` markers in the output. Cite pages back to the user from those markers. PDFs cannot be modified with `edit`.
 - PNG / JPEG / GIF / WebP files are attached as images you can see directly, alongside a short text note with the path and size. Requires a vision-capable model; on a text-only model the provider will reject the call. Images cannot be modified with `edit`.
 - What is inside a file is read by its path as well: `a.zip:dir/x.txt`, `db.sqlite:table?where=…`, `report.docx:p3`. Other binary files are refused.
+- The path may be a web address (https://…): a page as Markdown, or a PDF, image, archive or feed there.
 - Directories are refused — use the `glob` tool to list files.
 - If unsure of the path, use `glob` first to look up filenames.
 - Avoid tiny repeated slices — if you need more context, read a larger window.";
@@ -156,12 +154,9 @@ fn too_large(path: &str, size: &str) -> String {
 }
 
 fn lines(view: &View) -> String {
-    let mut out = counted::rows(view, CUT, |out, number, text| {
+    let out = counted::rows(view, CUT, |out, number, text| {
         let _ = write!(out, "{number:>6}\t{text}");
     });
-    if out.is_empty() {
-        out.push_str("(empty file)\n");
-    }
     let mut ending = counted::footers(view, ("path", view.name), ('(', ')'));
     if let (true, Some((first, last))) = (counted::goes_on(view), counted::shown(view))
         && !counted::goes_on_as_list(view)
@@ -170,20 +165,12 @@ fn lines(view: &View) -> String {
             Some(total) => format!(" of {total}"),
             None => String::new(),
         };
-        let limit = match counted::is_cut_by_bytes(view) {
-            true => format!(" ({} limit)", counted::kilobytes(view.byte_limit, " KB")),
-            false => String::new(),
-        };
+        let limit = counted::limit(view, " KB");
         let next = last + 1;
         let _ = writeln!(
             ending,
             "Showing lines {first}-{last}{of}{limit}. Use offset={next} to continue"
         );
     }
-    if !ending.is_empty() {
-        out.push('\n');
-        out.push_str(&ending);
-    }
-    out.pop();
-    out
+    counted::ended(out, &ending)
 }

@@ -127,7 +127,8 @@ const READ: &str = r#"Request to read the contents of a file at the specified pa
 - The output has line numbers (e.g. "1 | const x = 13"); the number and the bar are not part of the file.
 - start_line and end_line give exactly those lines, both 1-based and inclusive; use them for large files.
 - Without them a text file of more than 500 lines is shown from its start only: a notice says so, and for code the definitions follow with their line ranges, so that you can ask for the ones you need.
-- PDF, Word and other documents are given as text. What is inside a file is read by path as well: `a.zip:dir/x.txt`, `db.sqlite:table?where=…`, `report.pdf:p3`. A directory is listed. Other binary files are refused."#;
+- PDF, Word and other documents are given as text. What is inside a file is read by path as well: `a.zip:dir/x.txt`, `db.sqlite:table?where=…`, `report.pdf:p3`. A directory is listed. Other binary files are refused.
+- path may be a web address (https://…): a page as Markdown, or a PDF, image, archive or feed there."#;
 
 fn lines(view: &View) -> String {
     if let Some(first) = counted::beyond(view) {
@@ -137,12 +138,9 @@ fn lines(view: &View) -> String {
             view.name
         );
     }
-    let mut out = counted::rows(view, "…", |out, number, text| {
+    let out = counted::rows(view, "…", |out, number, text| {
         let _ = write!(out, "{number} | {text}");
     });
-    if out.is_empty() {
-        out.push_str("(empty file)\n");
-    }
     let mut ending = counted::footers(view, ("path", view.name), ('[', ']'));
     if view.window.left().is_some()
         && let Some((first, last)) = counted::shown(view)
@@ -156,22 +154,14 @@ fn lines(view: &View) -> String {
             (None, Some(bytes)) => format!("of the lines of {}", file_size(bytes)),
             (None, None) => "lines".to_owned(),
         };
-        let limit = match counted::is_cut_by_bytes(view) {
-            true => format!(" ({} limit)", counted::kilobytes(view.byte_limit, "KB")),
-            false => String::new(),
-        };
+        let limit = counted::limit(view, "KB");
         let _ = writeln!(
             ending,
             "[Showing only {shown} {of}{limit}. Use start_line and end_line to read specific ranges.]"
         );
         list_definitions(view, last, &mut ending);
     }
-    if !ending.is_empty() {
-        out.push('\n');
-        out.push_str(&ending);
-    }
-    out.pop();
-    out
+    counted::ended(out, &ending)
 }
 
 /// What the text defines that goes on beyond the last line that is shown, as far as there is room,
@@ -211,7 +201,7 @@ fn next(view: &View) -> Option<Next> {
             // A file has no more lines than bytes.
             (None, Some(bytes)) => bytes,
             (None, None) => MORE_THAN_ANY,
-            (Some(_), _) => left.end - left.start + 1,
+            (Some(_), _) => left.count(),
         },
     })
 }

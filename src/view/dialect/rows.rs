@@ -15,7 +15,7 @@ use crate::view::excerpt::{UNCOUNTED_END, from_end};
 use crate::view::selector::Selector;
 use crate::view::size::file_size;
 use crate::view::window::{Block, Count, Limits, Window, count_lines};
-use crate::view::{Budget, Parts, Style, Target, name};
+use crate::view::{Budget, Parts, Style, Target, WebHeader, name};
 
 use super::{Body, Dialect, Request, View, Written};
 
@@ -41,7 +41,7 @@ const CUT_FOOTERS: usize = 10;
 /// Other parameters are ignored (`protocol.md`, initialize).
 #[derive(Debug, JsonSchema, Deserialize)]
 struct Parameters {
-    /// A path relative to the workspace, which may end in a selector such as :50-80
+    /// A path relative to the workspace or a web address, which may end in a selector such as :50-80
     path: PathText,
     /// The selector apart, for a path that could be misread: 50-80, 5-16,90-95, -20, raw
     selector: Option<String>,
@@ -91,8 +91,13 @@ impl Dialect for Rows {
         })
     }
 
+    fn writes_web_header(&self) -> bool {
+        true
+    }
+
     fn write(&self, view: &View) -> Result<Written, Refusal> {
         let mut footers = String::new();
+        let header = view.document.extras.web_header.as_ref().map(web_header);
         let content = match view.body {
             Body::Raw(raw) => {
                 write_notices(view.understood, &mut footers);
@@ -107,6 +112,9 @@ impl Dialect for Rows {
             Body::Rows | Body::Conflicts(_) => {
                 let mut text =
                     String::with_capacity(256 + view.window.spent.bytes as usize * 3 / 2);
+                if let (Some(header), true) = (&header, self.numbers) {
+                    text.push_str(header);
+                }
                 write_notices(view.understood, &mut text);
                 self.write_rows(view, &mut text);
                 write_footers(view, &mut footers);
@@ -119,14 +127,15 @@ impl Dialect for Rows {
                     text.pop();
                 }
                 let mut content = vec![text_block(text)];
+                if let (Some(header), false) = (header, self.numbers) {
+                    // The text stays the text alone.
+                    content.push(text_block(header));
+                }
                 content.extend(view.blocks());
                 content
             }
         };
-        Ok(Written {
-            content,
-            ..Written::default()
-        })
+        Ok(Written::of(content))
     }
 
     fn read_tool(&self) -> Tool {
@@ -155,6 +164,7 @@ const READ_HASHLINE: &str = r"Reads a file, or lists a directory, an archive or 
 - path:50-80 and path:50+30 give those lines with a little context; path:50- goes on from line 50; path:-20 gives the last 20 lines; path:5-16,90-95 gives several ranges exactly.
 - path:raw gives the text without header and numbers; path:conflicts gives both sides of each merge conflict.
 - What a file holds is read by its path as well: a.zip:dir/x.txt, db.sqlite:table?where=a>5, notes.ipynb:outputs, photo.png, report.pdf:p3-5.
+- path may be a web address (https://…): a page as Markdown, a PDF, image, archive or feed there; #section, :links, :full and line ranges of it as well.
 
 An answer is cut at 3,000 lines or 50 KiB; its last line then says which selector goes on. Read ranges rather than whole files when you know where to look.";
 
@@ -164,6 +174,7 @@ const READ_NUMBERED: &str = r"Reads a file, or lists a directory, an archive or 
 - path:50-80 and path:50+30 give those lines with a little context; path:50- goes on from line 50; path:-20 gives the last 20 lines; path:5-16,90-95 gives several ranges exactly.
 - path:raw gives the text without numbers; path:conflicts gives both sides of each merge conflict.
 - What a file holds is read by its path as well: a.zip:dir/x.txt, db.sqlite:table?where=a>5, notes.ipynb:outputs, photo.png, report.pdf:p3-5.
+- path may be a web address (https://…): a page as Markdown, a PDF, image, archive or feed there; #section, :links, :full and line ranges of it as well.
 
 An answer is cut at 3,000 lines or 50 KiB; its last line then says which selector goes on.";
 
@@ -172,6 +183,7 @@ const READ_PLAIN: &str = r"Reads a file, as its text alone, or lists a directory
 - path:50-80 and path:50+30 give those lines with a little context; path:50- goes on from line 50; path:-20 gives the last 20 lines; path:5-16,90-95 gives several ranges exactly.
 - path:raw keeps the file's own line ends; path:conflicts gives both sides of each merge conflict.
 - What a file holds is read by its path as well: a.zip:dir/x.txt, db.sqlite:table?where=a>5, notes.ipynb:outputs, photo.png, report.pdf:p3-5.
+- path may be a web address (https://…): a page as Markdown, a PDF, image, archive or feed there; #section, :links, :full and line ranges of it as well.
 
 An answer is cut at 3,000 lines or 50 KiB; its last line then says which selector goes on.";
 
@@ -261,6 +273,21 @@ fn foreign_parameter(fields: Fields) -> Option<String> {
     Some(format!(
         "There is no parameter '{found}'; lines are named at the end of the path, as in :50-80"
     ))
+}
+
+/// The lines above a web page, and what parts them from it.
+fn web_header(header: &WebHeader) -> String {
+    let WebHeader {
+        url,
+        content_type,
+        method,
+        notes,
+    } = header;
+    let mut text = format!("URL: {url}\nContent-Type: {content_type}\nMethod: {method}\n");
+    if !notes.is_empty() {
+        let _ = writeln!(text, "Notes: {}", notes.join("; "));
+    }
+    text + "\n---\n\n"
 }
 
 fn text_block(text: String) -> ContentBlock {

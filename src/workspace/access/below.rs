@@ -8,7 +8,7 @@ use crate::protocol::Rule;
 use super::super::ignore_files::Rules;
 use super::super::patterns::Verdict;
 use super::super::spelling::fold_for_rules;
-use super::Kind;
+use super::PathKind;
 
 /// A path below a folder, in the form that rules are matched against.
 pub(super) struct Below<'a> {
@@ -48,18 +48,18 @@ impl<'a> Below<'a> {
         &self.text[start..self.ends[depth - 1]]
     }
 
-    pub(super) fn kinds(&self, depth: usize, kind: Kind) -> &'static [bool] {
+    pub(super) fn kinds(&self, depth: usize, kind: PathKind) -> &'static [bool] {
         match kind {
             _ if depth < self.names.len() => &[true],
-            Kind::Directory => &[true],
-            Kind::File => &[false],
-            Kind::Unknown => &[true, false],
+            PathKind::Directory => &[true],
+            PathKind::File => &[false],
+            PathKind::Unknown => &[true, false],
         }
     }
 
     /// Gitignore's order: from the top down, since what is excluded there cannot be re-included;
     /// for each name the deepest directory with an opinion decides.
-    pub(super) fn ignore_rule(&self, rules: &[&Rules], file: &str, kind: Kind) -> Option<Rule> {
+    pub(super) fn ignore_rule(&self, rules: &[&Rules], file: &str, kind: PathKind) -> Option<Rule> {
         let named = |at: usize| {
             let mut path: PathBuf = self.names[..at].iter().collect();
             path.push(file);

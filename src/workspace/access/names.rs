@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::super::ignore_files::{DirRules, Rules};
 use super::super::patterns::Verdict;
 use super::super::spelling::fold_for_rules;
-use super::{Access, Below, Kind};
+use super::{Access, Below, PathKind};
 
 /// What may be named of a directory that was itself allowed.
 pub(in crate::workspace) struct Names<'a> {
@@ -73,11 +73,8 @@ impl Names<'_> {
     /// As [`Access::permits`] for this name in the directory.
     pub(in crate::workspace) fn permit(&self, name: &OsStr, is_dir: bool) -> bool {
         if self.holds_folder {
-            let kind = match is_dir {
-                true => Kind::Directory,
-                false => Kind::File,
-            };
-            return self.access.permits(&self.directory.join(name), kind);
+            let path = self.directory.join(name);
+            return self.access.permits(&path, PathKind::of(is_dir));
         }
         if !self.allowed {
             return false;

@@ -18,7 +18,7 @@ use parking_lot::Mutex;
 use crate::task::{Stopped, Work};
 
 use super::handle::{FileType, Handle};
-use super::suggest::Plain;
+use super::near_names::PlainName;
 
 #[cfg(not(target_os = "linux"))]
 use unwatched::Watches;
@@ -37,20 +37,20 @@ const MAX_BYTES: usize = 8 << 20;
 /// The names in one directory that are UTF-8, in no order. None of them is judged.
 #[derive(Debug, Default)]
 pub(super) struct Listing {
-    pub(super) names: Vec<Name>,
+    pub(super) names: Vec<ListedName>,
 }
 
 /// One of them, as it is listed and as it is compared.
 #[derive(Debug)]
-pub(super) struct Name {
+pub(super) struct ListedName {
     pub(super) listed: String,
-    pub(super) plain: Plain,
+    pub(super) plain: PlainName,
 }
 
 impl Listing {
     pub(super) fn of(names: impl IntoIterator<Item = String>) -> Listing {
-        let name = |listed: String| Name {
-            plain: Plain::of(&listed),
+        let name = |listed: String| ListedName {
+            plain: PlainName::of(&listed),
             listed,
         };
         Listing {
@@ -61,7 +61,7 @@ impl Listing {
     fn bytes(&self) -> usize {
         let texts = self.names.iter();
         let texts: usize = texts.map(|name| 2 * name.listed.len()).sum();
-        texts + self.names.len() * size_of::<Name>()
+        texts + self.names.len() * size_of::<ListedName>()
     }
 }
 

@@ -30,14 +30,15 @@ use std::time::{Duration, Instant};
 use parking_lot::{Mutex, MutexGuard};
 use xxhash_rust::xxh3::xxh3_64;
 
+use crate::protocol::status::MemoryUse;
 use crate::task::{Stopped, Work};
 
 use super::spelling::fold;
 
 #[cfg(target_os = "linux")]
-use proof::Proof;
+use proof::NamesProof;
 #[cfg(not(target_os = "linux"))]
-use unwatched::Proof;
+use unwatched::NamesProof;
 
 /// Bytes that the names of all roots together may take: some 400,000 files.
 const MAX_BYTES: usize = 32 << 20;
@@ -82,7 +83,7 @@ struct KeptNames {
     names: Collected,
     /// The hashes of names that came since the walk.
     appeared: HashSet<u64>,
-    proof: Proof,
+    proof: NamesProof,
 }
 
 /// The paths below a root, by the hash of their last name, folded.
@@ -99,13 +100,6 @@ struct NameAt {
     end: u32,
 }
 
-/// How many names are held, and their bytes.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct NamesStatus {
-    pub count: usize,
-    pub bytes: u64,
-}
-
 impl Names {
     /// For so many roots. Does no I/O.
     pub(super) fn new(roots: usize, may_watch: bool) -> Names {
@@ -116,12 +110,12 @@ impl Names {
         }
     }
 
-    pub(super) fn status(&self) -> NamesStatus {
-        let add = |sum: NamesStatus, root: &Root| NamesStatus {
+    pub(super) fn status(&self) -> MemoryUse {
+        let add = |sum: MemoryUse, root: &Root| MemoryUse {
             count: sum.count + root.count.load(Ordering::Relaxed),
             bytes: sum.bytes + root.bytes.load(Ordering::Relaxed),
         };
-        self.roots.iter().fold(NamesStatus::default(), add)
+        self.roots.iter().fold(MemoryUse::default(), add)
     }
 
     /// The names of the root that is `index`th, once nobody else walks it. Errors when the work
@@ -185,7 +179,7 @@ impl OfRoot<'_> {
         let rests = |since: Instant| since.elapsed() < HOPELESS_FOR;
         let may_try = self.names.may_watch && !self.slot.hopeless_since.is_some_and(rests);
         let proof = match may_try {
-            true => Proof::begin(real),
+            true => NamesProof::begin(real),
             false => None,
         };
         if may_try && proof.is_none() {
@@ -239,7 +233,7 @@ impl OfRoot<'_> {
 /// What one walk finds, for all of its threads.
 #[derive(Debug)]
 pub(super) struct Collector {
-    proof: Option<Proof>,
+    proof: Option<NamesProof>,
     names: Mutex<Collected>,
     max_bytes: usize,
 }

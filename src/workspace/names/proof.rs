@@ -7,17 +7,16 @@ use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::time::{Duration, SystemTime};
 
 use ignore::gitignore::gitconfig_excludes_path;
 use parking_lot::Mutex;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::inotify::{CreateFlags, ReadFlags, Reader, WatchFlags, add_watch, init};
 use rustix::io::Errno;
 
 use super::super::access::home;
 use super::super::file_system::tells_of_all_changes;
-use super::super::handle::Stamp;
+use super::super::handle::{Stamp, now_ns};
+use super::super::mounts::is_same_table;
 use super::super::spelling::fold;
 use super::hash_of;
 
@@ -29,9 +28,6 @@ const SHARE: usize = 4;
 
 /// Rule files outside of the tree that are looked at in each request.
 const MAX_RULES: usize = 96;
-
-/// A file changed less than this before it was looked at may change again unseen.
-const SETTLED: Duration = Duration::from_secs(2);
 
 /// Bytes for events that are read at once.
 const BUFFER: usize = 16 * 1024;
@@ -60,7 +56,7 @@ const RULE_FILES: [&str; 2] = [".gitignore", ".ignore"];
 const REPOSITORIES: [&str; 2] = [".git", ".jj"];
 
 #[derive(Debug)]
-pub(super) struct Proof {
+pub(super) struct NamesProof {
     root: PathBuf,
     identity: Option<Stamp>,
     inotify: OwnedFd,
@@ -74,13 +70,13 @@ pub(super) struct Proof {
     rules: Mutex<Vec<(PathBuf, Option<Stamp>)>>,
 }
 
-impl Proof {
+impl NamesProof {
     /// Before the walk of `real`; `None` where no proof can be had.
-    pub(super) fn begin(real: &Path) -> Option<Proof> {
+    pub(super) fn begin(real: &Path) -> Option<NamesProof> {
         if !tells_of_all_changes(real) {
             return None;
         }
-        let proof = Proof {
+        let proof = NamesProof {
             root: real.to_path_buf(),
             identity: seen(real),
             inotify: init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK).ok()?,
@@ -148,7 +144,7 @@ impl Proof {
     fn look_at(&self, rule: PathBuf) {
         let stamp = seen(&rule);
         let mut rules = self.rules.lock();
-        if rules.len() >= MAX_RULES || !is_settled(stamp) {
+        if rules.len() >= MAX_RULES || !stamp.is_none_or(|stamp| stamp.is_settled(now_ns())) {
             self.give_up();
         } else {
             rules.push((rule, stamp));
@@ -225,21 +221,6 @@ fn only_files_came(inotify: &OwnedFd, appeared: &mut HashSet<u64>) -> bool {
     }
 }
 
-/// Whether nothing was mounted or unmounted since the table was opened.
-fn is_same_table(mounts: &File) -> bool {
-    let at_once = Timespec {
-        tv_sec: 0,
-        tv_nsec: 0,
-    };
-    let mut table = [PollFd::new(mounts, PollFlags::PRI)];
-    match poll(&mut table, Some(&at_once)) {
-        Ok(_) => !table[0]
-            .revents()
-            .intersects(PollFlags::PRI | PollFlags::ERR),
-        Err(_) => false,
-    }
-}
-
 /// What is at a path, links followed; of a directory only which it is.
 fn seen(path: &Path) -> Option<Stamp> {
     let metadata = path.metadata().ok()?;
@@ -253,13 +234,6 @@ fn seen(path: &Path) -> Option<Stamp> {
             ..stamp
         },
     })
-}
-
-fn is_settled(stamp: Option<Stamp>) -> bool {
-    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-    let now = now.map_or(0, |since| since.as_nanos() as i128);
-    let margin = SETTLED.as_nanos() as i128;
-    stamp.is_none_or(|stamp| stamp.ctime_ns.max(stamp.mtime_ns) + margin < now)
 }
 
 /// The files that say which rules of git hold everywhere, and those rules.

@@ -5,10 +5,10 @@ use std::path::Path;
 
 /// There is none.
 #[derive(Debug)]
-pub(super) enum Proof {}
+pub(super) enum NamesProof {}
 
-impl Proof {
-    pub(super) fn begin(_real: &Path) -> Option<Proof> {
+impl NamesProof {
+    pub(super) fn begin(_real: &Path) -> Option<NamesProof> {
         None
     }
 

@@ -407,11 +407,11 @@ fn unreachable_is_not_missing() {
     for path in ["loop", "loop/x"] {
         assert_eq!(kind_of(&scope, path), "io", "{path}");
     }
-    assert!(scope.probe(&long).expect("no refusal").is_none());
-    assert!(scope.probe("a.txt:1-5").expect("no refusal").is_none());
-    assert!(scope.probe("a.txt/x").expect("no refusal").is_none());
-    assert!(scope.probe("a.txt").expect("no refusal").is_some());
-    assert!(scope.probe(".env").is_err());
+    assert!(scope.find_exact(&long).expect("no refusal").is_none());
+    assert!(scope.find_exact("a.txt:1-5").expect("no refusal").is_none());
+    assert!(scope.find_exact("a.txt/x").expect("no refusal").is_none());
+    assert!(scope.find_exact("a.txt").expect("no refusal").is_some());
+    assert!(scope.find_exact(".env").is_err());
     for long in [long, "a/".repeat(4000), "/".repeat(5000)] {
         assert_eq!(kind_of(&scope, &long), "notFound");
         let refused = scope.destination(&long).expect_err("nothing can be there");

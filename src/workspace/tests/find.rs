@@ -6,6 +6,7 @@ use serde_json::json;
 
 use crate::protocol::Refusal;
 use crate::task::{CancelToken, Work};
+use crate::view::Guess;
 use crate::workspace::{Scope, Via};
 
 use super::{Place, content, find, kind, shown};
@@ -186,10 +187,13 @@ fn a_search_is_cancelled_with_its_request() {
     token.cancel();
     let work = Work::new(token, Duration::from_secs(5));
     let scope = place.scope();
-    assert_eq!(kind(scope.find("nothing", &work)), "cancelled");
+    assert_eq!(
+        kind(scope.find("nothing", Guess::Suffix, &work)),
+        "cancelled"
+    );
     let late = Work::new(CancelToken::new(), Duration::ZERO);
-    assert_eq!(kind(scope.find("nothing", &late)), "timeout");
-    assert_eq!(kind(scope.find("a.txt", &late)), "ok");
+    assert_eq!(kind(scope.find("nothing", Guess::Suffix, &late)), "timeout");
+    assert_eq!(kind(scope.find("a.txt", Guess::Suffix, &late)), "ok");
 }
 
 #[test]

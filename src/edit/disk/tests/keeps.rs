@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use rustix::fs::XattrFlags;
 use rustix::io::Errno;
 
-use super::super::WriteError;
 use super::super::fail::scripted::failing;
+use super::super::{FileError, WriteError};
 use super::{NOBODY, Place, as_ordinary_user, chown, errno, inode, is_root, mode_of};
 
 fn set_mode(place: &Place, name: &str, mode: u32) {
@@ -249,7 +249,13 @@ fn a_mode_that_cannot_be_kept_is_never_lost() {
     assert_eq!((inode(&place, "a"), mode_of(&place, "a")), (before, 0o755));
     let change = vec![place.change("a", "newer")];
     let error = failing("chmod:1:EIO", || place.write(change)).expect_err("broken");
-    assert!(matches!(error, WriteError::Io { index: 0, .. }));
+    assert!(matches!(
+        error,
+        WriteError::File {
+            index: 0,
+            fault: FileError::Io(..)
+        }
+    ));
     assert_eq!(place.text("a"), "new");
     place.assert_clean();
 }
@@ -337,7 +343,13 @@ fn a_file_that_may_only_grow_is_not_edited() {
         assert!(change_flags(&place.path("b"), 0, APPEND_ONLY));
         let error = error.expect_err("append-only");
         assert!(
-            matches!(error, WriteError::Io { index: 1, .. }),
+            matches!(
+                error,
+                WriteError::File {
+                    index: 1,
+                    fault: FileError::Io(..)
+                }
+            ),
             "{error:?}"
         );
         assert_eq!(errno(&error), Some(Errno::PERM));

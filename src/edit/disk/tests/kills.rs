@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 
-use super::super::{WriteError, WriteStep};
+use super::super::{FileError, WriteError, WriteStep};
 use super::faults::{job, prepare, steps, which_are_new};
 use super::{Place, inode};
 
@@ -63,7 +63,11 @@ fn count(place: &Place) {
     if !place.is_there("counter") {
         // Whoever comes second finds it there.
         match place.write(vec![place.creation("counter", "0")]) {
-            Ok(_) | Err(WriteError::Exists { .. }) => {}
+            Ok(_)
+            | Err(WriteError::File {
+                fault: FileError::Exists,
+                ..
+            }) => {}
             Err(error) => panic!("{error:?}"),
         }
     }
@@ -80,7 +84,10 @@ fn count(place: &Place) {
         };
         match place.write(vec![write]) {
             Ok(_) => done += 1,
-            Err(WriteError::Changed { index: 0 }) => {}
+            Err(WriteError::File {
+                index: 0,
+                fault: FileError::Changed,
+            }) => {}
             Err(error) => panic!("{error:?}"),
         }
     }
@@ -238,7 +245,16 @@ fn what_a_living_process_does_is_left_to_it() {
     // It holds the locks.
     let error = place.write(vec![place.change("replaced", "ours")]);
     let error = error.expect_err("busy");
-    assert!(matches!(error, WriteError::Busy { index: 0 }), "{error:?}");
+    assert!(
+        matches!(
+            error,
+            WriteError::File {
+                index: 0,
+                fault: FileError::Busy
+            }
+        ),
+        "{error:?}"
+    );
     kill_process(process, Signal::CONT).expect("it goes on");
     assert!(child.wait().expect("it ends").success());
     assert_eq!(which_are_new(&place, "stopped"), [0, 1, 2]);

@@ -17,7 +17,7 @@ use crate::protocol::Settings;
 use crate::task::{CancelToken, Work};
 use crate::workspace::Scope;
 
-use super::{DiskWriter, FileWrite, Planned, Target, WriteError, Written};
+use super::{DiskWriter, FileError, FileWrite, Planned, Target, WriteError, WrittenFile};
 
 /// An ordinary user, for tests that root runs.
 const NOBODY: u32 = 65534;
@@ -95,7 +95,7 @@ impl Place {
         }
     }
 
-    fn write(&self, files: Vec<FileWrite>) -> Result<Vec<Written>, WriteError> {
+    fn write(&self, files: Vec<FileWrite>) -> Result<Vec<WrittenFile>, WriteError> {
         self.writer.write(&self.scope, files, &work())
     }
 
@@ -168,7 +168,10 @@ fn as_ordinary_user<T: Send>(act: impl FnOnce() -> T + Send) -> T {
 /// The system's name for why a step failed.
 fn errno(error: &WriteError) -> Option<rustix::io::Errno> {
     match error {
-        WriteError::Io { source, .. } => rustix::io::Errno::from_io_error(source),
+        WriteError::File {
+            fault: FileError::Io(_, source),
+            ..
+        } => rustix::io::Errno::from_io_error(source),
         _ => None,
     }
 }

@@ -11,7 +11,7 @@ use crate::workspace::Stamp;
 
 use super::super::fail::scripted::failing;
 use super::super::stage::temporary_name;
-use super::super::{WriteError, WriteStep};
+use super::super::{FileError, WriteError, WriteStep};
 use super::{Place, as_ordinary_user, chown, errno, inode, is_root};
 
 #[test]
@@ -88,7 +88,13 @@ fn a_file_that_appeared_is_never_overwritten() {
     place.put("d/b", "theirs");
     let error = place.write(files).expect_err("it exists");
     assert!(
-        matches!(error, WriteError::Exists { index: 1 }),
+        matches!(
+            error,
+            WriteError::File {
+                index: 1,
+                fault: FileError::Exists
+            }
+        ),
         "{error:?}"
     );
     assert_eq!(place.text("a"), "old");
@@ -134,7 +140,13 @@ fn a_touch_is_no_change_and_a_change_within_the_clocks_tick_is() {
     file.set_modified(before).expect("set back");
     let error = place.write(vec![change]).expect_err("changed");
     assert!(
-        matches!(error, WriteError::Changed { index: 0 }),
+        matches!(
+            error,
+            WriteError::File {
+                index: 0,
+                fault: FileError::Changed
+            }
+        ),
         "{error:?}"
     );
     assert_eq!(place.text("a"), "odd");
@@ -159,18 +171,42 @@ fn what_is_gone_or_something_else_is_not_made_again() {
     );
     fs::remove_file(place.path("d/a")).expect("removed");
     let error = place.write(vec![gone]).expect_err("gone");
-    assert!(matches!(error, WriteError::Gone { index: 0 }), "{error:?}");
+    assert!(
+        matches!(
+            error,
+            WriteError::File {
+                index: 0,
+                fault: FileError::Gone
+            }
+        ),
+        "{error:?}"
+    );
     place.put("elsewhere", "old");
     symlink("../elsewhere", place.path("d/a")).expect("linked");
     let error = place.write(vec![other]).expect_err("a link now");
     assert!(
-        matches!(error, WriteError::Changed { index: 0 }),
+        matches!(
+            error,
+            WriteError::File {
+                index: 0,
+                fault: FileError::Changed
+            }
+        ),
         "{error:?}"
     );
     assert_eq!(place.text("elsewhere"), "old");
     fs::remove_dir_all(place.path("d")).expect("removed");
     let error = place.write(vec![moved]).expect_err("gone");
-    assert!(matches!(error, WriteError::Gone { index: 0 }), "{error:?}");
+    assert!(
+        matches!(
+            error,
+            WriteError::File {
+                index: 0,
+                fault: FileError::Gone
+            }
+        ),
+        "{error:?}"
+    );
     assert!(!place.is_there("d"));
     place.assert_clean();
 }
@@ -188,7 +224,13 @@ fn a_swapped_directory_is_never_followed() {
     for file in files {
         let error = place.write(vec![file]).expect_err("it leads outside");
         assert!(
-            matches!(error, WriteError::Refused { index: 0, .. }),
+            matches!(
+                error,
+                WriteError::File {
+                    index: 0,
+                    fault: FileError::Refused(_)
+                }
+            ),
             "{error:?}"
         );
     }
@@ -210,9 +252,9 @@ fn only_what_may_be_edited_is_written() {
         .expect_err("outside");
     let refused = matches!(
         &error,
-        WriteError::Refused {
+        WriteError::File {
             index: 1,
-            refusal: Refusal::OutsideWorkspace { .. }
+            fault: FileError::Refused(Refusal::OutsideWorkspace { .. })
         }
     );
     assert!(refused, "{error:?}");
@@ -279,10 +321,9 @@ fn a_read_only_file_is_not_replaced() {
     let error = error.expect_err("read-only");
     assert!(matches!(
         error,
-        WriteError::Io {
+        WriteError::File {
             index: 1,
-            step: WriteStep::Open,
-            ..
+            fault: FileError::Io(WriteStep::Open, _)
         }
     ));
     assert_eq!(errno(&error), Some(Errno::ACCESS));
@@ -327,7 +368,13 @@ fn in_a_read_only_directory_nothing_is_written() {
     for error in errors {
         let error = error.expect_err("read-only");
         assert!(
-            matches!(error, WriteError::Io { index: 1, .. }),
+            matches!(
+                error,
+                WriteError::File {
+                    index: 1,
+                    fault: FileError::Io(..)
+                }
+            ),
             "{error:?}"
         );
         assert_eq!(errno(&error), Some(Errno::ACCESS));

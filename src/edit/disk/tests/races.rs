@@ -13,7 +13,7 @@ use rustix::io::Errno;
 
 use super::super::fail::scripted::{failing, watching};
 use super::super::lock::number_of;
-use super::super::{FileWrite, WriteError, WriteStep, Written};
+use super::super::{FileError, FileWrite, WriteError, WriteStep, WrittenFile};
 use super::{Place, inode, mode_of};
 
 /// Writes while `other` is done before the first `step`; `forbidden` steps fail as unsupported.
@@ -23,7 +23,7 @@ fn write_beside(
     step: WriteStep,
     forbidden: &'static [WriteStep],
     other: impl FnOnce() + 'static,
-) -> Result<Vec<Written>, WriteError> {
+) -> Result<Vec<WrittenFile>, WriteError> {
     let mut other = Some(other);
     let watch = move |now: WriteStep| {
         if now == step
@@ -67,7 +67,16 @@ fn a_write_of_somebody_else_at_any_moment_is_kept() {
             let error = write_beside(&place, files, step, forbidden, other);
             let error = error.expect_err("changed");
             let what = format!("{step:?} on system {number}: {error:?}");
-            assert!(matches!(error, WriteError::Changed { index: 0 }), "{what}");
+            assert!(
+                matches!(
+                    error,
+                    WriteError::File {
+                        index: 0,
+                        fault: FileError::Changed
+                    }
+                ),
+                "{what}"
+            );
             assert_eq!(
                 (place.text("a"), place.text("b")),
                 ("odd a".into(), "old b".into()),
@@ -90,7 +99,13 @@ fn a_file_put_in_the_place_by_somebody_else_is_kept() {
             let other = move || fs::rename(from, to).expect("renamed");
             let error = write_beside(&place, files, step, forbidden, other).expect_err("changed");
             assert!(
-                matches!(error, WriteError::Changed { index: 0 }),
+                matches!(
+                    error,
+                    WriteError::File {
+                        index: 0,
+                        fault: FileError::Changed
+                    }
+                ),
                 "{step:?}: {error:?}"
             );
             assert_eq!(place.text("a"), "odd");
@@ -115,7 +130,13 @@ fn a_file_removed_meanwhile_is_not_made_again() {
             let other = move || fs::remove_file(path).expect("removed");
             let error = write_beside(&place, files, step, forbidden, other).expect_err("gone");
             assert!(
-                matches!(error, WriteError::Gone { index: 0 }),
+                matches!(
+                    error,
+                    WriteError::File {
+                        index: 0,
+                        fault: FileError::Gone
+                    }
+                ),
                 "{step:?}: {error:?}"
             );
             assert!(!place.is_there("a"));
@@ -143,7 +164,13 @@ fn a_file_made_meanwhile_is_not_overwritten() {
             };
             let error = write_beside(&place, files, step, forbidden, other).expect_err("exists");
             assert!(
-                matches!(error, WriteError::Exists { index: 1 }),
+                matches!(
+                    error,
+                    WriteError::File {
+                        index: 1,
+                        fault: FileError::Exists
+                    }
+                ),
                 "{step:?}: {error:?}"
             );
             assert_eq!(
@@ -178,7 +205,13 @@ fn a_directory_swapped_for_a_link_is_not_followed() {
         let error = write_beside(&place, files, step, &[], other).expect_err("elsewhere");
         let expected = matches!(
             error,
-            WriteError::Changed { .. } | WriteError::Refused { .. }
+            WriteError::File {
+                fault: FileError::Changed,
+                ..
+            } | WriteError::File {
+                fault: FileError::Refused(_),
+                ..
+            }
         );
         assert!(expected, "{step:?}: {error:?}");
         assert_eq!(fs::read_dir(&outside).expect("listed").count(), 1);
@@ -217,7 +250,13 @@ fn a_second_name_given_meanwhile_is_not_torn_off() {
     let other = move || fs::hard_link(from, to).expect("linked");
     let error = write_beside(&place, files, WriteStep::Lock, &[], other).expect_err("changed");
     assert!(
-        matches!(error, WriteError::Changed { index: 0 }),
+        matches!(
+            error,
+            WriteError::File {
+                index: 0,
+                fault: FileError::Changed
+            }
+        ),
         "{error:?}"
     );
     assert_eq!(inode(&place, "a"), inode(&place, "b"));
@@ -312,7 +351,16 @@ fn a_lock_that_is_held_is_waited_for_and_not_for_ever() {
         flock(FlockOperation::LockExclusive);
         let files = vec![place.creation("b", "new"), place.change("a", "new")];
         let error = failing(fail, || place.write(files)).expect_err("busy");
-        assert!(matches!(error, WriteError::Busy { index: 1 }), "{error:?}");
+        assert!(
+            matches!(
+                error,
+                WriteError::File {
+                    index: 1,
+                    fault: FileError::Busy
+                }
+            ),
+            "{error:?}"
+        );
         assert_eq!(place.text("a"), "old");
         place.assert_clean();
         flock(FlockOperation::Unlock);
@@ -331,13 +379,28 @@ fn all_names_of_a_file_have_one_lock() {
     rustix::fs::flock(&lock, FlockOperation::LockExclusive).expect("locked");
     let error = place.write(vec![place.change("b", "new")]);
     let error = error.expect_err("busy");
-    assert!(matches!(error, WriteError::Busy { index: 0 }), "{error:?}");
+    assert!(
+        matches!(
+            error,
+            WriteError::File {
+                index: 0,
+                fault: FileError::Busy
+            }
+        ),
+        "{error:?}"
+    );
     drop(lock);
     // One write has no use for two locks of one file, nor for two plans on one text.
     let both = vec![place.change("a", "new a"), place.change("b", "new b")];
     let error = place.write(both).expect_err("one file");
     assert!(
-        matches!(error, WriteError::Refused { index: 1, .. }),
+        matches!(
+            error,
+            WriteError::File {
+                index: 1,
+                fault: FileError::Refused(_)
+            }
+        ),
         "{error:?}"
     );
     assert_eq!(place.text("a"), "old");
@@ -460,7 +523,16 @@ fn a_writer_that_comes_at_the_last_moment_is_not_left_behind() {
             let outcome = write_beside(&place, files, step, forbidden, other);
             let error = outcome.expect_err("opened");
             let what = format!("{step:?}: {error:?}");
-            assert!(matches!(error, WriteError::Changed { index: 0 }), "{what}");
+            assert!(
+                matches!(
+                    error,
+                    WriteError::File {
+                        index: 0,
+                        fault: FileError::Changed
+                    }
+                ),
+                "{what}"
+            );
             let mut theirs = theirs.take().expect("opened");
             theirs.write_all(b"more\n").expect("written");
             assert_eq!(place.text("a"), "old\nmore\n", "{what}");

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use crate::protocol::Refusal;
 use crate::task::Work;
 
-use super::names::{Charset, Name, normalised, path_of};
+use super::names::{Charset, MemberName, normalised, path_of};
 
 /// Entries after which an archive is not looked at further.
 pub const MAX_ENTRIES: usize = 1_000_000;
@@ -15,7 +15,7 @@ const MAX_NAME_BYTES: usize = 64 * 1024 * 1024;
 
 /// What a member is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum EntryKind {
     File,
     Directory,
     /// What it says is in `link`, or, in a zip, the member's content.
@@ -63,7 +63,7 @@ pub enum Packing {
 pub struct Entry {
     pub(super) path: (u32, u32),
     pub(super) link: (u32, u32),
-    pub kind: Kind,
+    pub kind: EntryKind,
     pub packing: Packing,
     pub encrypted: bool,
     /// Zip: the stream must tell its own end.
@@ -83,7 +83,7 @@ pub struct Entry {
 }
 
 impl Entry {
-    pub fn new(kind: Kind, packing: Packing) -> Entry {
+    pub fn new(kind: EntryKind, packing: Packing) -> Entry {
         Entry {
             path: (0, 0),
             link: (0, 0),
@@ -175,7 +175,7 @@ impl Index {
             .get(at)
             .filter(|entry| self.path(entry) == path)
         {
-            Some(entry) if entry.kind == Kind::Directory => Some(Spot::Directory),
+            Some(entry) if entry.kind == EntryKind::Directory => Some(Spot::Directory),
             Some(entry) => Some(Spot::Member(entry)),
             None => self.is_directory(path).then_some(Spot::Directory),
         }
@@ -191,7 +191,7 @@ impl Index {
             .partition_point(|entry| self.path(entry) < path);
         let same = self.entries[at..].iter();
         let mut same = same.take_while(|entry| self.path(entry) == path);
-        if same.any(|entry| entry.kind == Kind::Directory) {
+        if same.any(|entry| entry.kind == EntryKind::Directory) {
             return true;
         }
         let below = format!("{path}/");
@@ -228,7 +228,7 @@ impl Index {
                     let rest = &self.entries[at..];
                     at += rest.partition_point(|entry| self.path(entry) < &*end);
                 }
-                None if entry.kind == Kind::Directory => directories.push(below),
+                None if entry.kind == EntryKind::Directory => directories.push(below),
                 None => members.push(Child {
                     name: below,
                     member: Some(entry),
@@ -355,13 +355,13 @@ impl Builder {
             (at, text.len() as u32)
         };
         match path_of(name, self.is_zip) {
-            Name::Root => {}
-            Name::Unsafe => self.index.unsafe_names += 1,
-            Name::Path(path) => {
+            MemberName::Root => {}
+            MemberName::Unsafe => self.index.unsafe_names += 1,
+            MemberName::Path(path) => {
                 entry.path = put(&path);
                 entry.link = match entry.kind {
                     // Unlike a symbolic link it says its target as members are named.
-                    Kind::Hardlink => match normalised(link.trim_start_matches('/')) {
+                    EntryKind::Hardlink => match normalised(link.trim_start_matches('/')) {
                         Some(path) => put(&path),
                         None => put(link),
                     },
@@ -403,7 +403,7 @@ impl Builder {
         index.text.shrink_to_fit();
         let text = std::mem::take(&mut index.text);
         let path = |entry: &Entry| &text[entry.path.0 as usize..][..entry.path.1 as usize];
-        let is_directory = |entry: &Entry| entry.kind == Kind::Directory;
+        let is_directory = |entry: &Entry| entry.kind == EntryKind::Directory;
         index.entries.sort_unstable_by(|a, b| {
             let by_path = path(a).cmp(path(b));
             let by_kind = by_path.then_with(|| is_directory(a).cmp(&is_directory(b)));

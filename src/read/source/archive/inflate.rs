@@ -58,7 +58,9 @@ impl From<Stopped> for Halt {
     }
 }
 
-/// Held by who inflates much: one at a time, so that what several hold does not add up.
+/// Held by who inflates much: one at a time, so that what several hold does not add up. It is of the
+/// whole process and no field of the engine: a turn that borrowed it would tie every [`Disk`] to one
+/// lifetime, through the cell that holds the turn.
 static HEAVY: Mutex<()> = Mutex::new(());
 
 /// A turn at [`HEAVY`].

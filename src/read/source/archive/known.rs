@@ -9,9 +9,8 @@ use crate::task::LONG_FROM_BYTES;
 use crate::text::{NotText, decode};
 use crate::workspace::Handle;
 
-use super::index::{Builder, Entry, Index, Kind, Packing, RawName};
+use super::index::{Builder, Entry, EntryKind, Index, Packing, RawName};
 use super::inflate::{Codec, Disk, Halt, Inflow, MAX_PASS};
-use super::member::{WIDE, too_large};
 use super::tar::{self, BLOCK};
 use super::zip;
 use super::{Asked, MAKER};
@@ -80,7 +79,7 @@ enum Sniffed {
     Compressed(Codec),
     Tar,
     /// With its directory, where that is found.
-    Zip(Option<zip::Found>),
+    Zip(Option<zip::CentralDirectory>),
 }
 
 impl Sniffed {
@@ -159,7 +158,7 @@ fn compressed(asked: &Asked, disk: &Disk, codec: Codec) -> Result<Known, Refusal
     };
     if !is_tar {
         let mut builder = Builder::new(1, false);
-        let mut entry = Entry::new(Kind::File, Packing::Plain);
+        let mut entry = Entry::new(EntryKind::File, Packing::Plain);
         entry.packed = disk.len;
         let name = single_name(&asked.subject.file_name());
         let raw = RawName {
@@ -228,4 +227,15 @@ fn finished(
         }
     }
     builder.finish(asked.means.work)
+}
+
+/// Why what was packed with a window over [`MAX_WINDOW_LOG`](super::inflate::MAX_WINDOW_LOG) is not unpacked.
+pub const WIDE: &str = "to unpack it takes a window of more than 128 MiB";
+
+pub fn too_large(asked: &Asked, what: &str) -> Refusal {
+    Refusal::TooLarge {
+        path: asked.spelled.to_owned(),
+        what: what.to_owned(),
+        instead: "Extract it with a tool, and read the lines you need from the file.".to_owned(),
+    }
 }

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use crate::task::Work;
 use crate::workspace::Handle;
 
-use super::index::{Builder, Entry, Index, Kind, Spot};
+use super::index::{Builder, Entry, EntryKind, Index, Spot};
 use super::inflate::Disk;
 use super::{tar, zip};
 
@@ -45,7 +45,7 @@ fn holds(index: &Index, len: u64, work: &Work) {
     let names: usize = entries.iter().map(|entry| index.path(entry).len()).sum();
     // A byte of an old code page is up to three of UTF-8.
     assert!(names as u64 <= 3 * len);
-    let is_directory = |entry: &Entry| entry.kind == Kind::Directory;
+    let is_directory = |entry: &Entry| entry.kind == EntryKind::Directory;
     let key = |entry: &Entry| (index.path(entry).to_owned(), is_directory(entry));
     assert!(entries.windows(2).all(|two| key(&two[0]) < key(&two[1])));
     for entry in entries {

@@ -6,7 +6,7 @@ use crate::view::members::{self, MemberKind};
 use crate::view::{Selector, Style};
 
 use super::super::{Opened, refuse_own};
-use super::index::{Child, Index, Kind};
+use super::index::{Child, EntryKind, Index};
 use super::known::Form;
 use super::member::link_text;
 use super::{OpenedArchive, member};
@@ -42,7 +42,7 @@ impl OpenedArchive<'_> {
             if count % 1024 == 0 {
                 self.asked.means.work.check()?;
             }
-            if permits(child.name, child.member.is_none()) {
+            if self.handle.is_own() || permits(child.name, child.member.is_none()) {
                 let kind = self.member_kind(&child, &mut links)?;
                 members::push_row(&mut text, child.name, &kind);
             }
@@ -75,9 +75,9 @@ impl OpenedArchive<'_> {
             return Ok(MemberKind::Directory);
         };
         Ok(match entry.kind {
-            Kind::Directory => MemberKind::Directory,
-            Kind::Special(what) => MemberKind::Special(what.in_words()),
-            Kind::Symlink | Kind::Hardlink => {
+            EntryKind::Directory => MemberKind::Directory,
+            EntryKind::Special(what) => MemberKind::Special(what.in_words()),
+            EntryKind::Symlink | EntryKind::Hardlink => {
                 *links += 1;
                 let is_free = self.known.form != Form::Zip;
                 MemberKind::Link(match is_free || *links <= LINKS_READ {
@@ -85,7 +85,7 @@ impl OpenedArchive<'_> {
                     false => None,
                 })
             }
-            Kind::File => MemberKind::File {
+            EntryKind::File => MemberKind::File {
                 size: match self.known.form {
                     Form::Single(_) => self.inflated_size()?,
                     _ => Some(entry.size),

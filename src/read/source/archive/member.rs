@@ -9,9 +9,9 @@ use crate::buffer::MAX_BUFFER_BYTES;
 use crate::protocol::Refusal;
 use crate::text::{Confidence, Decoded, NotText, decode};
 
-use super::index::{Entry, Kind, Packing};
+use super::index::{Entry, EntryKind, Packing};
 use super::inflate::{Disk, Halt, Inflow, MAX_MEMBER, MAX_PASS};
-use super::known::{Form, Known};
+use super::known::{Form, Known, WIDE, too_large};
 use super::zip::{self, Failure, Unpacked};
 use super::{Asked, tar};
 
@@ -53,12 +53,12 @@ pub struct LargeText {
 
 /// What was made of a member, as it is kept warm.
 #[derive(Debug)]
-pub struct Held {
+pub struct HeldMember {
     pub content: Content,
     pub faults: Vec<String>,
 }
 
-impl Held {
+impl HeldMember {
     /// Bytes in memory.
     pub fn weight(&self) -> u64 {
         match &self.content {
@@ -76,11 +76,11 @@ pub fn hold(
     unpacked: Unpacked,
     encoding: Option<&'static Encoding>,
     as_bytes: bool,
-) -> Result<Held, Refusal> {
+) -> Result<HeldMember, Refusal> {
     let Unpacked { bytes, faults } = unpacked;
     let size = bytes.len() as u64;
     if as_bytes {
-        return Ok(Held {
+        return Ok(HeldMember {
             content: Content::Bytes(bytes.into()),
             faults,
         });
@@ -94,7 +94,7 @@ pub fn hold(
     }
     if size > LARGE {
         let content = large(bytes, encoding);
-        return Ok(Held { content, faults });
+        return Ok(HeldMember { content, faults });
     }
     let content = match decode(&bytes, encoding) {
         Ok(decoded) => Content::Text {
@@ -103,7 +103,7 @@ pub fn hold(
         },
         Err(NotText::Binary { .. }) => Content::Binary(size),
     };
-    Ok(Held { content, faults })
+    Ok(HeldMember { content, faults })
 }
 
 /// A large member: its encoding is told by a part of it.
@@ -283,20 +283,9 @@ fn refused(asked: &Asked, failure: Failure) -> Refusal {
     }
 }
 
-/// Why what was packed with a window over [`MAX_WINDOW_LOG`](super::inflate::MAX_WINDOW_LOG) is not unpacked.
-pub const WIDE: &str = "to unpack it takes a window of more than 128 MiB";
-
-pub fn too_large(asked: &Asked, what: &str) -> Refusal {
-    Refusal::TooLarge {
-        path: asked.spelled.to_owned(),
-        what: what.to_owned(),
-        instead: "Extract it with a tool, and read the lines you need from the file.".to_owned(),
-    }
-}
-
 /// What a link says; `None` where that cannot be read.
 pub fn link_text(disk: &Disk, known: &Known, entry: &Entry) -> Result<Option<String>, Refusal> {
-    if entry.kind == Kind::Hardlink || known.form != Form::Zip {
+    if entry.kind == EntryKind::Hardlink || known.form != Form::Zip {
         return Ok(Some(known.index.link(entry).to_owned()));
     }
     let Packing::Method(method) = entry.packing else {
@@ -321,7 +310,7 @@ pub fn take_out(
     known: &Known,
     entry: &Entry,
     as_bytes: bool,
-) -> Result<Held, Refusal> {
+) -> Result<HeldMember, Refusal> {
     let unpacked = unpack(asked, disk, known, entry)?;
     hold(asked, unpacked, asked.encoding, as_bytes)
 }

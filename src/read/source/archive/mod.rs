@@ -29,8 +29,8 @@ use super::{Opened, ReadContext, location, refuse_own};
 
 use inflate::{Codec, Disk};
 use known::{Form, Known};
-use member::{Content, Held};
-use path::Place;
+use member::{Content, HeldMember};
+use path::MemberPlace;
 
 /// Under this name things are kept warm.
 const MAKER: &str = "archive";
@@ -167,19 +167,19 @@ fn open_steady(
         Some(_) => wanted.selector,
     };
     match wanted.place {
-        Place::Directory(path)
+        MemberPlace::Directory(path)
             if path.is_empty()
                 && selector != Selector::default()
                 && matches!(known.form, Form::Single(_)) =>
         {
             archive.only(selector)
         }
-        Place::Directory(path) => archive.directory(&path, &wanted.path, selector),
-        Place::Dead(why) => Ok(Some(archive.note(
+        MemberPlace::Directory(path) => archive.directory(&path, &wanted.path, selector),
+        MemberPlace::Dead(why) => Ok(Some(archive.note(
             &wanted.path,
             format!("[{} is {why}]", in_header(&wanted.path)),
         ))),
-        Place::Member(entry, path) => {
+        MemberPlace::Member(entry, path) => {
             archive.member(entry, &path, &wanted.path, selector, wanted.inner)
         }
     }
@@ -259,7 +259,7 @@ impl OpenedArchive<'_> {
         selector: Selector,
         inner: Option<&str>,
     ) -> Result<Option<Opened>, Refusal> {
-        if let index::Kind::Special(what) = entry.kind {
+        if let index::EntryKind::Special(what) = entry.kind {
             let words = format!(
                 "[Cannot read archive entry '{}': it is a {}]",
                 in_header(path),
@@ -414,9 +414,9 @@ impl OpenedArchive<'_> {
         entry: &index::Entry,
         part: &str,
         as_bytes: bool,
-    ) -> Result<(Arc<Held>, bool), Refusal> {
+    ) -> Result<(Arc<HeldMember>, bool), Refusal> {
         let warm = self.asked.means.warm;
-        if let Some(held) = warm.get::<Held>(self.state, MAKER, part) {
+        if let Some(held) = warm.get::<HeldMember>(self.state, MAKER, part) {
             return Ok((held, true));
         }
         let long = self.goes_through(entry) > LONG_FROM_BYTES && !entry.encrypted;

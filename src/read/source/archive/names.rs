@@ -11,7 +11,7 @@ const GUESS_BYTES: usize = 64 * 1024;
 
 /// A name as it may be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Name {
+pub enum MemberName {
     /// The archive itself, as in `./`.
     Root,
     Path(String),
@@ -21,7 +21,7 @@ pub enum Name {
 
 /// A member's name, decoded, as a path within the archive. `backslashes` part names too, where
 /// Windows may have written them.
-pub fn path_of(name: &str, backslashes: bool) -> Name {
+pub fn path_of(name: &str, backslashes: bool) -> MemberName {
     let parted = match backslashes && name.contains('\\') {
         true => name.replace('\\', "/"),
         false => name.to_owned(),
@@ -31,14 +31,14 @@ pub fn path_of(name: &str, backslashes: bool) -> Name {
         letter.is_ascii_alphabetic() && parted.as_bytes().get(2) == Some(&b'/')
     };
     if drive || parted.starts_with('/') || parted.contains('\0') || parted.len() > MAX_PATH_BYTES {
-        return Name::Unsafe;
+        return MemberName::Unsafe;
     }
     match normalised(&parted) {
-        None => Name::Unsafe,
-        Some(path) if !path.is_empty() => Name::Path(path),
+        None => MemberName::Unsafe,
+        Some(path) if !path.is_empty() => MemberName::Path(path),
         // `.` and `./` are the root; a name of no characters is none.
-        Some(_) if parted.starts_with('.') => Name::Root,
-        Some(_) => Name::Unsafe,
+        Some(_) if parted.starts_with('.') => MemberName::Root,
+        Some(_) => MemberName::Unsafe,
     }
 }
 
@@ -167,7 +167,7 @@ mod tests {
 
     #[test]
     fn names_become_paths() {
-        let path = |text: &str| Name::Path(text.to_owned());
+        let path = |text: &str| MemberName::Path(text.to_owned());
         let cases = [
             ("a/b.txt", path("a/b.txt")),
             ("./dot/./a.txt", path("dot/a.txt")),
@@ -176,27 +176,27 @@ mod tests {
             ("...", path("...")),
             ("a/..hidden", path("a/..hidden")),
             ("dir\\file.txt", path("dir/file.txt")),
-            ("./", Name::Root),
-            (".", Name::Root),
-            ("", Name::Unsafe),
-            ("/", Name::Unsafe),
-            ("..", Name::Unsafe),
-            ("../evil", Name::Unsafe),
-            ("..\\evil", Name::Unsafe),
-            ("a/../../evil", Name::Unsafe),
-            ("a/../b", Name::Unsafe),
-            ("/etc/passwd", Name::Unsafe),
-            ("C:/evil", Name::Unsafe),
-            ("C:\\evil", Name::Unsafe),
-            ("//server/share", Name::Unsafe),
-            ("a\0b", Name::Unsafe),
+            ("./", MemberName::Root),
+            (".", MemberName::Root),
+            ("", MemberName::Unsafe),
+            ("/", MemberName::Unsafe),
+            ("..", MemberName::Unsafe),
+            ("../evil", MemberName::Unsafe),
+            ("..\\evil", MemberName::Unsafe),
+            ("a/../../evil", MemberName::Unsafe),
+            ("a/../b", MemberName::Unsafe),
+            ("/etc/passwd", MemberName::Unsafe),
+            ("C:/evil", MemberName::Unsafe),
+            ("C:\\evil", MemberName::Unsafe),
+            ("//server/share", MemberName::Unsafe),
+            ("a\0b", MemberName::Unsafe),
         ];
         for (name, expected) in cases {
             assert_eq!(path_of(name, true), expected, "{name:?}");
         }
         assert_eq!(path_of("a\\..\\b", false), path("a\\..\\b"));
         assert_eq!(path_of(&"n".repeat(4095), true), path(&"n".repeat(4095)));
-        assert_eq!(path_of(&"n".repeat(4096), true), Name::Unsafe);
+        assert_eq!(path_of(&"n".repeat(4096), true), MemberName::Unsafe);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use crate::workspace::{Handle, measure};
 
 use super::super::kind;
 use super::Asked;
-use super::index::{Entry, Index, Kind, Spot};
+use super::index::{Entry, EntryKind, Index, Spot};
 use super::names::{MAX_PATH_BYTES, link_destination, normalised};
 
 /// Parts of a path that are tried as its end.
@@ -21,10 +21,10 @@ const MAX_SUGGESTIONS: usize = 3;
 
 /// What is asked for.
 #[derive(Debug)]
-pub struct Wanted<'a> {
+pub struct WantedMember<'a> {
     /// Its path within the archive, links not followed.
     pub path: String,
-    pub place: Place<'a>,
+    pub place: MemberPlace<'a>,
     pub selector: Selector,
     /// What follows the path and is no selector, but may lead on within the member.
     pub inner: Option<&'a str>,
@@ -32,7 +32,7 @@ pub struct Wanted<'a> {
 
 /// Where a path leads.
 #[derive(Debug)]
-pub enum Place<'a> {
+pub enum MemberPlace<'a> {
     /// Of this member, under its own path.
     Member(&'a Entry, String),
     Directory(String),
@@ -51,7 +51,7 @@ pub fn find<'a>(
     index: &'a Index,
     inner: &'a str,
     link: ReadLink,
-) -> Result<Wanted<'a>, Refusal> {
+) -> Result<WantedMember<'a>, Refusal> {
     let ends = inner.rmatch_indices([':', '?']).map(|(at, _)| at);
     let ends = std::iter::once(inner.len())
         .chain(ends)
@@ -72,19 +72,19 @@ pub fn find<'a>(
             continue;
         };
         let place = match place {
-            Place::Member(..) if spelled.ends_with('/') => match index.is_directory(&path) {
-                true => Place::Directory(path.clone()),
+            MemberPlace::Member(..) if spelled.ends_with('/') => match index.is_directory(&path) {
+                true => MemberPlace::Directory(path.clone()),
                 false => continue,
             },
             place => place,
         };
-        if let Place::Member(_, to) | Place::Directory(to) = &place
+        if let MemberPlace::Member(_, to) | MemberPlace::Directory(to) = &place
             && *to != path
         {
             judge(asked, handle, to)?;
         }
         let (selector, inner) = tail(asked, &path, rest)?;
-        return Ok(Wanted {
+        return Ok(WantedMember {
             path,
             place,
             selector,
@@ -109,10 +109,10 @@ pub fn find<'a>(
     }
 }
 
-fn archive_itself<'a>(selector: Selector) -> Wanted<'a> {
-    Wanted {
+fn archive_itself<'a>(selector: Selector) -> WantedMember<'a> {
+    WantedMember {
         path: String::new(),
-        place: Place::Directory(String::new()),
+        place: MemberPlace::Directory(String::new()),
         selector,
         inner: None,
     }
@@ -168,28 +168,30 @@ pub fn follow<'a>(
     index: &'a Index,
     path: &str,
     link: ReadLink,
-) -> Result<Option<Place<'a>>, Refusal> {
+) -> Result<Option<MemberPlace<'a>>, Refusal> {
     let mut at = path.to_owned();
     let mut said = String::new();
     for hop in 0..MAX_LINKS {
         let (entry, below) = match index.find(&at) {
-            Some(Spot::Directory) => return Ok(Some(Place::Directory(at))),
+            Some(Spot::Directory) => return Ok(Some(MemberPlace::Directory(at))),
             Some(Spot::Member(entry)) => match entry.kind {
-                Kind::Symlink | Kind::Hardlink => (entry, ""),
-                _ => return Ok(Some(Place::Member(entry, at))),
+                EntryKind::Symlink | EntryKind::Hardlink => (entry, ""),
+                _ => return Ok(Some(MemberPlace::Member(entry, at))),
             },
             None => match link_above(index, &at) {
                 Some(above) => above,
                 None if hop == 0 => return Ok(None),
                 None => {
-                    return Ok(Some(Place::Dead(format!(
+                    return Ok(Some(MemberPlace::Dead(format!(
                         "{said}, which is not in the archive"
                     ))));
                 }
             },
         };
         let Some(target) = link(entry)? else {
-            return Ok(Some(Place::Dead("a link that cannot be read".to_owned())));
+            return Ok(Some(MemberPlace::Dead(
+                "a link that cannot be read".to_owned(),
+            )));
         };
         if hop == 0 {
             said = format!("a link to {}", crate::view::in_header(&target));
@@ -197,11 +199,11 @@ pub fn follow<'a>(
         let own = index.path(entry);
         let folder = own.rsplit_once('/').map_or("", |(folder, _)| folder);
         let leads = match entry.kind {
-            Kind::Hardlink => normalised(&target),
+            EntryKind::Hardlink => normalised(&target),
             _ => link_destination(folder, &target),
         };
         let Some(leads) = leads else {
-            return Ok(Some(Place::Dead(format!(
+            return Ok(Some(MemberPlace::Dead(format!(
                 "{said}, which is outside the archive"
             ))));
         };
@@ -211,14 +213,16 @@ pub fn follow<'a>(
             (leads, below) => format!("{leads}/{below}"),
         };
     }
-    Ok(Some(Place::Dead(format!("{said}, in a loop of links"))))
+    Ok(Some(MemberPlace::Dead(format!(
+        "{said}, in a loop of links"
+    ))))
 }
 
 /// The link on the way to `path`, and what of the path comes after it.
 fn link_above<'a, 'p>(index: &'a Index, path: &'p str) -> Option<(&'a Entry, &'p str)> {
     path.match_indices('/')
         .find_map(|(slash, _)| match index.find(&path[..slash]) {
-            Some(Spot::Member(entry)) if entry.kind == Kind::Symlink => {
+            Some(Spot::Member(entry)) if entry.kind == EntryKind::Symlink => {
                 Some((entry, &path[slash + 1..]))
             }
             _ => None,

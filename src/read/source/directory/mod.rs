@@ -2,14 +2,12 @@
 
 mod walk;
 
-use std::time::SystemTime;
-
 use crate::protocol::Refusal;
 use crate::protocol::read::{Cache, ListingLimits, MoreDetails, ResourceKind};
 use crate::text::Text;
 use crate::view::listing::{self, Listing, Rest};
 use crate::view::{self, Document, Extras, Style};
-use crate::workspace::Handle;
+use crate::workspace::{Handle, now_ns};
 
 use super::{Opened, ReadContext, location};
 
@@ -26,7 +24,7 @@ pub fn open(handle: &Handle, spelled: &str, means: ReadContext) -> Result<Opened
                 path: means.display.to_owned(),
                 inside,
             };
-            listing::rows(&listing, now_ns())
+            listing::rows(&listing, now_ns().into())
         }
         view::ListingStyle::Names => {
             if let Rest::MoreThan(read) = inside.rest {
@@ -57,11 +55,4 @@ pub fn open(handle: &Handle, spelled: &str, means: ReadContext) -> Result<Opened
             ..Extras::default()
         },
     }))
-}
-
-/// Nanoseconds since the epoch; 0 for a clock before it.
-fn now_ns() -> i128 {
-    SystemTime::now()
-        .duration_since(SystemTime::UNIX_EPOCH)
-        .map_or(0, |since| since.as_nanos() as i128)
 }

@@ -255,7 +255,7 @@ impl Need {
         let (mut lines, mut bytes) = (0, 0);
         let mut end = 0;
         for span in wanted.spans() {
-            for number in span.start..=span.end {
+            for number in span.lines() {
                 if number > have {
                     return false;
                 }

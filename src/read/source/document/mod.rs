@@ -197,10 +197,8 @@ impl WantedDocument<'_> {
 
     fn opened(&self, document: Document) -> Opened {
         Opened {
-            document,
-            snapshot: None,
             selector: Some(self.selector.clone()),
-            name: None,
+            ..Opened::read_only(document)
         }
     }
 

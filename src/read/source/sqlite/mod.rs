@@ -16,7 +16,7 @@ use crate::worker::{Death, Readable, Stop};
 use crate::workspace::{Handle, RealPath, Stamp};
 
 use super::kind::{Asked, Kind, Subject};
-use super::{Opened, location, memory, refuse_own};
+use super::{Opened, ReadContext, location, refuse_own};
 
 use sides::Sides;
 
@@ -319,8 +319,8 @@ fn after_death(death: Death, state: &State, is_steady: bool, manner: Manner) -> 
 
 /// The text that was too long to come with its answer.
 fn long_text(mut job: QueryJob, bytes: u64, asked: &Asked) -> Result<(QueryJob, Text), Refusal> {
-    let work = asked.means.work;
-    let share = memory::take(bytes * 2, &work.within(MEMORY_WAIT));
+    let ReadContext { memory, work, .. } = asked.means;
+    let share = memory.take(bytes * 2, &work.within(MEMORY_WAIT));
     let _share = share.map_err(|refusal| match work.check() {
         Ok(()) => Refusal::Busy {
             message: "other large files are being read.".to_owned(),

@@ -4,7 +4,7 @@ use std::io;
 
 use crate::task::Work;
 
-use super::super::index::{Builder, Entry, Kind, Packing, RawName, Regions, Special};
+use super::super::index::{Builder, Entry, EntryKind, Packing, RawName, Regions, Special};
 use super::super::inflate::{Disk, Halt, Inflow};
 use super::BLOCK;
 use super::header::{Header, is_header, regions};
@@ -222,28 +222,28 @@ impl Walk<'_> {
         let link = next.link.clone().or_else(|| self.global.link.clone());
         let link = link.unwrap_or_else(|| header.link().to_vec());
         let (kind, has_data) = match flag {
-            b'1' => (Kind::Hardlink, false),
-            b'2' => (Kind::Symlink, false),
-            b'3' => (Kind::Special(Special::CharacterDevice), false),
-            b'4' => (Kind::Special(Special::BlockDevice), false),
-            b'5' => (Kind::Directory, false),
-            b'6' => (Kind::Special(Special::Fifo), false),
+            b'1' => (EntryKind::Hardlink, false),
+            b'2' => (EntryKind::Symlink, false),
+            b'3' => (EntryKind::Special(Special::CharacterDevice), false),
+            b'4' => (EntryKind::Special(Special::BlockDevice), false),
+            b'5' => (EntryKind::Directory, false),
+            b'6' => (EntryKind::Special(Special::Fifo), false),
             // What GNU's incremental dumps write of a directory, with the names in it as data.
-            b'D' => (Kind::Directory, true),
+            b'D' => (EntryKind::Directory, true),
             // Before ustar a slash at the end was all that told a directory.
-            0 | b'0' if name.ends_with(b"/") => (Kind::Directory, true),
-            _ => (Kind::File, true),
+            0 | b'0' if name.ends_with(b"/") => (EntryKind::Directory, true),
+            _ => (EntryKind::File, true),
         };
         let mut entry = Entry::new(kind, Packing::Plain);
         entry.packed = if has_data { size } else { 0 };
-        entry.size = if kind == Kind::File { size } else { 0 };
+        entry.size = if kind == EntryKind::File { size } else { 0 };
         let mut map = None;
         if flag == b'S' {
             let (regions, real_size) = self.old_sparse(header)?;
             entry.packing = Packing::SparseMapped;
             entry.size = real_size.unwrap_or(size);
             map = Some(regions);
-        } else if kind == Kind::File && next.is_sparse() {
+        } else if kind == EntryKind::File && next.is_sparse() {
             entry.size = next.sparse.real_size.unwrap_or(size);
             entry.packing = match next.sparse.in_front {
                 true => Packing::SparseInFront,

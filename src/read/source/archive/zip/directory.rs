@@ -6,7 +6,7 @@ use std::io::{self, Read};
 use crate::protocol::Refusal;
 use crate::task::{LONG_FROM_BYTES, Work};
 
-use super::super::index::{Builder, Entry, Index, Kind, Packing, RawName, Special};
+use super::super::index::{Builder, Entry, EntryKind, Index, Packing, RawName, Special};
 use super::super::inflate::Disk;
 use super::{
     AES, CENTRAL, CENTRAL_BYTES, ENCRYPTED, END, END_BYTES, LOCAL, SELF_ENDING, UTF8, extra_fields,
@@ -18,7 +18,7 @@ const TAIL: u64 = 65_535 + END_BYTES as u64;
 
 /// Where the central directory is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Found {
+pub struct CentralDirectory {
     start: u64,
     end: u64,
     /// What is to be added to every offset, modulo 2^64: bytes before the archive, as of a
@@ -29,14 +29,14 @@ pub struct Found {
     is_zip64: bool,
 }
 
-impl Found {
+impl CentralDirectory {
     pub fn directory_bytes(&self) -> u64 {
         self.end - self.start
     }
 }
 
 /// Looks for the central directory; `None` where the file ends without one.
-pub fn find(disk: &Disk) -> io::Result<Option<Found>> {
+pub fn find(disk: &Disk) -> io::Result<Option<CentralDirectory>> {
     let tail_at = disk.len.saturating_sub(TAIL);
     let tail = disk.bytes(tail_at, TAIL as usize)?;
     let mut empty = None;
@@ -59,8 +59,8 @@ pub fn find(disk: &Disk) -> io::Result<Option<Found>> {
 }
 
 /// The directory that the end record at `end` speaks of, if it is there.
-fn directory_before(disk: &Disk, end: u64, record: &[u8]) -> io::Result<Option<Found>> {
-    let mut found = Found {
+fn directory_before(disk: &Disk, end: u64, record: &[u8]) -> io::Result<Option<CentralDirectory>> {
+    let mut found = CentralDirectory {
         start: u64::from(u32_at(record, 16)),
         end,
         shift: 0,
@@ -73,7 +73,7 @@ fn directory_before(disk: &Disk, end: u64, record: &[u8]) -> io::Result<Option<F
         (found.end, found.is_zip64) = (wide.at, true);
     }
     if size == 0 {
-        return Ok(Some(Found {
+        return Ok(Some(CentralDirectory {
             start: found.end,
             ..found
         }));
@@ -83,7 +83,7 @@ fn directory_before(disk: &Disk, end: u64, record: &[u8]) -> io::Result<Option<F
     for start in [by_size, Some(found.start)].into_iter().flatten() {
         if start < found.end && disk.bytes(start, 4)? == CENTRAL {
             let shift = start.wrapping_sub(found.start);
-            return Ok(Some(Found {
+            return Ok(Some(CentralDirectory {
                 start,
                 shift,
                 ..found
@@ -130,7 +130,7 @@ fn zip64_record(disk: &Disk, end: u64) -> io::Result<Option<Wide>> {
 }
 
 /// What the archive holds: by its directory, else by what stands before each member.
-pub fn index(disk: &Disk, found: Option<Found>) -> Result<io::Result<Index>, Refusal> {
+pub fn index(disk: &Disk, found: Option<CentralDirectory>) -> Result<io::Result<Index>, Refusal> {
     let work = disk.work;
     if let Some(found) = found {
         let entries = found.directory_bytes() as usize / CENTRAL_BYTES;
@@ -158,7 +158,7 @@ pub fn index(disk: &Disk, found: Option<Found>) -> Result<io::Result<Index>, Ref
 /// Reads all entries; whether it is a directory at all.
 fn read_directory(
     disk: &Disk,
-    found: Found,
+    found: CentralDirectory,
     builder: &mut Builder,
     work: &Work,
 ) -> Result<io::Result<bool>, Refusal> {
@@ -191,8 +191,8 @@ fn read_directory(
             });
         let utf8 = is_utf8 || u16_at(&head, 8) & UTF8 != 0;
         let entry = match name.last() {
-            Some(b'/' | b'\\') if entry.kind == Kind::File => Entry {
-                kind: Kind::Directory,
+            Some(b'/' | b'\\') if entry.kind == EntryKind::File => Entry {
+                kind: EntryKind::Directory,
                 ..entry
             },
             _ => entry,
@@ -226,7 +226,7 @@ fn next_header(reader: &mut impl Read, fields: &mut Vec<u8>) -> Option<[u8; CENT
 
 /// What is to be added to the offsets of members: nothing, where it is only the directory's own
 /// offset that is wrong.
-fn settled_shift(disk: &Disk, found: Found) -> io::Result<u64> {
+fn settled_shift(disk: &Disk, found: CentralDirectory) -> io::Result<u64> {
     let head = disk.bytes(found.start, CENTRAL_BYTES)?;
     let offset = u64::from(u32_at(&head, 42));
     let is_local = |at| Ok::<bool, io::Error>(disk.bytes(at, 4)? == LOCAL);
@@ -239,12 +239,12 @@ fn settled_shift(disk: &Disk, found: Found) -> io::Result<u64> {
 }
 
 /// Whether an archive without entries is nothing else either.
-fn is_only_an_end(disk: &Disk, found: Found) -> bool {
+fn is_only_an_end(disk: &Disk, found: CentralDirectory) -> bool {
     let head = disk.bytes(0, 4).unwrap_or_default();
     found.start == 0 || head != LOCAL
 }
 
-fn say_what_is_wrong(found: Found, at: u64, full: bool, builder: &mut Builder) {
+fn say_what_is_wrong(found: CentralDirectory, at: u64, full: bool, builder: &mut Builder) {
     if full {
         return;
     }
@@ -278,14 +278,14 @@ fn entry(head: &[u8], extra: &[u8], shift: u64) -> Entry {
         _ => 0,
     };
     let kind = match mode & 0o170_000 {
-        0o120_000 => Kind::Symlink,
-        0o040_000 => Kind::Directory,
+        0o120_000 => EntryKind::Symlink,
+        0o040_000 => EntryKind::Directory,
         // What was packed from a pipe is what came out of it.
-        0o010_000 if size == 0 => Kind::Special(Special::Fifo),
-        0o020_000 => Kind::Special(Special::CharacterDevice),
-        0o060_000 => Kind::Special(Special::BlockDevice),
-        0o140_000 => Kind::Special(Special::Socket),
-        _ => Kind::File,
+        0o010_000 if size == 0 => EntryKind::Special(Special::Fifo),
+        0o020_000 => EntryKind::Special(Special::CharacterDevice),
+        0o060_000 => EntryKind::Special(Special::BlockDevice),
+        0o140_000 => EntryKind::Special(Special::Socket),
+        _ => EntryKind::File,
     };
     Entry {
         encrypted: flags & ENCRYPTED != 0 || method == AES,

@@ -4,7 +4,7 @@ mod directory;
 mod member;
 mod recover;
 
-pub use directory::{Found, find, index};
+pub use directory::{CentralDirectory, find, index};
 pub use member::{Failure, Unpacked, method_name, unpack};
 
 /// What every local header begins with.

@@ -5,7 +5,7 @@ use std::io::{self, Read};
 use crate::protocol::Refusal;
 use crate::task::Work;
 
-use super::super::index::{Builder, Entry, Kind, Packing, RawName};
+use super::super::index::{Builder, Entry, EntryKind, Packing, RawName};
 use super::super::inflate::Disk;
 use super::{
     AES, CENTRAL, DESCRIPTOR, ENCRYPTED, LOCAL, LOCAL_BYTES, SELF_ENDING, SIZES_FOLLOW, UTF8,
@@ -27,7 +27,7 @@ struct Local {
 
 /// Adds every member that is found.
 pub fn scan(disk: &Disk, builder: &mut Builder, work: &Work) -> Result<io::Result<()>, Refusal> {
-    let mut search = Search {
+    let mut search = SignatureSearch {
         disk,
         work,
         searched: 0,
@@ -60,7 +60,7 @@ pub fn scan(disk: &Disk, builder: &mut Builder, work: &Work) -> Result<io::Resul
 fn add(
     disk: &Disk,
     mut local: Local,
-    search: &mut Search,
+    search: &mut SignatureSearch,
     builder: &mut Builder,
 ) -> Result<io::Result<Option<u64>>, Refusal> {
     let data = local.data;
@@ -103,8 +103,8 @@ fn local_at(disk: &Disk, at: u64) -> io::Result<Option<Local>> {
     let method = u16_at(&head, 8);
     let [size, packed] = wide(&extra, [22, 18].map(|at| u32_at(&head, at)));
     let kind = match fields.ends_with(b"/") {
-        true => Kind::Directory,
-        false => Kind::File,
+        true => EntryKind::Directory,
+        false => EntryKind::File,
     };
     let entry = Entry {
         encrypted: flags & ENCRYPTED != 0 || method == AES,
@@ -134,13 +134,13 @@ type Sizes = Option<(u32, u64)>;
 /// Where a signature is, and which one.
 type Signed<'s> = (u64, &'s [u8; 4]);
 
-struct Search<'a> {
+struct SignatureSearch<'a> {
     disk: &'a Disk<'a>,
     work: &'a Work,
     searched: u64,
 }
 
-impl Search<'_> {
+impl SignatureSearch<'_> {
     /// The first of these signatures from `from` on.
     fn next<'s>(
         &mut self,

@@ -1,12 +1,7 @@
-//! Where events come from: the system's watcher, or a stub of a broken one; nothing here knows which files are warm.
+//! What watchers tell, and what is said where there is none.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
-
-#[cfg(target_os = "linux")]
-use super::inotify::Inotify as System;
-#[cfg(not(target_os = "linux"))]
-use super::native::System;
 
 /// What was seen in a watched directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,56 +24,15 @@ pub enum Unwatchable {
     Here,
 }
 
-/// Takes events on the source's own thread; must be quick.
+/// Takes events on the watcher's own thread; must be quick.
 pub type Sink = Box<dyn Fn(Event) + Send>;
 
 /// Something that watches directories, without what is in their subdirectories.
-pub trait Source: Send {
+pub trait DirectoryWatcher: Send {
     /// Errors when the directory is not watched now.
     fn watch(&mut self, directory: &Path) -> Result<(), Unwatchable>;
     /// What is not watched may be unwatched.
     fn unwatch(&mut self, directory: &Path);
-}
-
-/// Names the stub of a broken watcher, in builds that are tested.
-const STUB: &str = "PILCROW_WATCH_STUB";
-
-/// The system's watcher, or the stub that the environment names. Release builds know no stubs.
-#[expect(clippy::disallowed_methods, reason = "for tests alone")]
-pub fn open(sink: Sink) -> Result<Box<dyn Source>, Unwatchable> {
-    let stub = match cfg!(any(feature = "failpoints", debug_assertions)) {
-        true => std::env::var(STUB).ok(),
-        false => None,
-    };
-    match stub.as_deref() {
-        Some("drop") => Ok(Box::new(Deaf)),
-        Some("limit") => Ok(Box::new(Full)),
-        Some("emfile") => Err(exhausted("Too many open files")),
-        Some("overflow") => System::open(Box::new(move |_| sink(Event::Lost))),
-        _ => System::open(sink),
-    }
-}
-
-/// Accepts everything and hears nothing, as network mounts do.
-struct Deaf;
-
-impl Source for Deaf {
-    fn watch(&mut self, _: &Path) -> Result<(), Unwatchable> {
-        Ok(())
-    }
-
-    fn unwatch(&mut self, _: &Path) {}
-}
-
-/// Has no watch left to give.
-struct Full;
-
-impl Source for Full {
-    fn watch(&mut self, _: &Path) -> Result<(), Unwatchable> {
-        Err(no_watch_left())
-    }
-
-    fn unwatch(&mut self, _: &Path) {}
 }
 
 pub(super) fn exhausted(words: &str) -> Unwatchable {

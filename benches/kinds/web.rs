@@ -1,0 +1,118 @@
+//! Web pages: a page that is kept beside a file of the same text, and one that is fetched beside a plain GET on a new connection.
+
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpListener;
+
+use serde_json::json;
+
+use crate::support::table::{self, Times, timed};
+use crate::support::{self, Answer, Peer, Workspace};
+
+/// Reads of each.
+const ROUNDS: usize = 1000;
+
+/// About 10 KB of Markdown.
+fn text() -> String {
+    let paragraph = "A harbour has berths, and each ship one of them until the tide is out.\n\n";
+    format!("# Harbour\n\n{}", paragraph.repeat(140))
+}
+
+/// The same as a page of HTML.
+fn html() -> String {
+    let paragraph =
+        "<p>A harbour has berths, and each <b>ship</b> one of them until the tide is out.</p>\n";
+    format!(
+        "<!doctype html><html><head><title>Harbour</title></head><body><nav><a href=\"/\">Home</a></nav><main><h1>Harbour</h1>{}</main></body></html>",
+        paragraph.repeat(140)
+    )
+}
+
+/// Serves both on 127.0.0.1, a connection for each request; gives its address. `/fresh` may be kept.
+fn serve() -> Answer<String> {
+    let listener = TcpListener::bind("127.0.0.1:0")?;
+    let address = format!("http://{}", listener.local_addr()?);
+    std::thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            let _ = stream.set_nodelay(true);
+            let mut lines = BufReader::new(&stream).lines();
+            let asked = lines.next().and_then(Result::ok).unwrap_or_default();
+            // To the empty line.
+            lines
+                .by_ref()
+                .map_while(Result::ok)
+                .take_while(|line| !line.is_empty())
+                .for_each(drop);
+            let (kind, body) = match asked.contains(".html") {
+                true => ("text/html", html()),
+                false => ("text/markdown", text()),
+            };
+            let cache = if asked.contains("/fresh") {
+                "max-age=300"
+            } else {
+                "no-cache"
+            };
+            let head = format!(
+                "HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\nCache-Control: {cache}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
+                body.len()
+            );
+            let _ = (&stream).write_all((head + &body).as_bytes());
+        }
+    });
+    Ok(address)
+}
+
+/// Prints a row for each comparison, over pipes.
+pub fn print() -> Answer<()> {
+    let workspace = Workspace::new()?;
+    std::fs::write(workspace.path().join("page.md"), text())?;
+    let address = serve()?;
+    let mut daemon = Peer::daemon(workspace.path())?;
+    let frame = |path: &str| support::request("agent/read", json!({ "path": path }));
+    let fresh = frame(&format!("{address}/fresh.md:full"));
+    let file = frame("page.md:full");
+    let mut times = Times::default();
+    for round in 0..ROUNDS + 20 {
+        let (page, _) = timed(|| daemon.exchange(&fresh).map(<[u8]>::len))?;
+        let (text, _) = timed(|| daemon.exchange(&file).map(<[u8]>::len))?;
+        if round >= 20 {
+            times.0.push(page);
+            times.1.push(text);
+        }
+    }
+    table::row("a page that is kept", "a file of the same text", times);
+    for (what, path) in [
+        ("a fetched text", "/cold.md"),
+        ("a fetched page of HTML", "/cold.html"),
+    ] {
+        let url = format!("{address}{path}");
+        let times = beside_a_plain_get(&mut daemon, &url)?;
+        table::row(what, "a plain GET", times);
+    }
+    Ok(())
+}
+
+fn beside_a_plain_get(daemon: &mut Peer, url: &str) -> Answer<Times> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    // Once is enough; a second time says so.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let client = reqwest::Client::builder()
+        .no_proxy()
+        .pool_max_idle_per_host(0)
+        .build()?;
+    let frame = support::request("agent/read", json!({ "path": url }));
+    let mut times = Times::default();
+    for round in 0..ROUNDS / 4 + 20 {
+        let (page, _) = timed(|| daemon.exchange(&frame).map(<[u8]>::len))?;
+        let (plain, _) = timed(|| {
+            let body = async { client.get(url).send().await?.bytes().await };
+            Ok(runtime.block_on(body)?.len())
+        })?;
+        if round >= 20 {
+            times.0.push(page);
+            times.1.push(plain);
+        }
+    }
+    Ok(times)
+}
