@@ -33,16 +33,32 @@ pub struct InFlight {
 #[derive(Debug)]
 struct InFlightTable {
     begun: HashMap<Id, CancelToken>,
+    /// So many have given their place back, and their answers are not handed in yet.
+    answering: usize,
     /// False after a wait that was in vain, until something has finished.
     patient: bool,
 }
 
-/// The place of one request in flight, given back when dropped.
+impl InFlightTable {
+    fn is_idle(&self) -> bool {
+        self.begun.is_empty() && self.answering == 0
+    }
+}
+
+/// The place of one request in flight.
 #[derive(Debug)]
 pub struct InFlightRequest {
     table: Arc<InFlight>,
     id: Id,
     cancel: CancelToken,
+}
+
+/// An answer that is being handed in; the end waits for it until this is dropped.
+#[derive(Debug)]
+pub struct Answering {
+    table: Arc<InFlight>,
+    id: Id,
+    is_among_few: bool,
 }
 
 /// Why a request does not begin.
@@ -61,6 +77,7 @@ impl InFlight {
             limit,
             table: Mutex::new(InFlightTable {
                 begun: HashMap::new(),
+                answering: 0,
                 patient: true,
             }),
             freed: Condvar::new(),
@@ -108,9 +125,9 @@ impl InFlight {
         }
     }
 
-    /// Waits until nothing is in flight. Called by one task only.
+    /// Waits until nothing is in flight and every answer is handed in. Called by one task only.
     pub async fn idle(&self) {
-        while !self.table.lock().begun.is_empty() {
+        while !self.table.lock().is_idle() {
             // A permit left over from before costs one more look.
             self.idle.notified().await;
         }
@@ -118,30 +135,48 @@ impl InFlight {
 }
 
 impl InFlightRequest {
-    pub fn id(&self) -> &Id {
-        &self.id
-    }
-
     /// Is cancelled when the client says so.
     pub fn cancel(&self) -> &CancelToken {
         &self.cancel
     }
 
-    /// Whether hardly any other request is in flight.
-    pub fn is_among_few(&self) -> bool {
-        self.table.table.lock().begun.len() <= FEW
+    /// Gives the place back, before the answer can be seen: whoever has read it may at once use
+    /// the id again, and finds the place free.
+    pub fn give_back(self) -> Answering {
+        let mut table = self.table.table.lock();
+        let is_among_few = table.begun.len() <= FEW;
+        table.begun.remove(&self.id);
+        table.answering += 1;
+        table.patient = true;
+        self.table.freed.notify_one();
+        drop(table);
+        Answering {
+            table: self.table,
+            id: self.id,
+            is_among_few,
+        }
     }
 }
 
-impl Drop for InFlightRequest {
+impl Answering {
+    /// Of the request, as the client numbered it.
+    pub fn id(&self) -> &Id {
+        &self.id
+    }
+
+    /// Whether hardly any other request was in flight.
+    pub fn is_among_few(&self) -> bool {
+        self.is_among_few
+    }
+}
+
+impl Drop for Answering {
     fn drop(&mut self) {
         let mut table = self.table.table.lock();
-        table.begun.remove(&self.id);
-        table.patient = true;
-        if table.begun.is_empty() {
+        table.answering -= 1;
+        if table.is_idle() {
             self.table.idle.notify_one();
         }
-        self.table.freed.notify_one();
     }
 }
 
@@ -162,11 +197,11 @@ mod tests {
         }
         assert!(begun.elapsed() >= PATIENCE);
         assert!(!table.table.lock().patient);
-        drop(first);
+        drop(first.map(InFlightRequest::give_back));
         assert!(table.table.lock().patient);
         let third = enter(3);
         assert!(third.is_ok());
-        let freeing = std::thread::spawn(move || drop(third));
+        let freeing = std::thread::spawn(move || drop(third.map(InFlightRequest::give_back)));
         // Either it is free already or the wait ends with it: the thread only has to get its turn.
         while enter(4).is_err() {}
         assert!(freeing.join().is_ok());
@@ -182,8 +217,12 @@ mod tests {
         assert!(!place.cancel().is_cancelled());
         table.cancel(&id);
         assert!(place.cancel().is_cancelled());
-        drop(place);
+        let answering = place.give_back();
         let again = table.enter(&id).expect("it is free");
         assert!(!again.cancel().is_cancelled());
+        drop(again.give_back());
+        assert!(!table.table.lock().is_idle());
+        drop(answering);
+        assert!(table.table.lock().is_idle());
     }
 }

@@ -7,6 +7,8 @@
 //!
 //! Of a call's panic only its own request hears (-32603).
 
+#![warn(missing_docs)]
+
 mod at_once;
 mod client;
 mod frame;
@@ -77,6 +79,7 @@ pub struct Connection {
 }
 
 impl Connection {
+    /// Sends nothing before it is served.
     pub fn new(output: Output, limits: TransportLimits) -> Connection {
         let Output { stream, at_once } = output;
         let outbox = Outbox::new(limits.unsent_bytes, at_once);
@@ -88,6 +91,7 @@ impl Connection {
         }
     }
 
+    /// Clones speak to the same client.
     pub fn client(&self) -> Client {
         self.client.clone()
     }

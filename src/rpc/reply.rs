@@ -7,7 +7,7 @@ use tower_lsp::jsonrpc::{Error, Id, Response};
 
 use crate::task::CancelToken;
 
-use super::in_flight::InFlightRequest;
+use super::in_flight::{Answering, InFlightRequest};
 use super::writer::Outbox;
 
 /// Answers a call once. Dropped without that, it answers a request with -32603: whoever panicked
@@ -45,18 +45,20 @@ impl Reply {
             .unwrap_or_default()
     }
 
+    /// Answers with a result; nothing where nobody asked for an answer.
     pub fn result(mut self, result: &impl Serialize) {
         if let Some(place) = self.place.take() {
-            let id = place.id();
+            let answering = place.give_back();
             let success = Success {
                 jsonrpc: "2.0",
                 result,
-                id,
+                id: answering.id(),
             };
-            send(&self.outbox, &success, &place);
+            send(&self.outbox, &success, &answering);
         }
     }
 
+    /// Answers with an error, as [`Reply::result`] does.
     pub fn error(mut self, error: Error) {
         self.send_error(error);
     }
@@ -64,22 +66,22 @@ impl Reply {
     /// What a service of the LSP library has answered.
     pub fn response(mut self, response: &Response) {
         if let Some(place) = self.place.take() {
-            send(&self.outbox, response, &place);
+            send(&self.outbox, response, &place.give_back());
         }
     }
 
     fn send_error(&mut self, error: Error) {
         if let Some(place) = self.place.take() {
-            let response = Response::from_error(place.id().clone(), error);
-            send(&self.outbox, &response, &place);
+            let answering = place.give_back();
+            let response = Response::from_error(answering.id().clone(), error);
+            send(&self.outbox, &response, &answering);
         }
     }
 }
 
-/// The place is given back only when the answer is on its way.
-fn send(outbox: &Outbox, answer: &impl Serialize, place: &InFlightRequest) {
+fn send(outbox: &Outbox, answer: &impl Serialize, answering: &Answering) {
     // Answers that come by the dozen are better written many at a time.
-    match place.is_among_few() {
+    match answering.is_among_few() {
         true => outbox.send_at_once(answer),
         false => outbox.send(answer),
     }

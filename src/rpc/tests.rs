@@ -327,8 +327,8 @@ fn one_more_than_may_be_in_flight_is_busy_and_cancels_overtake() -> io::Result<(
         served.request(id, "stuck", &json!(null))?;
         assert_eq!(served.refusal()?, (-32803, json!(id)));
     }
-    // Far below 300 waits for a place: only the first of them waited.
-    assert!(begun.elapsed() < Duration::from_secs(3));
+    // Half of what 300 waits for a place would take: only the first of them waited.
+    assert!(begun.elapsed() < Duration::from_secs(15));
     assert_eq!(served.shared.stuck.load(Ordering::Relaxed), 16);
     served.notify("note", &json!(5))?;
     served.cancel(7)?;
