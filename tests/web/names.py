@@ -87,9 +87,35 @@ class Page(http.server.BaseHTTPRequestHandler):
             self.send_header("Connection", "close")
             self.end_headers()
             return
+        if self.path.startswith("/to/"):
+            self.send_response(302)
+            self.send_header("Location", f"http://{self.path[4:]}/")
+            self.send_header("Connection", "close")
+            self.end_headers()
+            return
+        if self.path.startswith("/names/"):
+            self.name_elsewhere(self.path[7:])
+            return
         body = f"asked at {at}\n".encode()
         self.send_response(200)
         self.send_header("Content-Type", "text/plain")
+        self.send_header("Content-Length", str(len(body)))
+        self.send_header("Connection", "close")
+        self.end_headers()
+        self.wfile.write(body)
+
+    def name_elsewhere(self, host):
+        """A page with little to read, which names another host by every way there is."""
+        body = f"""<html><head><title>Names</title>
+<meta http-equiv="refresh" content="1; url=http://{host}/refreshed">
+<link rel="alternate" type="text/markdown" href="http://{host}/page.md">
+<link rel="alternate" type="application/rss+xml" href="http://{host}/feed.xml">
+<link rel="canonical" href="http://{host}/canonical"><script src="http://{host}/x.js"></script>
+</head><body><p><a href="http://{host}/paper.pdf">The paper (PDF)</a></p>
+<img src="http://{host}/x.png"><script>{"x();" * 4000}</script></body></html>""".encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html")
+        self.send_header("Link", f'<http://{host}/linked.md>; rel="alternate"; type="text/markdown"')
         self.send_header("Content-Length", str(len(body)))
         self.send_header("Connection", "close")
         self.end_headers()

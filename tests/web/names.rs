@@ -125,3 +125,41 @@ fn settings_open_what_they_name_and_no_more() {
     let asked = network.asked_at();
     assert!(asked.iter().all(|at| at != "169.254.169.254"), "{asked:?}");
 }
+
+#[test]
+fn nothing_leads_inwards_whatever_is_allowed() {
+    let web = json!({ "allowPrivateNetwork": true, "localNames": ["loopback.example"] });
+    let Some(network) = Network::start(web) else {
+        return;
+    };
+    for (from, to) in [
+        ("public", "private.example"),
+        ("public", "10.1.2.3"),
+        ("public", "loopback.example"),
+        ("public", "127.0.0.1"),
+        ("public", "localhost"),
+        ("public", "metadata.example"),
+        ("private", "loopback.example"),
+        ("private", "127.0.0.1"),
+        ("private", "169.254.169.254"),
+    ] {
+        let before = network.asked_at().len();
+        network.denied(&format!("http://{from}.example/to/{to}"));
+        assert_eq!(network.asked_at().len(), before + 1, "{from} to {to}");
+        // A page that names the other host by every way there is, and has nothing else to read.
+        let page = format!("http://{from}.example/names/{to}");
+        let text = network.daemon.read_text(&page);
+        assert!(text.contains("it sends its reader on to"), "{text}");
+        let asked = network.asked_at().split_off(before + 1);
+        let at = match from {
+            "public" => "93.184.215.14",
+            _ => "10.1.2.3",
+        };
+        assert!(asked.iter().all(|it| it == at), "{from} to {to}: {asked:?}");
+    }
+    // Outwards it may go.
+    let text = network
+        .daemon
+        .read_text("http://private.example/to/public.example");
+    assert!(text.contains("1:asked at 93.184.215.14"), "{text}");
+}
