@@ -14,7 +14,10 @@ use crate::view::{Selector, Target};
 use crate::workspace::Scope;
 
 use super::source::internal::Provider;
+use super::source::internal::agent::AGENTS;
+use super::source::internal::artifact::ARTIFACTS;
 use super::source::internal::guide::GUIDE;
+use super::source::internal::local::LOCAL;
 use super::source::web::{self, Looks, WebAddress};
 use super::target::{Located, Spot};
 
@@ -58,6 +61,21 @@ static SCHEMES: &[&Scheme] = &[
         opens: Opens::Web,
     },
     &Scheme {
+        name: "artifact",
+        aliases: &[],
+        opens: Opens::Provider(&ARTIFACTS),
+    },
+    &Scheme {
+        name: "agent",
+        aliases: &[],
+        opens: Opens::Provider(&AGENTS),
+    },
+    &Scheme {
+        name: "local",
+        aliases: &[],
+        opens: Opens::Provider(&LOCAL),
+    },
+    &Scheme {
         name: "pilcrow",
         aliases: &["omp"],
         opens: Opens::Provider(&GUIDE),
@@ -99,6 +117,12 @@ fn row_of(written: &str) -> Option<(&'static Scheme, &str)> {
 /// Whether a path string is an address of some provider's.
 pub fn is_internal(written: &str) -> bool {
     provider_of(written).is_some()
+}
+
+/// Whether it is the address of what `agent/putArtifact` puts there.
+pub fn is_of_store(written: &str) -> bool {
+    let row = row_of(written).map(|(row, _)| row.name);
+    matches!(row, Some("artifact" | "agent"))
 }
 
 /// What a path string asks of the web, where it can be nothing else.
