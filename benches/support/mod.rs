@@ -17,6 +17,7 @@ use pilcrow::buffer::Overlays;
 use pilcrow::protocol::Settings;
 use pilcrow::protocol::read::ReadResult;
 use pilcrow::read::{Ask, Reader, StageResult};
+use pilcrow::session::Stores;
 use pilcrow::task::{CancelToken, Work};
 use pilcrow::workspace::Scope;
 use serde_json::{Value, json};
@@ -310,7 +311,7 @@ impl InProcess {
 
     /// A reader that has read nothing yet.
     pub fn reader() -> Reader {
-        Reader::new(Settings::default().memory.budget_bytes)
+        Reader::new(Settings::default().memory.budget_bytes, Stores::new(None))
     }
 
     pub fn read(&self, reader: &Reader) -> Answer<ReadResult> {
@@ -320,7 +321,7 @@ impl InProcess {
         else {
             return Err("a page is no read of this process".into());
         };
-        Ok(reader.finish(&self.ask, &prepared, None)?.0)
+        Ok(reader.finish(&self.ask, &prepared, None, &self.work)?.0)
     }
 }
 

@@ -77,7 +77,12 @@ impl Submitted {
         } = self;
         let ClientSnapshot { config, overlays } = snapshot;
         let finding = config.clone();
-        let find = move |work: &Work| locate(&finding.scope.of_job(work), &overlays, work);
+        let (finder, session) = (engine.clone(), change.session.clone());
+        let names_own = change.names_own;
+        let find = move |work: &Work| {
+            let scope = finder.scope_to_edit(&finding, (&session, names_own), work)?;
+            locate(&scope, &overlays, work)
+        };
         let Located {
             places,
             plan,

@@ -4,10 +4,10 @@ mod archive;
 mod directory;
 mod document;
 pub mod editor;
-pub mod guide;
 mod huge;
 mod image;
 pub mod internal;
+mod json;
 pub mod kind;
 mod location;
 mod memory;
@@ -52,6 +52,8 @@ pub struct Opened {
     pub name: Option<String>,
     /// What only a web page has.
     pub web: Option<Box<WebPart>>,
+    /// Where it is cut, the whole text becomes an artifact.
+    pub spills: bool,
 }
 
 /// What the stages after opening need to know of a web page. It is no text that can be edited, so that
@@ -78,6 +80,7 @@ impl Opened {
             selector: None,
             name: None,
             web: None,
+            spills: false,
         }
     }
 }
@@ -133,6 +136,8 @@ pub struct ReadContext<'a> {
     pub whole_file: Option<u64>,
     /// An image is given as it is, of at most so many bytes, unless the settings allow less.
     pub image_bytes: Option<usize>,
+    /// Bytes over which a text is read by lines, and not held.
+    pub held_up_to: u64,
     /// All lines of a file too large to hold are counted.
     pub counts_lines: bool,
     pub work: &'a Work,

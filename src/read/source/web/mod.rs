@@ -11,7 +11,6 @@ mod choose;
 mod content;
 mod fragment;
 mod header;
-mod json;
 mod kept;
 mod made;
 mod obtain;
@@ -21,5 +20,5 @@ mod sites;
 mod summary;
 
 pub use address::{Looks, WebAddress, looks, parse, without_secrets};
-pub use obtain::{Lacking, Obtained, PageAsk, Web};
+pub use obtain::{ObtainedPage, PageAsk, PageLacking, Web};
 pub use open::open;
