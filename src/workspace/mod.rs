@@ -27,12 +27,15 @@ mod patterns;
 mod resolve;
 mod resource_id;
 mod roots;
+mod seen;
 mod spelling;
 mod state;
 mod steps;
 mod suffix;
 mod suggest;
+mod user_places;
 mod variants;
+mod whose;
 
 #[cfg(test)]
 mod tests;
@@ -46,8 +49,11 @@ pub use near_names::measure;
 pub use resolve::{At, Found, Look, Scope, Via};
 pub use resource_id::{InternalUrl, ResourceId};
 pub use roots::{Root, Roots};
+pub use seen::Seen;
 pub use spelling::{MAX_PATH_BYTES, decode_file_uri, is_too_long, percent_decoded};
 pub use state::{spool_directory, state_directory};
+pub use user_places::{UserPlace, path_of_settings, user_place};
+pub use whose::Whose;
 
 use crate::protocol::Refusal;
 use crate::task::Stopped;

@@ -3,6 +3,8 @@
 //! Such a text is numbered rows without a header, since no edit can be of it; a list of what there
 //! is has rows without numbers.
 
+pub mod folders;
+
 use std::borrow::Cow;
 use std::fmt;
 

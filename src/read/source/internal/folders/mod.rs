@@ -1,0 +1,173 @@
+//! What lies in folders that programs agreed on (`skill://`, `rule://`, `memory://`): found by a search that is remembered as long as everything it saw is as it was.
+//!
+//! [`places`] has the tables, [`search`] is the way through them, and each scheme has a file that says
+//! what it takes for one of its things.
+
+mod front_matter;
+mod globs;
+mod kept;
+pub mod memories;
+mod nested;
+mod places;
+pub mod rules;
+mod search;
+pub mod skills;
+
+use crate::protocol::Refusal;
+use crate::protocol::status::ResourcesStatus;
+use crate::task::Work;
+use crate::workspace::{FileType, Handle, InternalUrl, Scope, UrlFolder};
+
+use kept::Kept;
+use places::{Giver, Sort};
+use rules::Rules;
+use search::Ground;
+use skills::Skills;
+
+use super::{About, Given, GivenFile};
+use crate::protocol::read::InternalDetails;
+
+/// What was found last, with the proof that it still is what would be found.
+#[derive(Debug, Default)]
+pub struct Folders {
+    skills: Kept<Skills>,
+    rules: Kept<Rules>,
+}
+
+impl Folders {
+    /// What there is, looked for anew where that is not known.
+    pub fn status(&self, scope: &Scope, work: &Work) -> Result<ResourcesStatus, Refusal> {
+        let skills = self.skills.get(scope, work, skills::search)?;
+        let rules = self.rules.get(scope, work, rules::search)?;
+        let memories = memories::search(scope, work)?;
+        let problems = [&skills.problems, &rules.problems, &memories.problems];
+        Ok(ResourcesStatus {
+            skills: skills.list.len(),
+            rules: rules.list.len(),
+            memories: memories.list.len(),
+            shadowed: skills.shadowed + rules.shadowed + memories.shadowed,
+            problems: problems.into_iter().flatten().cloned().collect(),
+        })
+    }
+}
+
+/// The folders of the settings in which files may be changed, each by its address.
+pub fn writable(scope: &Scope) -> Vec<UrlFolder> {
+    let settings = scope.settings();
+    let memories = places::places(Sort::Memory, scope, settings).places;
+    let writable = memories.into_iter().filter(|it| it.writable);
+    let named = writable.filter_map(|place| {
+        let name = place.name?;
+        let real = match scope.whose(&place.path) {
+            crate::workspace::Whose::User(real, true) => real,
+            _ => return None,
+        };
+        Some(UrlFolder {
+            url: format!("memory://{name}/"),
+            real,
+            heeds_deny: true,
+            writable: true,
+        })
+    });
+    named.collect()
+}
+
+/// Of things with one name the first goes by it, the first of each other giver by its giver and it.
+/// Tells who goes before each, and leaves out those that nobody could ask for.
+fn shadowed<'a>(names: impl Iterator<Item = (Giver, &'a str)>) -> Vec<Shadowed> {
+    let mut first = std::collections::HashMap::new();
+    let mut taken = std::collections::HashSet::new();
+    names
+        .map(|(giver, name)| {
+            let winner = *first.entry(name).or_insert(giver);
+            match taken.insert((giver, name)) {
+                false => Shadowed::Lost,
+                true if winner == giver => Shadowed::No,
+                true => Shadowed::By,
+            }
+        })
+        .collect()
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Shadowed {
+    No,
+    /// It is asked for with its giver before its name.
+    By,
+    /// Another of the same giver has its name.
+    Lost,
+}
+
+/// The name by which something is asked for.
+fn address(giver: Giver, name: &str, shadowed: Shadowed) -> String {
+    match shadowed {
+        Shadowed::No => name.to_owned(),
+        Shadowed::By | Shadowed::Lost => format!("{}:{name}", giver.name()),
+    }
+}
+
+/// What stands in a row between a name and a description: who gives it and where it lies, where that
+/// is not simply the user; and that it goes by a name of its own because another has it.
+fn provenance(giver: Giver, written: &str, winner: Option<&str>) -> String {
+    let of = match (giver, winner) {
+        (Giver::Workspace, _) | (_, Some(_)) => format!("{}: {written}", giver.name()),
+        (Giver::Settings | Giver::User, None) => return String::new(),
+    };
+    match winner {
+        None => format!("({of})  "),
+        Some(winner) => format!("({of}; {winner} is another)  "),
+    }
+}
+
+/// A file or a folder that somebody gives, opened.
+struct Opening<'a> {
+    giver: Giver,
+    ground: &'a Ground,
+    /// What the addresses of a writable folder's files begin with.
+    url: Option<&'a str>,
+    writable: bool,
+}
+
+impl Opening<'_> {
+    /// By what its files are opened.
+    fn scope(&self, scope: &Scope) -> Scope {
+        self.ground.scope(scope, self.url.unwrap_or(""), self.writable)
+    }
+
+    /// What is at a path on its ground; `None` where nothing is. No refusal says where a link leads.
+    fn look(&self, scope: &Scope, path: &std::path::Path) -> Result<Option<Handle>, Refusal> {
+        use crate::workspace::At;
+        match scope.look_at(path) {
+            Ok(At::Here(handle)) => Ok(Some(handle)),
+            Ok(At::Nothing(_)) => Ok(None),
+            Err(refusal) => Err(refusal),
+        }
+    }
+
+    fn given(&self, scope: Scope, handle: Handle, url: InternalUrl, context: &Scope) -> Given {
+        let is_editable = self.writable && handle.file_type() == FileType::Regular;
+        let notices = match self.giver {
+            Giver::Workspace => {
+                let at = super::one_line(&context.display(handle.real()));
+                vec![format!("From the workspace: {at}")]
+            }
+            Giver::Settings | Giver::User => Vec::new(),
+        };
+        Given::File(Box::new(GivenFile {
+            handle,
+            about: About {
+                url: Some(url),
+                provider: Some(self.giver.name()),
+                details: InternalDetails {
+                    trusted: self.giver.trusted(),
+                    ..InternalDetails::default()
+                },
+                notices,
+            },
+            scope: Some(Box::new(scope)),
+            is_editable,
+            is_text: false,
+            hold: None,
+        }))
+    }
+}
