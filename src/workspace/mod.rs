@@ -33,6 +33,7 @@ mod state;
 mod steps;
 mod suffix;
 mod suggest;
+mod url_folder;
 mod user_places;
 mod variants;
 mod whose;
@@ -52,6 +53,7 @@ pub use roots::{Root, Roots};
 pub use seen::Seen;
 pub use spelling::{MAX_PATH_BYTES, decode_file_uri, is_too_long, percent_decoded};
 pub use state::{spool_directory, state_directory};
+pub use url_folder::{UrlFolder, decoded_file_part, encoded};
 pub use user_places::{UserPlace, path_of_settings, user_place};
 pub use whose::Whose;
 
