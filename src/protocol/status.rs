@@ -18,6 +18,7 @@ pub struct Status {
     pub cache: CacheCounts,
     pub workers: WorkersStatus,
     pub web: WebStatus,
+    pub resources: ResourcesStatus,
     /// Walks of the tree since the start.
     pub scans: u64,
     /// Where the log is written.
@@ -40,6 +41,18 @@ pub struct Buffers {
 pub struct MemoryUse {
     pub count: usize,
     pub bytes: u64,
+}
+
+/// What was found in folders for skills, rules and memories.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct ResourcesStatus {
+    pub skills: usize,
+    pub rules: usize,
+    pub memories: usize,
+    /// What has a name that something else goes by.
+    pub shadowed: usize,
+    /// What was left out, and why: a sentence each.
+    pub problems: Vec<String>,
 }
 
 /// Web pages that are kept, and how reads of them were answered.

@@ -25,6 +25,7 @@ pub use share::share;
 pub use source::archive_laws;
 pub use source::editor::id_of_unsaved;
 pub use source::internal::InternalContext;
+pub use source::internal::folders::writable as writable_folders;
 pub use source::kind::{KINDS, Kind, kinds};
 pub use source::notebook::{Converted, convert, is_notebook_name};
 pub use source::text::{Held, held};

@@ -14,6 +14,9 @@ use crate::view::{Selector, Target};
 use crate::workspace::Scope;
 
 use super::source::internal::Provider;
+use super::source::internal::folders::memories::MEMORIES;
+use super::source::internal::folders::rules::RULES;
+use super::source::internal::folders::skills::SKILLS;
 use super::source::internal::guide::GUIDE;
 use super::source::web::{self, Looks, WebAddress};
 use super::target::{Located, Spot};
@@ -61,6 +64,21 @@ static SCHEMES: &[&Scheme] = &[
         name: "pilcrow",
         aliases: &["omp"],
         opens: Opens::Provider(&GUIDE),
+    },
+    &Scheme {
+        name: "skill",
+        aliases: &[],
+        opens: Opens::Provider(&SKILLS),
+    },
+    &Scheme {
+        name: "rule",
+        aliases: &[],
+        opens: Opens::Provider(&RULES),
+    },
+    &Scheme {
+        name: "memory",
+        aliases: &[],
+        opens: Opens::Provider(&MEMORIES),
     },
     // Schemes of open documents are known to the editor alone; it was asked before this row is.
     &Scheme {

@@ -14,7 +14,7 @@ use crate::edit::disk::DiskWriter;
 use crate::edit::{Applied, NoOps};
 use crate::net::{Net, Spool};
 use crate::protocol::{EditRefusal, Refusal, Settings};
-use crate::read::{Reader, Web};
+use crate::read::{Reader, Web, writable_folders};
 use crate::session::Stores;
 use crate::task::{CancelToken, Pool, Stopped, Threads, Work};
 use crate::workspace::{Scope, spool_directory, state_directory};
@@ -84,14 +84,15 @@ impl Engine {
 
     /// What a session may reach, for one job of its own.
     pub fn scope(&self, config: &WorkspaceConfig, session: &str, work: &Work) -> Scope {
-        let folders = self.reader.stores.folders(session);
-        config.scope.of_job(work).with_folders(folders)
+        let scope = config.scope.of_job(work);
+        let mut folders = self.reader.stores.folders(session);
+        folders.extend(writable_folders(&scope));
+        scope.with_folders(folders)
     }
 
     /// What may be reached of a path, whichever session's it is: for looks of our own.
     pub fn scope_of_path(&self, config: &WorkspaceConfig, path: &Path) -> Scope {
-        let folder = self.reader.stores.folder_over(path);
-        config.scope.with_folders(folder.into_iter().collect())
+        with_folders_over(&self.reader.stores, &config.scope, path)
     }
 
     /// Walks of the tree since the start.
@@ -148,6 +149,13 @@ impl Engine {
         let _guard = cancel.cancel_on_drop();
         self.jobs.run(Work::new(cancel, limit), job).await?
     }
+}
+
+/// The same scope with the folders that a path may be in and whose files have addresses.
+pub fn with_folders_over(stores: &Stores, scope: &Scope, path: &Path) -> Scope {
+    let mut folders = writable_folders(scope);
+    folders.extend(stores.folder_over(path));
+    scope.with_folders(folders)
 }
 
 /// How long an edit waits. After that it goes on: both lock what they write and look at it again,

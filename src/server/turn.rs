@@ -29,10 +29,15 @@ pub async fn in_turn(
             let ClientSnapshot { config, overlays } = &jobs_snapshot;
             let scope = &jobs_engine.scope(config, &jobs_ask.session, work);
             go_on_mount(&jobs_ask, scope, &|it| jobs_reading.is_known(it))?;
-            let stores = &jobs_engine.reader.stores;
+            let reader = &jobs_engine.reader;
             places_to_read(
                 &jobs_ask,
-                &jobs_ask.context((scope, overlays), stores, None, work),
+                &jobs_ask.context(
+                    (scope, overlays),
+                    (&reader.stores, &reader.folders),
+                    None,
+                    work,
+                ),
             )
         })
         .await?;

@@ -146,7 +146,10 @@ mod tests {
         };
         let seen = settled();
         fs::write(at("other"), "elsewhere").expect("written");
-        assert!(seen.is_still_so(&scope), "only its own place counts of a folder itself");
+        assert!(
+            seen.is_still_so(&scope),
+            "only its own place counts of a folder itself"
+        );
         fs::write(at("d/f"), "two").expect("written");
         assert!(!seen.is_still_so(&scope));
         let seen = settled();

@@ -55,5 +55,8 @@ pub(super) fn holds_home(folder: &Path) -> bool {
     let Some(home) = home() else {
         return false;
     };
-    home.starts_with(folder) || home.canonicalize().is_ok_and(|home| home.starts_with(folder))
+    home.starts_with(folder)
+        || home
+            .canonicalize()
+            .is_ok_and(|home| home.starts_with(folder))
 }

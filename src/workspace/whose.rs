@@ -21,7 +21,9 @@ pub enum Whose {
     Workspace(PathBuf),
     /// Elsewhere, to this path without symlinks; whether it is a directory.
     User(PathBuf, bool),
-    /// There is nothing, or it cannot be known.
+    /// There is nothing, but something could be made at this path without symlinks.
+    Missing(PathBuf),
+    /// It cannot be known.
     Nobody,
 }
 
@@ -53,7 +55,10 @@ impl Scope {
                 return Whose::Workspace(next.join(ahead.iter().collect::<PathBuf>()));
             }
             let Ok(metadata) = std::fs::symlink_metadata(&next) else {
-                return Whose::Nobody;
+                return match ahead.iter().any(|name| name == "..") {
+                    true => Whose::Nobody,
+                    false => Whose::Missing(next.join(ahead.iter().collect::<PathBuf>())),
+                };
             };
             if metadata.is_symlink() {
                 links += 1;
@@ -114,12 +119,17 @@ mod tests {
             Arc::default(),
         );
         assert_eq!(scope.whose(&at("user/own")), Whose::User(at("own/a"), true));
-        assert_eq!(scope.whose(&at("user/into")), Whose::Workspace(at("ws/skills")));
+        assert_eq!(
+            scope.whose(&at("user/into")),
+            Whose::Workspace(at("ws/skills"))
+        );
         assert_eq!(
             scope.whose(&at("user/through/x")),
             Whose::Workspace(at("ws/out/x"))
         );
-        for nowhere in ["user/none", "user/round", "user/own/x"] {
+        let missing = scope.whose(&at("user/own/x/y"));
+        assert_eq!(missing, Whose::Missing(at("own/a/x/y")));
+        for nowhere in ["user/none/../x", "user/round"] {
             assert_eq!(scope.whose(&at(nowhere)), Whose::Nobody, "{nowhere}");
         }
     }

@@ -174,7 +174,10 @@ impl Lookup<'_> {
             return Refusal::bad_params("path", message);
         }
         let asked = self.written.get(self.name_at..end).unwrap_or_default();
-        let near = near_names(&self.name(asked), self.provider.names(self.context));
+        let near = near_names(
+            &self.name(asked),
+            self.provider.names_like(&self.name(asked), self.context),
+        );
         let near = near.iter().map(|name| format!("{}://{name}", self.scheme));
         not_found(self.written, near.collect())
     }

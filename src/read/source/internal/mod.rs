@@ -24,6 +24,7 @@ use crate::workspace::{Handle, InternalUrl, Scope};
 
 use super::super::obtained::{Lacking, Obtained};
 
+pub use folders::Folders;
 pub use listing::{Listing, one_line};
 
 /// Whose read it is, and what of the daemon a provider may use.
@@ -34,6 +35,8 @@ pub struct InternalContext<'a> {
     pub scope: &'a Scope,
     pub overlays: &'a Overlays,
     pub stores: &'a Stores,
+    /// What was found in folders.
+    pub folders: &'a Folders,
     /// Parameters name the lines.
     pub names_lines: bool,
     /// What was got so far of what this very read lacked.
@@ -83,6 +86,16 @@ pub trait Provider: Sync + fmt::Debug {
         Vec::new()
     }
 
+    /// The same for who asked for a name that nothing has.
+    fn names_like(&self, _asked: &str, context: &InternalContext) -> Vec<String> {
+        self.names(context)
+    }
+
+    /// Whether its texts are shown whole, as far as any text is.
+    fn is_shown_whole(&self) -> bool {
+        false
+    }
+
     /// What to do instead of changing what has this name, as the end of a sentence that begins with
     /// its address.
     fn instead_of_change(&self, _name: &str, _scope: &Scope) -> String {
@@ -129,6 +142,8 @@ pub struct GivenText {
 pub struct GivenFile {
     pub handle: Handle,
     pub about: About,
+    /// By what it is judged, where that is not by what the session may reach.
+    pub scope: Option<Box<Scope>>,
     /// It is edited by its address, and shown as a file of the workspace is.
     pub is_editable: bool,
     /// It is known to be text, in UTF-8.
@@ -161,6 +176,15 @@ impl Given {
             cache: Cache::Hit,
             spills: false,
         })
+    }
+
+    /// What is said above it, a line each.
+    pub fn notices(&self) -> &[String] {
+        match self {
+            Given::Text(text) => &text.about.notices,
+            Given::File(file) => &file.about.notices,
+            Given::List(_) | Given::Lacks(_) => &[],
+        }
     }
 
     /// The address, where that is not the one it was asked for by.

@@ -99,6 +99,10 @@ fn file(
     means: ReadContext,
 ) -> Result<Opened, Refusal> {
     let encoding = encoding.or(given.is_text.then_some(UTF_8));
+    let means = ReadContext {
+        scope: given.scope.as_deref().unwrap_or(means.scope),
+        ..means
+    };
     let mut opened = super::super::open(&given.handle, spelled, inner, encoding, means)?;
     let document = &mut opened.document;
     document.location.source = source.source;

@@ -298,8 +298,14 @@ mod tests {
         assert_eq!(it.list("paths"), ["a/**", "b"]);
         assert_eq!(it.flag("alwaysApply"), Some(false));
         assert_eq!(it.text("license"), None);
-        assert_eq!(of("name: 123\ndescription: null\n").text("name"), Some("123"));
-        assert_eq!(of("name: 123\ndescription: null\n").text("description"), None);
+        assert_eq!(
+            of("name: 123\ndescription: null\n").text("name"),
+            Some("123")
+        );
+        assert_eq!(
+            of("name: 123\ndescription: null\n").text("description"),
+            None
+        );
         assert_eq!(of("").text("name"), None);
         let flow = of("{name: x, description: 'a, b'}\n");
         assert_eq!(flow.text("description"), Some("a, b"));
@@ -338,7 +344,14 @@ mod tests {
     #[test]
     fn bombs_do_not_go_off() {
         let mut laughs = String::from("a: &a [x, x, x, x, x, x, x, x, x]\n");
-        for (new, old) in [("b", "a"), ("c", "b"), ("d", "c"), ("e", "d"), ("f", "e"), ("g", "f")] {
+        for (new, old) in [
+            ("b", "a"),
+            ("c", "b"),
+            ("d", "c"),
+            ("e", "d"),
+            ("f", "e"),
+            ("g", "f"),
+        ] {
             let list = vec![format!("*{old}"); 9].join(", ");
             laughs.push_str(&format!("{new}: &{new} [{list}]\n"));
         }

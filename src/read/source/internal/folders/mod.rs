@@ -13,10 +13,17 @@ pub mod rules;
 mod search;
 pub mod skills;
 
-use crate::protocol::Refusal;
+use std::collections::{HashMap, HashSet};
+use std::path::Path;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+
+use crate::protocol::read::InternalDetails;
 use crate::protocol::status::ResourcesStatus;
-use crate::task::Work;
-use crate::workspace::{FileType, Handle, InternalUrl, Scope, UrlFolder};
+use crate::protocol::{Refusal, Rule};
+use crate::task::{CancelToken, Work};
+use crate::workspace::{At, FileType, Handle, InternalUrl, Scope, UrlFolder, Whose};
 
 use kept::Kept;
 use places::{Giver, Sort};
@@ -24,14 +31,14 @@ use rules::Rules;
 use search::Ground;
 use skills::Skills;
 
-use super::{About, Given, GivenFile};
-use crate::protocol::read::InternalDetails;
+use super::{About, Given, GivenFile, one_line};
 
 /// What was found last, with the proof that it still is what would be found.
 #[derive(Debug, Default)]
 pub struct Folders {
     skills: Kept<Skills>,
     rules: Kept<Rules>,
+    status: Mutex<ResourcesStatus>,
 }
 
 impl Folders {
@@ -41,13 +48,20 @@ impl Folders {
         let rules = self.rules.get(scope, work, rules::search)?;
         let memories = memories::search(scope, work)?;
         let problems = [&skills.problems, &rules.problems, &memories.problems];
-        Ok(ResourcesStatus {
+        let status = ResourcesStatus {
             skills: skills.list.len(),
             rules: rules.list.len(),
             memories: memories.list.len(),
             shadowed: skills.shadowed + rules.shadowed + memories.shadowed,
             problems: problems.into_iter().flatten().cloned().collect(),
-        })
+        };
+        *self.status.lock() = status.clone();
+        Ok(status)
+    }
+
+    /// What was told last. Looks at nothing.
+    pub fn last_status(&self) -> ResourcesStatus {
+        self.status.lock().clone()
     }
 }
 
@@ -57,13 +71,12 @@ pub fn writable(scope: &Scope) -> Vec<UrlFolder> {
     let memories = places::places(Sort::Memory, scope, settings).places;
     let writable = memories.into_iter().filter(|it| it.writable);
     let named = writable.filter_map(|place| {
-        let name = place.name?;
         let real = match scope.whose(&place.path) {
-            crate::workspace::Whose::User(real, true) => real,
-            _ => return None,
+            Whose::User(real, true) | Whose::Missing(real) => real,
+            Whose::User(..) | Whose::Workspace(_) | Whose::Nobody => return None,
         };
         Some(UrlFolder {
-            url: format!("memory://{name}/"),
+            url: format!("memory://{}/", place.name?),
             real,
             heeds_deny: true,
             writable: true,
@@ -72,11 +85,48 @@ pub fn writable(scope: &Scope) -> Vec<UrlFolder> {
     named.collect()
 }
 
+/// For a look beside a request, whose own limit is not known there.
+fn brief() -> Work {
+    Work::new(CancelToken::new(), Duration::from_secs(2))
+}
+
+/// What to say to whoever would change a file that is not to be changed by its address.
+fn read_only(file: &Path) -> String {
+    let file = one_line(&file.to_string_lossy());
+    format!("is read-only here; its file is {file}")
+}
+
+/// A name and, behind a slash, the part that leads to one of its files.
+fn parted(written: &str) -> (&str, Option<&str>) {
+    match written.split_once('/') {
+        Some((name, file)) => (name, Some(file)),
+        None => (written, None),
+    }
+}
+
+/// Names to suggest where a file is missing in a folder: those beside it.
+fn names_beside(scope: &Scope, folder: &Path, file: &str, work: &Work) -> Vec<String> {
+    const MOST: usize = 1_000;
+    let before = file.rsplit_once('/').map_or("", |(before, _)| before);
+    let is_plain = before.split('/').all(|part| part != "..");
+    let directory = scope.open(&folder.join(before)).ok().filter(|_| is_plain);
+    let listed = directory.and_then(|it| scope.list(&it).ok()?.read(MOST, work).ok());
+    let names = listed.map(|listed| listed.entries).unwrap_or_default();
+    let below = |name: String| match before.is_empty() {
+        true => name,
+        false => format!("{before}/{name}"),
+    };
+    let names = names
+        .into_iter()
+        .filter_map(|it| it.name.into_string().ok());
+    names.map(below).collect()
+}
+
 /// Of things with one name the first goes by it, the first of each other giver by its giver and it.
 /// Tells who goes before each, and leaves out those that nobody could ask for.
 fn shadowed<'a>(names: impl Iterator<Item = (Giver, &'a str)>) -> Vec<Shadowed> {
-    let mut first = std::collections::HashMap::new();
-    let mut taken = std::collections::HashSet::new();
+    let mut first = HashMap::new();
+    let mut taken = HashSet::new();
     names
         .map(|(giver, name)| {
             let winner = *first.entry(name).or_insert(giver);
@@ -131,15 +181,24 @@ struct Opening<'a> {
 impl Opening<'_> {
     /// By what its files are opened.
     fn scope(&self, scope: &Scope) -> Scope {
-        self.ground.scope(scope, self.url.unwrap_or(""), self.writable)
+        self.ground
+            .scope(scope, self.url.unwrap_or(""), self.writable)
     }
 
     /// What is at a path on its ground; `None` where nothing is. No refusal says where a link leads.
-    fn look(&self, scope: &Scope, path: &std::path::Path) -> Result<Option<Handle>, Refusal> {
-        use crate::workspace::At;
+    fn look(&self, scope: &Scope, path: &Path, spelled: &str) -> Result<Option<Handle>, Refusal> {
+        let path_of = || spelled.to_owned();
         match scope.look_at(path) {
             Ok(At::Here(handle)) => Ok(Some(handle)),
             Ok(At::Nothing(_)) => Ok(None),
+            Err(Refusal::OutsideWorkspace { .. }) => Err(Refusal::Denied {
+                path: path_of(),
+                rule: Rule::LinkOut,
+            }),
+            Err(Refusal::Denied { rule, .. }) => Err(Refusal::Denied {
+                path: path_of(),
+                rule,
+            }),
             Err(refusal) => Err(refusal),
         }
     }
@@ -148,7 +207,7 @@ impl Opening<'_> {
         let is_editable = self.writable && handle.file_type() == FileType::Regular;
         let notices = match self.giver {
             Giver::Workspace => {
-                let at = super::one_line(&context.display(handle.real()));
+                let at = one_line(&context.display(handle.real()));
                 vec![format!("From the workspace: {at}")]
             }
             Giver::Settings | Giver::User => Vec::new(),

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use crate::protocol::Settings;
+use crate::protocol::settings::RootScheme;
 use crate::workspace::{Scope, path_of_settings, user_place};
 
 /// Who gives something, in the order in which names are looked for: the workspace, which is not to be
@@ -32,7 +33,10 @@ impl Giver {
             let rest = name.strip_prefix(giver.name())?.strip_prefix(':')?;
             Some((Some(giver), rest))
         };
-        Giver::ALL.into_iter().find_map(before).unwrap_or((None, name))
+        Giver::ALL
+            .into_iter()
+            .find_map(before)
+            .unwrap_or((None, name))
     }
 
     /// `false` where strangers may have written it.
@@ -136,7 +140,8 @@ pub const NESTED_RULES: &[&str] = &[
     ".clinerules",
 ];
 
-const WORKSPACE_MEMORIES: &[(&str, &str)] = &[(".serena/memories", "serena"), ("memory-bank", "bank")];
+const WORKSPACE_MEMORIES: &[(&str, &str)] =
+    &[(".serena/memories", "serena"), ("memory-bank", "bank")];
 
 /// Where to look for something, in the order in which names are found.
 pub fn places(sort: Sort, scope: &Scope, settings: &Settings) -> Places {
@@ -153,19 +158,28 @@ pub fn places(sort: Sort, scope: &Scope, settings: &Settings) -> Places {
 
 fn of_settings(sort: Sort, settings: &Settings, found: &mut Places) {
     let scheme = match sort {
-        Sort::Skill => "skill",
-        Sort::Rule => "rule",
-        Sort::Memory => "memory",
+        Sort::Skill => RootScheme::Skill,
+        Sort::Rule => RootScheme::Rule,
+        Sort::Memory => RootScheme::Memory,
     };
-    for root in settings.internal.roots.iter().filter(|it| it.scheme == scheme) {
-        let name = root.name.clone().filter(|name| !name.is_empty());
-        let is_name = name.as_deref().is_some_and(is_plain_name);
-        if sort == Sort::Memory && !is_name {
+    for root in settings
+        .internal
+        .roots
+        .iter()
+        .filter(|it| it.scheme == scheme)
+    {
+        if sort == Sort::Memory && !is_plain_name(&root.name) {
             found.problems.push(format!(
                 "internal.roots, {}: a memory needs a name of 1 to 64 letters, digits, '.', '_', '-'",
                 root.path
             ));
             continue;
+        }
+        if sort != Sort::Memory && root.writable {
+            found.problems.push(format!(
+                "internal.roots, {}: only memories can be changed by their addresses",
+                root.path
+            ));
         }
         match path_of_settings(&root.path) {
             Some(path) => found.places.push(Place {
@@ -173,8 +187,8 @@ fn of_settings(sort: Sort, settings: &Settings, found: &mut Places) {
                 path,
                 written: root.path.clone(),
                 root: None,
-                name,
-                writable: root.writable,
+                name: Some(root.name.clone()),
+                writable: root.writable && sort == Sort::Memory,
             }),
             None => found.problems.push(format!(
                 "internal.roots, {}: neither absolute nor below ~/",

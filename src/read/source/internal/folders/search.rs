@@ -11,9 +11,7 @@ use std::path::{Path, PathBuf};
 
 use crate::protocol::{Refusal, Rule};
 use crate::task::Work;
-use crate::workspace::{
-    At, EntryKind, FileType, Handle, ListError, Scope, Seen, UrlFolder, Whose,
-};
+use crate::workspace::{At, EntryKind, FileType, Handle, ListError, Scope, Seen, UrlFolder, Whose};
 
 use super::super::one_line;
 use super::front_matter;
@@ -144,7 +142,8 @@ impl<'a> Search<'a> {
     /// What went wrong, and what proves that it would go the same way again.
     pub fn end(mut self) -> (Vec<String>, Seen) {
         if self.left_out > 0 {
-            self.problems.push(format!("{} more problems", self.left_out));
+            self.problems
+                .push(format!("{} more problems", self.left_out));
         }
         (self.problems, self.seen)
     }
@@ -162,7 +161,13 @@ impl<'a> Search<'a> {
             return Ok(None);
         };
         let written = place.written.clone();
-        let found = self.open(giver, ground, &path, written, place.giver != Giver::Workspace)?;
+        let found = self.open(
+            giver,
+            ground,
+            &path,
+            written,
+            place.giver != Giver::Workspace,
+        )?;
         self.saw(&place.path, found.as_ref());
         Ok(found.map(|it| Entered {
             root: place.root,
@@ -177,7 +182,7 @@ impl<'a> Search<'a> {
             return Some((giver, Ground::Workspace, path.to_owned()));
         }
         match self.scope.whose(path) {
-            Whose::Nobody => {
+            Whose::Nobody | Whose::Missing(_) => {
                 self.seen.nothing(path);
                 None
             }
@@ -237,7 +242,10 @@ impl<'a> Search<'a> {
             Refusal::Cancelled | Refusal::Timeout { .. } => return Err(refusal),
             Refusal::Denied { ref rule, .. } if !matches!(rule, Rule::LinkOut) => {}
             Refusal::OutsideWorkspace { .. } | Refusal::Denied { .. } => {
-                self.problem(written, "a link leads out of its folder, and is not followed");
+                self.problem(
+                    written,
+                    "a link leads out of its folder, and is not followed",
+                );
             }
             Refusal::Busy { .. } => self.problem(written, "its file system does not answer"),
             _ => self.problem(written, "it cannot be opened"),
@@ -358,6 +366,19 @@ impl<'a> Search<'a> {
             writable: folder.writable && !leads_on,
             ..it
         }))
+    }
+
+    /// The same folder, judged by itself where it is the user's: no link leads out of it.
+    pub fn alone(&self, folder: Entered) -> Entered {
+        if folder.ground == Ground::Workspace {
+            return folder;
+        }
+        let ground = Ground::Folder(folder.path().to_owned());
+        Entered {
+            scope: ground.scope(self.scope, "", false),
+            ground,
+            ..folder
+        }
     }
 
     /// The beginning of a file, as far as front matter is looked for; `None` where it is none that

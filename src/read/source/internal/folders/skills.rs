@@ -11,7 +11,7 @@ use super::super::{Given, InternalAsk, InternalContext, Listing, Provider, one_l
 use super::front_matter::FrontMatter;
 use super::places::{self, Giver, Sort, is_plain_name};
 use super::search::{Entered, Ground, MAX_DEPTH, Name, Search};
-use super::{Opening, Shadowed, address, provenance, shadowed};
+use super::{Opening, Shadowed, address, parted, provenance, shadowed};
 
 /// The provider of the scheme.
 pub static SKILLS: SkillProvider = SkillProvider;
@@ -49,7 +49,6 @@ pub struct Skill {
     written: String,
     size: u64,
     ground: Ground,
-    writable: bool,
 }
 
 impl Skill {
@@ -180,7 +179,6 @@ fn skill(search: &mut Search, folder: &Entered, file: &Entered, called: &str) ->
         written: folder.written.clone(),
         size: file.size(),
         ground: folder.ground.clone(),
-        writable: folder.writable,
     })
 }
 
@@ -214,14 +212,6 @@ impl Skills {
     }
 }
 
-/// A skill's name and, behind a slash, the part that leads to one of its files.
-fn parted(written: &str) -> (&str, Option<&str>) {
-    match written.split_once('/') {
-        Some((name, file)) => (name, Some(file)),
-        None => (written, None),
-    }
-}
-
 impl SkillProvider {
     fn opened(
         &self,
@@ -237,8 +227,8 @@ impl SkillProvider {
         let opening = Opening {
             giver: skill.giver,
             ground: &skill.ground,
-            url: Some(&base),
-            writable: skill.writable,
+            url: None,
+            writable: false,
         };
         let scope = opening.scope(context.scope);
         let path = match below.is_empty() {
@@ -264,7 +254,10 @@ impl Provider for SkillProvider {
     }
 
     fn get(&self, ask: &InternalAsk, context: &InternalContext) -> Result<Option<Given>, Refusal> {
-        let skills = context.folders.skills.get(context.scope, context.work, search)?;
+        let skills = context
+            .folders
+            .skills
+            .get(context.scope, context.work, search)?;
         if ask.written.is_empty() {
             return Ok(Some(skills.listing()));
         }
@@ -277,7 +270,11 @@ impl Provider for SkillProvider {
     }
 
     fn names_like(&self, asked: &str, context: &InternalContext) -> Vec<String> {
-        let Ok(skills) = context.folders.skills.get(context.scope, context.work, search) else {
+        let Ok(skills) = context
+            .folders
+            .skills
+            .get(context.scope, context.work, search)
+        else {
             return Vec::new();
         };
         let (name, file) = parted(asked);
@@ -292,21 +289,20 @@ impl Provider for SkillProvider {
         }
     }
 
-    fn is_full(&self) -> bool {
+    fn is_shown_whole(&self) -> bool {
         true
     }
 
-    fn instead_of_change(&self, written: &str, scope: &Scope, work: &Work) -> String {
+    fn instead_of_change(&self, written: &str, scope: &Scope) -> String {
         let (name, file) = parted(written);
-        let found = search(scope, work).ok();
+        let found = search(scope, &super::brief()).ok();
         let skill = found.as_ref().and_then(|(skills, _)| skills.named(name));
         match skill {
             Some(skill) => {
                 let file = file.filter(|file| !file.is_empty()).unwrap_or(SKILL_FILE);
-                let at = Path::new(&skill.written).join(file);
-                format!("is read-only here; its file is {}", one_line(&at.to_string_lossy()))
+                super::read_only(&Path::new(&skill.written).join(file))
             }
-            None => "is no skill; skills are read-only here".to_owned(),
+            None => "is read-only here, as all skills are".to_owned(),
         }
     }
 }
