@@ -21,9 +21,7 @@ pub enum Whose {
     Workspace(PathBuf),
     /// Elsewhere, to this path without symlinks; whether it is a directory.
     User(PathBuf, bool),
-    /// There is nothing, but something could be made at this path without symlinks.
-    Missing(PathBuf),
-    /// It cannot be known.
+    /// There is nothing, or it cannot be known.
     Nobody,
 }
 
@@ -55,10 +53,7 @@ impl Scope {
                 return Whose::Workspace(next.join(ahead.iter().collect::<PathBuf>()));
             }
             let Ok(metadata) = std::fs::symlink_metadata(&next) else {
-                return match ahead.iter().any(|name| name == "..") {
-                    true => Whose::Nobody,
-                    false => Whose::Missing(next.join(ahead.iter().collect::<PathBuf>())),
-                };
+                return Whose::Nobody;
             };
             if metadata.is_symlink() {
                 links += 1;
@@ -127,9 +122,7 @@ mod tests {
             scope.whose(&at("user/through/x")),
             Whose::Workspace(at("ws/out/x"))
         );
-        let missing = scope.whose(&at("user/own/x/y"));
-        assert_eq!(missing, Whose::Missing(at("own/a/x/y")));
-        for nowhere in ["user/none/../x", "user/round"] {
+        for nowhere in ["user/none", "user/own/x/y", "user/round"] {
             assert_eq!(scope.whose(&at(nowhere)), Whose::Nobody, "{nowhere}");
         }
     }

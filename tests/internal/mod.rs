@@ -1,5 +1,6 @@
 //! Addresses that are no files of the workspace: one file for each scheme, and what they share.
 
+mod folders;
 mod guide;
 
 use serde_json::Value;

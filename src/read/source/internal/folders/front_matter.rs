@@ -130,6 +130,8 @@ fn parsed(yaml: &str) -> Option<Fields> {
             max_total_replayed_events: 4_096,
             max_replay_stack_depth: 8,
         },
+        // `n` is a name, and `yes` is understood where a flag is looked for.
+        strict_booleans: true,
         with_snippet: false,
     };
     if yaml.trim().is_empty() {
@@ -307,6 +309,8 @@ mod tests {
             None
         );
         assert_eq!(of("").text("name"), None);
+        assert_eq!(of("name: n\nalwaysApply: yes\n").text("name"), Some("n"));
+        assert_eq!(of("name: n\nalwaysApply: yes\n").flag("alwaysApply"), Some(true));
         let flow = of("{name: x, description: 'a, b'}\n");
         assert_eq!(flow.text("description"), Some("a, b"));
     }

@@ -229,7 +229,7 @@ impl Provider for MemoryProvider {
                 let file = file.unwrap_or(FRONT_FILES[0]);
                 super::read_only(&std::path::Path::new(&memory.written).join(file))
             }
-            None => "is in no memory that can be written; the setting internal.roots names those that can".to_owned(),
+            None => "is in no memory that is there; the setting internal.roots names folders that can be written, and they must be there".to_owned(),
         }
     }
 }

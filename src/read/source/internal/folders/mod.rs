@@ -71,9 +71,8 @@ pub fn writable(scope: &Scope) -> Vec<UrlFolder> {
     let memories = places::places(Sort::Memory, scope, settings).places;
     let writable = memories.into_iter().filter(|it| it.writable);
     let named = writable.filter_map(|place| {
-        let real = match scope.whose(&place.path) {
-            Whose::User(real, true) | Whose::Missing(real) => real,
-            Whose::User(..) | Whose::Workspace(_) | Whose::Nobody => return None,
+        let Whose::User(real, true) = scope.whose(&place.path) else {
+            return None;
         };
         Some(UrlFolder {
             url: format!("memory://{}/", place.name?),

@@ -182,7 +182,7 @@ impl<'a> Search<'a> {
             return Some((giver, Ground::Workspace, path.to_owned()));
         }
         match self.scope.whose(path) {
-            Whose::Nobody | Whose::Missing(_) => {
+            Whose::Nobody => {
                 self.seen.nothing(path);
                 None
             }
