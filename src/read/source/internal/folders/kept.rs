@@ -37,10 +37,10 @@ impl<T> Kept<T> {
         search: impl FnOnce(&Scope, &Work) -> Result<(T, Seen), Refusal>,
     ) -> Result<Arc<T>, Refusal> {
         let roots = || scope.roots().iter().map(|root| root.spelled());
-        let known = self.0.lock().as_ref().and_then(|kept| {
-            let is_of_these = Arc::ptr_eq(&kept.settings, scope.settings())
-                && kept.roots.iter().map(PathBuf::as_path).eq(roots());
-            is_of_these.then(|| (kept.seen.clone(), kept.found.clone()))
+        let known = self.0.lock().as_ref().and_then(|last| {
+            let is_of_these = Arc::ptr_eq(&last.settings, scope.settings())
+                && last.roots.iter().map(PathBuf::as_path).eq(roots());
+            is_of_these.then(|| (last.seen.clone(), last.found.clone()))
         });
         // No lock is held while files are looked at.
         if let Some((seen, found)) = known
@@ -51,14 +51,17 @@ impl<T> Kept<T> {
         work.takes_long()?;
         let (found, seen) = search(scope, work)?;
         let found = Arc::new(found);
-        if seen.proves() {
-            *self.0.lock() = Some(Last {
-                roots: roots().map(PathBuf::from).collect(),
-                settings: scope.settings().clone(),
-                seen: Arc::new(seen),
-                found: found.clone(),
-            });
-        }
+        *self.0.lock() = Some(Last {
+            roots: roots().map(PathBuf::from).collect(),
+            settings: scope.settings().clone(),
+            seen: Arc::new(seen),
+            found: found.clone(),
+        });
         Ok(found)
+    }
+
+    /// What was found last, whether or not it still is so.
+    pub fn last(&self) -> Option<Arc<T>> {
+        self.0.lock().as_ref().map(|last| last.found.clone())
     }
 }

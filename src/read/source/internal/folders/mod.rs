@@ -26,6 +26,7 @@ use crate::task::{CancelToken, Work};
 use crate::workspace::{At, FileType, Handle, InternalUrl, Scope, UrlFolder, Whose};
 
 use kept::Kept;
+use memories::Memories;
 use places::{Giver, Sort};
 use rules::Rules;
 use search::Ground;
@@ -38,30 +39,32 @@ use super::{About, Given, GivenFile, one_line};
 pub struct Folders {
     skills: Kept<Skills>,
     rules: Kept<Rules>,
-    status: Mutex<ResourcesStatus>,
+    /// Those that the status had last.
+    memories: Mutex<Memories>,
 }
 
 impl Folders {
     /// What there is, looked for anew where that is not known.
     pub fn status(&self, scope: &Scope, work: &Work) -> Result<ResourcesStatus, Refusal> {
-        let skills = self.skills.get(scope, work, skills::search)?;
-        let rules = self.rules.get(scope, work, rules::search)?;
-        let memories = memories::search(scope, work)?;
+        self.skills.get(scope, work, skills::search)?;
+        self.rules.get(scope, work, rules::search)?;
+        *self.memories.lock() = memories::search(scope, work)?;
+        Ok(self.last_status())
+    }
+
+    /// What was found last. Looks at nothing.
+    pub fn last_status(&self) -> ResourcesStatus {
+        let skills = self.skills.last().unwrap_or_default();
+        let rules = self.rules.last().unwrap_or_default();
+        let memories = self.memories.lock();
         let problems = [&skills.problems, &rules.problems, &memories.problems];
-        let status = ResourcesStatus {
+        ResourcesStatus {
             skills: skills.list.len(),
             rules: rules.list.len(),
             memories: memories.list.len(),
             shadowed: skills.shadowed + rules.shadowed + memories.shadowed,
             problems: problems.into_iter().flatten().cloned().collect(),
-        };
-        *self.status.lock() = status.clone();
-        Ok(status)
-    }
-
-    /// What was told last. Looks at nothing.
-    pub fn last_status(&self) -> ResourcesStatus {
-        self.status.lock().clone()
+        }
     }
 }
 
