@@ -19,6 +19,7 @@ pub struct Status {
     pub workers: WorkersStatus,
     pub web: WebStatus,
     pub resources: ResourcesStatus,
+    pub artifacts: ArtifactsStatus,
     /// Walks of the tree since the start.
     pub scans: u64,
     /// Where the log is written.
@@ -70,6 +71,15 @@ pub struct WebStatus {
     pub in_flight: usize,
     /// A proxy was asked: it resolves names, so that only names and literal addresses were judged.
     pub proxied: bool,
+}
+
+/// What sessions put away, all together.
+#[derive(Debug, Clone, Copy, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ArtifactsStatus {
+    pub count: usize,
+    pub bytes: u64,
+    pub budget_bytes: u64,
 }
 
 #[derive(Debug, Clone, Copy, Default, Serialize)]

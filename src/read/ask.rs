@@ -72,6 +72,8 @@ pub struct Ask {
     pub display_content: bool,
     /// Whether snapshots are recorded and headers shown.
     pub editable: bool,
+    /// What it is and how large stands above what is shown of it, where it is kept for a session.
+    pub tells_title: bool,
     /// As what the client hears how far a wait for the network is.
     pub progress: Option<Value>,
 }
@@ -123,6 +125,7 @@ impl Ask {
             encoding,
             display_content: wants_display_content(fields)?,
             editable: settings.edit.enabled,
+            tells_title: false,
             progress: fields.get("workDoneToken").cloned(),
         })
     }
@@ -146,6 +149,11 @@ impl Ask {
         shortened(&web::without_secrets(self.path())).into_owned()
     }
 
+    /// Whether it can be of nothing but what was put away for its session.
+    pub fn is_of_store(&self) -> bool {
+        scheme::is_of_store(self.path())
+    }
+
     /// Whether it can be of nothing but a web page.
     pub fn is_of_web(&self) -> bool {
         web::looks(self.path()) == Looks::Web
@@ -166,6 +174,7 @@ impl Ask {
             stores,
             folders,
             names_lines: self.request.lines.is_some(),
+            tells_title: self.tells_title,
             obtained,
             work,
         }

@@ -14,10 +14,13 @@ use crate::view::{Selector, Target};
 use crate::workspace::Scope;
 
 use super::source::internal::Provider;
+use super::source::internal::agent::AGENTS;
+use super::source::internal::artifact::ARTIFACTS;
 use super::source::internal::folders::memories::MEMORIES;
 use super::source::internal::folders::rules::RULES;
 use super::source::internal::folders::skills::SKILLS;
 use super::source::internal::guide::GUIDE;
+use super::source::internal::local::LOCAL;
 use super::source::web::{self, Looks, WebAddress};
 use super::target::{Located, Spot};
 
@@ -59,6 +62,21 @@ static SCHEMES: &[&Scheme] = &[
         name: "http",
         aliases: &["https"],
         opens: Opens::Web,
+    },
+    &Scheme {
+        name: "artifact",
+        aliases: &[],
+        opens: Opens::Provider(&ARTIFACTS),
+    },
+    &Scheme {
+        name: "agent",
+        aliases: &[],
+        opens: Opens::Provider(&AGENTS),
+    },
+    &Scheme {
+        name: "local",
+        aliases: &[],
+        opens: Opens::Provider(&LOCAL),
     },
     &Scheme {
         name: "pilcrow",
@@ -117,6 +135,12 @@ fn row_of(written: &str) -> Option<(&'static Scheme, &str)> {
 /// Whether a path string is an address of some provider's.
 pub fn is_internal(written: &str) -> bool {
     provider_of(written).is_some()
+}
+
+/// Whether it is the address of what `agent/putArtifact` puts there.
+pub fn is_of_store(written: &str) -> bool {
+    let row = row_of(written).map(|(row, _)| row.name);
+    matches!(row, Some("artifact" | "agent"))
 }
 
 /// What a path string asks of the web, where it can be nothing else.

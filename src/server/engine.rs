@@ -17,10 +17,11 @@ use crate::protocol::{EditRefusal, Refusal, Settings};
 use crate::read::{Reader, Web, writable_folders};
 use crate::session::Stores;
 use crate::task::{CancelToken, Pool, Stopped, Threads, Work};
-use crate::workspace::{Scope, spool_directory, state_directory};
+use crate::workspace::{Scope, spool_directory, state_directory, user_directory};
 
 use super::config::WorkspaceConfig;
 use super::edit_queue::{EditQueue, WaitLimits};
+use super::puts::Puts;
 
 /// Places for short jobs: more than cores, since they wait for the disk.
 const SHORT_PLACES: usize = 16;
@@ -38,6 +39,8 @@ pub struct Engine {
     pub writer: DiskWriter,
     /// The order of edits, and of reads among them.
     pub edit_queue: Arc<EditQueue>,
+    /// The order of what is put away for sessions, and of reads of it.
+    pub puts: Puts,
     pub no_ops: Mutex<NoOps>,
     pub applied: Mutex<Applied>,
     /// What edits wait for before they begin.
@@ -50,19 +53,19 @@ pub struct Engine {
 }
 
 impl Engine {
-    /// Does no I/O.
-    pub fn new(threads: Threads) -> Engine {
+    /// Does no I/O. Sessions have what they have of their own in `stores`.
+    pub fn new(threads: Threads, stores: Stores) -> Engine {
         let budget = Settings::default().memory.budget_bytes;
         let jobs = Pool::with_long_places(SHORT_PLACES, LONG_PLACES, threads.clone());
         let commits = Pool::new(COMMIT_PLACES, threads.clone()).sharing_mounts_with(&jobs);
         let spool = Arc::new(Spool::new(spool_directory()));
-        let stores = Stores::new(state_directory().map(|state| state.join("sessions")));
         let net = Net::new(threads.runtime().clone(), spool);
         Engine {
             reader: Reader::new(budget, stores),
             web: Web::new(net, budget / 8),
             writer: DiskWriter::new(state_directory()),
             edit_queue: EditQueue::new(WaitLimits::PROTOCOL),
+            puts: Puts::default(),
             no_ops: Mutex::default(),
             applied: Mutex::default(),
             recovery: Recoveries::default(),
@@ -77,6 +80,9 @@ impl Engine {
     pub fn heed(&self, settings: &Settings) {
         self.reader.set_budget(settings.memory.budget_bytes);
         self.web.set_budget(settings.memory.budget_bytes / 8);
+        let lasting = settings.internal.session_directory.as_deref();
+        let lasting = lasting.and_then(user_directory);
+        self.reader.stores.heed(settings.artifacts, lasting);
         let buffers = &self.reader.buffers;
         buffers.set_watch_limit(settings.watch.max_directories);
         buffers.judge_watched_again();
@@ -88,6 +94,24 @@ impl Engine {
         let mut folders = self.reader.stores.folders(session);
         folders.extend(writable_folders(&scope));
         scope.with_folders(folders)
+    }
+
+    /// The same for who edits: of the folders of sessions its own alone, which is made if `names_own`.
+    pub fn scope_to_edit(
+        &self,
+        config: &WorkspaceConfig,
+        (session, names_own): (&str, bool),
+        work: &Work,
+    ) -> Result<Scope, Refusal> {
+        let stores = &self.reader.stores;
+        let folder = match names_own {
+            true => stores.folder_to_write(session)?,
+            false => None,
+        };
+        let scope = config.scope.of_job(work);
+        let mut folders = writable_folders(&scope);
+        folders.extend(folder);
+        Ok(scope.with_folders(folders))
     }
 
     /// What may be reached of a path, whichever session's it is: for looks of our own.

@@ -21,6 +21,7 @@ use super::config::{ClientSnapshot, WorkspaceConfig};
 use super::edit_queue::Reading;
 use super::engine::Engine;
 use super::obtain::run_obtaining;
+use super::puts::PutTurn;
 use super::turn::in_turn;
 
 /// Who reads when nobody is named.
@@ -35,7 +36,7 @@ struct Asks {
     shared: Budget,
 }
 
-type BegunAsk = Result<(Arc<Reading>, Arc<Ask>), Refusal>;
+type BegunAsk = Result<(Arc<Reading>, Option<PutTurn>, Arc<Ask>), Refusal>;
 
 impl Asks {
     /// Registers each of them: one target waits for no edit of another.
@@ -45,7 +46,10 @@ impl Asks {
             if ask.is_of_web() {
                 reading.is_of_no_file();
             }
-            (Arc::new(reading), ask)
+            let puts = ask
+                .is_of_store()
+                .then(|| engine.puts.begin_read(&ask.session));
+            (Arc::new(reading), puts, ask)
         };
         let begun = self.asks.into_iter().map(|ask| ask.map(begin));
         (begun.collect(), self.shared)
@@ -133,7 +137,10 @@ async fn prepare(
     snapshot: &ClientSnapshot,
     begun: BegunAsk,
 ) -> One {
-    let (reading, ask) = begun.map_err(FailedTarget::Refused)?;
+    let (reading, puts, ask) = begun.map_err(FailedTarget::Refused)?;
+    if let Some(mut puts) = puts {
+        puts.come().await;
+    }
     match found(engine, client, snapshot, reading, ask.clone()).await {
         Ok(found) => found,
         Err(refusal) => Err(FailedTarget::of(
@@ -213,7 +220,7 @@ async fn write(
                         } else {
                             None
                         };
-                        match reader.finish(ask, prepared, share) {
+                        match reader.finish(ask, prepared, share, work) {
                             Ok((result, news)) => {
                                 notices.extend(news);
                                 json!({ "ok": result })

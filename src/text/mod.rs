@@ -11,6 +11,7 @@ mod lines;
 mod reader;
 mod rivals;
 mod splice;
+mod terminal;
 mod utf16;
 
 #[cfg(test)]
@@ -26,3 +27,4 @@ pub use encode::{Unmappable, encode};
 pub use lines::Lines;
 pub use rivals::{Rival, disagreement, rivals};
 pub use splice::{LineSplice, Position, PositionEncoding, Splice, splice};
+pub use terminal::Terminal;

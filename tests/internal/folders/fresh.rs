@@ -23,7 +23,7 @@ fn each_change_is_seen_by_the_next_read() {
     let before = listed();
     assert_eq!(listed(), before);
     let began = Instant::now();
-    let mut changed = |what: &str, change: &dyn Fn(), now: &str, gone: &str| {
+    let changed = |what: &str, change: &dyn Fn(), now: &str, gone: &str| {
         change();
         let listed = listed();
         assert!(listed.contains(now), "{what}: {listed}");

@@ -170,7 +170,9 @@ fn one_that_is_not_there_is_not_made() {
     let daemon = folders.builder().settings(settings(true)).start();
     assert_eq!(refused(&daemon, "memory://notes/a.md").kind(), "notFound");
     let write = json!({ "path": "memory://notes/a.md", "text": "First.\n" });
-    let error = daemon.call("agent/write", write.clone()).expect_err("refused");
+    let error = daemon
+        .call("agent/write", write.clone())
+        .expect_err("refused");
     assert_eq!(error.kind(), "unsupported");
     assert!(error.message.contains("must be there"), "{}", error.message);
     // Once somebody has made it, it is written.

@@ -37,7 +37,7 @@ pub fn locate(target: &Target, context: &InternalContext) -> Result<Option<Locat
     };
     match target {
         Target::Literal(_, selector) => match lookup.at(written.len(), selector)? {
-            Some(spot) => Ok(Some(Located::found(spot, selector.clone()))),
+            Some(spot) => Ok(Some(located(spot, selector.clone()))),
             None => Err(lookup.refusal(written.len())),
         },
         Target::Spelled(_) => lookup.spelled().map(Some),
@@ -104,7 +104,7 @@ impl Lookup<'_> {
             }
         }
         if let Some((spot, selector)) = lacking {
-            return Ok(Located::found(spot, selector));
+            return Ok(located(spot, selector));
         }
         if let Some(located) = self.within()? {
             return Ok(located);
@@ -117,10 +117,10 @@ impl Lookup<'_> {
     fn found(&self, spot: Spot, end: usize, selector: Selector) -> Located {
         let tail = &self.written[end..];
         match leads_on(&spot, tail) {
-            false => Located::found(spot, selector),
+            false => located(spot, selector),
             true => Located {
                 inner: Some(tail.to_owned()),
-                ..Located::found(spot, Selector::default())
+                ..located(spot, Selector::default())
             },
         }
     }
@@ -180,6 +180,18 @@ impl Lookup<'_> {
         );
         let near = near.iter().map(|name| format!("{}://{name}", self.scheme));
         not_found(self.written, near.collect())
+    }
+}
+
+/// With what is said above it.
+fn located(spot: Spot, selector: Selector) -> Located {
+    let understood = match &spot {
+        Spot::Internal(spot) => spot.given.notices().to_vec(),
+        Spot::OnDisk(_) | Spot::InEditor(..) | Spot::Web(_) => Vec::new(),
+    };
+    Located {
+        understood,
+        ..Located::found(spot, selector)
     }
 }
 

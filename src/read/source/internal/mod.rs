@@ -4,9 +4,12 @@
 //! a file, or says what has to be obtained before it can answer; [`locate`] tells the name from its
 //! selector, [`open`] makes a document of what was given.
 
+pub mod agent;
+pub mod artifact;
 pub mod folders;
 pub mod guide;
 mod listing;
+pub mod local;
 pub mod locate;
 pub mod open;
 
@@ -39,6 +42,8 @@ pub struct InternalContext<'a> {
     pub folders: &'a Folders,
     /// Parameters name the lines.
     pub names_lines: bool,
+    /// What it is and how large stands above it.
+    pub tells_title: bool,
     /// What was got so far of what this very read lacked.
     pub obtained: Option<&'a Obtained>,
     pub work: &'a Work,
@@ -148,6 +153,8 @@ pub struct GivenFile {
     pub is_editable: bool,
     /// It is known to be text, in UTF-8.
     pub is_text: bool,
+    /// Over so many bytes it is read by lines, and not held; where that is not as for any file.
+    pub held_up_to: Option<u64>,
     /// What keeps it as it is until it was opened.
     pub hold: Option<Hold>,
 }
@@ -178,21 +185,21 @@ impl Given {
         })
     }
 
-    /// What is said above it, a line each.
-    pub fn notices(&self) -> &[String] {
-        match self {
-            Given::Text(text) => &text.about.notices,
-            Given::File(file) => &file.about.notices,
-            Given::List(_) | Given::Lacks(_) => &[],
-        }
-    }
-
     /// The address, where that is not the one it was asked for by.
     fn url(&self) -> Option<&InternalUrl> {
         match self {
             Given::Text(text) => text.about.url.as_ref(),
             Given::File(file) => file.about.url.as_ref(),
             Given::List(_) | Given::Lacks(_) => None,
+        }
+    }
+
+    /// What is said above it.
+    fn notices(&self) -> &[String] {
+        match self {
+            Given::Text(text) => &text.about.notices,
+            Given::File(file) => &file.about.notices,
+            Given::List(_) | Given::Lacks(_) => &[],
         }
     }
 }

@@ -98,6 +98,12 @@ fn file(
     (spelled, inner, encoding): (&str, Option<&str>, Option<&'static Encoding>),
     means: ReadContext,
 ) -> Result<Opened, Refusal> {
+    let means = ReadContext {
+        held_up_to: given.held_up_to.unwrap_or(means.held_up_to),
+        // Who reads what another writes wants to know how long it is by now.
+        counts_lines: means.counts_lines || !given.is_editable,
+        ..means
+    };
     let encoding = encoding.or(given.is_text.then_some(UTF_8));
     let means = ReadContext {
         scope: given.scope.as_deref().unwrap_or(means.scope),

@@ -310,7 +310,10 @@ mod tests {
         );
         assert_eq!(of("").text("name"), None);
         assert_eq!(of("name: n\nalwaysApply: yes\n").text("name"), Some("n"));
-        assert_eq!(of("name: n\nalwaysApply: yes\n").flag("alwaysApply"), Some(true));
+        assert_eq!(
+            of("name: n\nalwaysApply: yes\n").flag("alwaysApply"),
+            Some(true)
+        );
         let flow = of("{name: x, description: 'a, b'}\n");
         assert_eq!(flow.text("description"), Some("a, b"));
     }

@@ -80,6 +80,7 @@ pub fn writable(scope: &Scope) -> Vec<UrlFolder> {
         Some(UrlFolder {
             url: format!("memory://{}/", place.name?),
             real,
+            most_bytes: None,
             heeds_deny: true,
             writable: true,
         })
@@ -228,6 +229,7 @@ impl Opening<'_> {
             scope: Some(Box::new(scope)),
             is_editable,
             is_text: false,
+            held_up_to: None,
             hold: None,
         }))
     }

@@ -48,6 +48,7 @@ impl Ground {
             Ground::Folder(real) => scope.with_folders(vec![UrlFolder {
                 url: url.to_owned(),
                 real: real.clone(),
+                most_bytes: None,
                 heeds_deny: true,
                 writable,
             }]),
