@@ -17,6 +17,12 @@ pub mod task;
     reason = "it keeps bodies in files of its own"
 )]
 pub mod net;
+/// Resources of MCP servers that the settings name. Never knows how they are shown.
+#[allow(
+    clippy::disallowed_methods,
+    reason = "it starts servers in an environment of their own"
+)]
+pub mod mcp_client;
 /// Framing and transport of JSON-RPC. Never knows a method.
 pub mod rpc;
 /// Encodings, line ends, the rope behind our own type. Never does I/O.

@@ -1,5 +1,6 @@
 //! The settings object of `protocol.md` with its defaults; nothing here is ever read from the workspace.
 
+use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
 use serde::{Deserialize, Serialize};
@@ -13,6 +14,7 @@ pub struct Settings {
     pub access: Access,
     pub images: Images,
     pub web: Web,
+    pub mcp: Mcp,
     pub github: Github,
     pub memory: Memory,
     pub watch: Watch,
@@ -171,6 +173,72 @@ impl From<Proxy> for String {
     }
 }
 
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Mcp {
+    /// By the names that stand in `mcp://NAME`.
+    pub servers: BTreeMap<String, McpServer>,
+    /// For a start and for each request; clamped to [`Mcp::TIMEOUTS_MS`].
+    pub timeout_ms: u64,
+}
+
+impl Mcp {
+    pub const TIMEOUTS_MS: RangeInclusive<u64> = 100..=25_000;
+    pub const MAX_SERVERS: usize = 8;
+    const MAX_NAME: usize = 64;
+
+    /// Leaves out servers that cannot be named in an address, and those that are too many; says so.
+    fn leave_out(&mut self) -> Vec<String> {
+        let is_name = |name: &str| {
+            let is_of_it = |c: u8| c.is_ascii_alphanumeric() || b"._-".contains(&c);
+            (1..=Mcp::MAX_NAME).contains(&name.len()) && name.bytes().all(is_of_it)
+        };
+        let mut problems = Vec::new();
+        let mut count = 0;
+        self.servers.retain(|name, _| {
+            if !is_name(name) {
+                problems.push(format!(
+                    "The MCP server '{name}' of mcp.servers is left out: a name has 1 to {} letters, digits, '.', '_' and '-'.",
+                    Mcp::MAX_NAME
+                ));
+                return false;
+            }
+            count += 1;
+            if count > Mcp::MAX_SERVERS {
+                problems.push(format!(
+                    "The MCP server '{name}' of mcp.servers is left out: there are more than {}.",
+                    Mcp::MAX_SERVERS
+                ));
+            }
+            count <= Mcp::MAX_SERVERS
+        });
+        problems
+    }
+}
+
+/// An MCP server that the daemon starts.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct McpServer {
+    pub command: String,
+    #[serde(default)]
+    pub args: Vec<String>,
+    #[serde(default)]
+    pub env: BTreeMap<String, String>,
+    /// Where it starts; `None` is the home directory.
+    #[serde(default)]
+    pub cwd: Option<String>,
+}
+
+impl std::fmt::Debug for McpServer {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        // Arguments and environment may hold passwords.
+        out.debug_struct("McpServer")
+            .field("command", &self.command)
+            .finish_non_exhaustive()
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Default)]
 pub struct Github {
     pub cache: GithubCache,
@@ -275,6 +343,15 @@ impl Default for Web {
     }
 }
 
+impl Default for Mcp {
+    fn default() -> Self {
+        Mcp {
+            servers: BTreeMap::new(),
+            timeout_ms: 15_000,
+        }
+    }
+}
+
 impl Default for GithubCache {
     fn default() -> Self {
         GithubCache {
@@ -339,6 +416,9 @@ impl Settings {
         let timeout = settings.web.timeout_ms;
         settings.web.timeout_ms = timeout.clamp(*timeouts.start(), *timeouts.end());
         settings.web.max_bytes = settings.web.max_bytes.max(1);
+        let (timeouts, timeout) = (Mcp::TIMEOUTS_MS, settings.mcp.timeout_ms);
+        settings.mcp.timeout_ms = timeout.clamp(*timeouts.start(), *timeouts.end());
+        problems.extend(settings.mcp.leave_out());
         (settings, problems)
     }
 
@@ -370,6 +450,18 @@ fn merge(
         at.push(key.clone());
         let name = at.join(".");
         match known.get(key) {
+            // A table of what has names of the client's own.
+            None if known.is_empty() && !at[..at.len() - 1].is_empty() => {
+                let mut trial = merged.clone();
+                let place = at.iter().fold(&mut trial, |place, part| &mut place[part.as_str()]);
+                *place = value.clone();
+                match serde_json::from_value::<Settings>(trial.clone()) {
+                    Ok(_) => *merged = trial,
+                    Err(error) => problems.push(format!(
+                        "Pilcrow setting '{name}' is ignored: {error}."
+                    )),
+                }
+            }
             None => {
                 let nearest = nearest(key, known.keys());
                 let hint = nearest.map(|near| format!(" Did you mean '{near}'?"));

@@ -11,6 +11,7 @@ use tokio::time::timeout;
 
 use crate::edit::disk::DiskWriter;
 use crate::edit::{Applied, NoOps};
+use crate::mcp_client::McpServers;
 use crate::net::{Net, Spool};
 use crate::protocol::{EditRefusal, Refusal, Settings};
 use crate::read::{Reader, Web};
@@ -32,6 +33,7 @@ pub const WORK_LIMIT: Duration = Duration::from_secs(30);
 pub struct Engine {
     pub reader: Reader,
     pub web: Arc<Web>,
+    pub mcp: Arc<McpServers>,
     pub writer: DiskWriter,
     /// The order of edits, and of reads among them.
     pub edit_queue: Arc<EditQueue>,
@@ -57,6 +59,7 @@ impl Engine {
         Engine {
             reader: Reader::new(budget),
             web: Web::new(net, budget / 8),
+            mcp: McpServers::new(threads.runtime().clone()),
             writer: DiskWriter::new(state_directory()),
             edit_queue: EditQueue::new(WaitLimits::PROTOCOL),
             no_ops: Mutex::default(),
@@ -73,6 +76,7 @@ impl Engine {
     pub fn heed(&self, settings: &Settings) {
         self.reader.set_budget(settings.memory.budget_bytes);
         self.web.set_budget(settings.memory.budget_bytes / 8);
+        self.mcp.heed(&settings.mcp);
         let buffers = &self.reader.buffers;
         buffers.set_watch_limit(settings.watch.max_directories);
         buffers.judge_watched_again();

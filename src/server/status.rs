@@ -48,6 +48,7 @@ pub fn of(engine: &Engine, client: &Client) -> Status {
             query: engine.reader.queriers.status(),
         },
         web: engine.web.status(),
+        mcp: engine.mcp.status(),
         scans: engine.scans(),
         log: client.log.lock().clone(),
         problems,
