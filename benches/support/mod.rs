@@ -310,7 +310,7 @@ impl InProcess {
 
     /// A reader that has read nothing yet.
     pub fn reader() -> Reader {
-        Reader::new(Settings::default().memory.budget_bytes)
+        Reader::new(Settings::default().memory.budget_bytes, Stores::new(None))
     }
 
     pub fn read(&self, reader: &Reader) -> Answer<ReadResult> {

@@ -166,7 +166,7 @@ impl LiveDocument {
                 (id, Owner::Editor { overlay, disk }, Actor::Editor)
             }
             Spot::Internal(_) | Spot::Web(_) => {
-                refuse_change(spelled, means.overlays)?;
+                refuse_change(spelled, means.scope, means.overlays)?;
                 return Err(Refusal::Internal);
             }
         };

@@ -148,7 +148,7 @@ pub fn find(
     overlays: &Overlays,
     work: &Work,
 ) -> Result<Located, Refusal> {
-    refuse_change(path, overlays)?;
+    refuse_change(path, scope, overlays)?;
     refuse_longer_than_a_path(path)?;
     let target = match is_address(path)? {
         true => Target::Spelled(path.to_owned()),

@@ -313,6 +313,8 @@ pub struct MoreDetails {
     pub resources: Option<Vec<NamedResource>>,
     #[serde(flatten)]
     pub web: Option<Box<WebDetails>>,
+    #[serde(flatten)]
+    pub internal: Option<Box<InternalDetails>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub native: Option<Value>,
 }
@@ -353,15 +355,52 @@ pub struct WebSection {
     pub end: u64,
 }
 
+/// What is told of what is behind an internal address. Never beside [`WebDetails`], which has
+/// members of the same names.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct InternalDetails {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub content_type: Option<String>,
+    /// Where a browser shows it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
+    /// RFC 3339.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fetched_at: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stale: Option<bool>,
+    /// `false`: strangers may have written it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trusted: Option<bool>,
+}
+
 /// Something that can be read by its address.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct NamedResource {
     pub uri: String,
     pub name: String,
-    pub description: String,
-    pub mime_type: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mime_type: Option<String>,
     /// Bytes.
-    pub size: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub size: Option<u64>,
     pub provider: &'static str,
+    /// Of the file that it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+    /// Globs of the paths that a rule is for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub applies_to: Option<Vec<String>>,
+    /// It applies to every path.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub always: Option<bool>,
+    /// The address of what goes before it under its plain name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shadowed_by: Option<String>,
 }

@@ -37,6 +37,8 @@ pub enum Rule {
     IgnoreFile { file: String, pattern: String },
     /// An ignore file that cannot be read denies everything below it.
     UnreadableIgnoreFile { file: String },
+    /// Of a folder that no link may lead out of.
+    LinkOut,
 }
 
 impl std::fmt::Display for Rule {
@@ -49,6 +51,7 @@ impl std::fmt::Display for Rule {
             Rule::UnreadableIgnoreFile { file } => {
                 write!(out, "{file}, which cannot be read")
             }
+            Rule::LinkOut => out.write_str("the rule that no link leads out of its folder"),
         }
     }
 }

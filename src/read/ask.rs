@@ -6,20 +6,25 @@ use std::time::Instant;
 use encoding_rs::{Encoding, UTF_8};
 use serde_json::{Value, json};
 
+use crate::buffer::Overlays;
 use crate::protocol::params::Fields;
 use crate::protocol::read::{
     Cache, ContentBlock, Location, MoreDetails, ReadDetails, ReadResult, ResourceKind,
 };
 use crate::protocol::{Refusal, RefusalKind, Settings, shortened};
+use crate::session::Stores;
+use crate::task::Work;
 use crate::text::{encoding_for_label, percent_of_controls};
 use crate::view::dialect::{self, Asked, Dialect, Request, Said};
 use crate::view::window::Limits;
 use crate::view::{Budget, Document, Selector, Style};
 use crate::workspace::{FileType, Scope};
 
+use super::obtained::{Lacking, Obtained};
 use super::scheme;
+use super::source::internal::InternalContext;
 use super::source::kind::Subject;
-use super::source::web::{self, Lacking, Looks, PageAsk, WebAddress};
+use super::source::web::{self, Looks, PageAsk, PageLacking, WebAddress};
 use super::target::{Located, Spot};
 
 /// What a caller set of the budget.
@@ -132,7 +137,8 @@ impl Ask {
             return Ok(None);
         }
         let address = scheme::web_address(&self.request.target)?;
-        Ok(address.map(|address| Lacking::Page(Box::new(address))))
+        let page = address.map(|address| PageLacking::Page(Box::new(address)));
+        Ok(page.map(Lacking::Page))
     }
 
     /// Its path as the log may have it.
@@ -143,6 +149,25 @@ impl Ask {
     /// Whether it can be of nothing but a web page.
     pub fn is_of_web(&self) -> bool {
         web::looks(self.path()) == Looks::Web
+    }
+
+    /// What a provider may use to answer it.
+    pub fn context<'a>(
+        &'a self,
+        (scope, overlays): (&'a Scope, &'a Overlays),
+        stores: &'a Stores,
+        obtained: Option<&'a Obtained>,
+        work: &'a Work,
+    ) -> InternalContext<'a> {
+        InternalContext {
+            session: &self.session,
+            scope,
+            overlays,
+            stores,
+            names_lines: self.request.lines.is_some(),
+            obtained,
+            work,
+        }
     }
 
     /// A page that it is of.

@@ -2,7 +2,9 @@
 
 mod ask;
 mod definitions;
+mod details;
 mod look;
+mod obtained;
 mod outlines;
 mod places;
 mod plan;
@@ -14,6 +16,7 @@ mod syntax_checks;
 mod target;
 
 pub use ask::{Ask, BudgetParams, session_name};
+pub use obtained::{Lacking, Obtained};
 pub use places::{Whereabouts, go_on_mount, place_to_edit, places_to_read};
 pub use plan::{Prepared, Reader, StageResult};
 pub use scheme::{refuse_change, schemes};
@@ -21,9 +24,10 @@ pub use share::share;
 #[cfg(any(test, fuzzing))]
 pub use source::archive_laws;
 pub use source::editor::id_of_unsaved;
+pub use source::internal::InternalContext;
 pub use source::kind::{KINDS, Kind, kinds};
 pub use source::notebook::{Converted, convert, is_notebook_name};
 pub use source::text::{Held, held};
-pub use source::web::{Lacking, Obtained, Web};
+pub use source::web::{ObtainedPage, PageLacking, Web};
 pub use syntax_checks::{Checked, SyntaxChecks, key};
 pub use target::{Located, Spot, is_address, locate, refuse_longer_than_a_path};

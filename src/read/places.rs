@@ -10,6 +10,7 @@ use crate::workspace::{ResourceId, Scope, decode_file_uri};
 
 use super::ask::Ask;
 use super::scheme;
+use super::source::internal::{self, Given, InternalContext};
 use super::target::{
     Located, Spot, is_address, locate, refuse_longer_than_a_path, refuse_too_long,
 };
@@ -46,7 +47,12 @@ impl Located {
                 },
                 DocumentKey::Other(uri) => ResourceId::Document(uri.clone()),
             },
-            Spot::Internal(url) => ResourceId::Internal(url.clone()),
+            Spot::Internal(spot) => match &spot.given {
+                Given::File(file) => ResourceId::from(&file.handle),
+                Given::Text(_) | Given::List(_) | Given::Lacks(_) => {
+                    ResourceId::Internal(spot.url.clone())
+                }
+            },
             Spot::Web(address) => ResourceId::Url(address.url.to_string()),
         }
     }
@@ -54,23 +60,29 @@ impl Located {
 
 /// Everything that a read may turn out to be of once the edits before it are done: where its
 /// exact readings lead or would lead, and what it leads to now. A refusal is left to the read.
-pub fn places_to_read(
-    ask: &Ask,
-    scope: &Scope,
-    overlays: &Overlays,
-    work: &Work,
-) -> Result<Vec<ResourceId>, Refusal> {
+pub fn places_to_read(ask: &Ask, context: &InternalContext) -> Result<Vec<ResourceId>, Refusal> {
+    let InternalContext {
+        scope,
+        overlays,
+        work,
+        ..
+    } = *context;
     if ask.request.refusal.is_some() {
         return Ok(Vec::new());
     }
     let target = &ask.request.target;
     let written = target.as_written();
-    if scheme::is_internal(written) {
-        let located = scheme::locate(target, overlays).ok().flatten();
-        let place = located.map(|located| located.place(scope));
-        return Ok(place.into_iter().collect());
-    }
     let mut places = Vec::new();
+    if scheme::is_internal(written) {
+        let located = internal::locate::locate(target, context).ok().flatten();
+        places.extend(located.map(|located| located.place(scope)));
+        if scope.is_in_writable_folder(written) {
+            // What an edit before it may make.
+            let whole = scope.destination(written).ok();
+            places.extend(whole.map(ResourceId::File));
+        }
+        return Ok(places);
+    }
     if scheme::web_address(target).is_ok_and(|address| address.is_some()) {
         // No edit is of a page.
         return Ok(places);
@@ -132,7 +144,7 @@ pub fn place_to_edit(
     overlays: &Overlays,
     work: &Work,
 ) -> Result<ResourceId, Refusal> {
-    scheme::refuse_change(path, overlays)?;
+    scheme::refuse_change(path, scope, overlays)?;
     refuse_longer_than_a_path(path)?;
     if let Some(place) = out_of_files(path, overlays) {
         return Ok(place);

@@ -5,30 +5,28 @@ use std::sync::Arc;
 use crate::buffer::{DocumentKey, Overlays, Store, Warm};
 use crate::convert::Converters;
 use crate::outline::Definition;
-use crate::protocol::read::{
-    DisplayContent, Hashline, ListingLimits, MoreDetails, ReadDetails, ReadResult, ResourceKind,
-    SuffixResolution, Summary as SummaryDetails, Truncation,
-};
+use crate::protocol::read::{Hashline, ReadDetails, ReadResult, ResourceKind};
 use crate::protocol::{Refusal, shortened};
-use crate::session::{self, Actor, Form, Notice, Sessions, Version};
+use crate::session::{self, Actor, Form, Notice, Sessions, Stores, Version};
 use crate::sqlite::Queriers;
 use crate::structure::{NoStructure, Parsers};
 use crate::syntax;
 use crate::task::Work;
 use crate::view::dialect::{Body, View};
-use crate::view::excerpt::Lines;
-use crate::view::window::{Limits, Spent, Window};
-use crate::view::{Attachment, Budget, Document, LineSet, ListingStyle, Selector, Style};
+use crate::view::window::{Limits, Spent};
+use crate::view::{Budget, Document, LineSet, ListingStyle, Selector, Style};
 use crate::worker;
-use crate::workspace::{At, FileType, Found, ResourceId, Scope, Via};
+use crate::workspace::{At, FileType, ResourceId, Scope};
 
 use super::ask::Ask;
 use super::definitions::Definitions;
+use super::details::{attachments, details, raw_text};
 use super::look::{Look, Wanted};
+use super::obtained::{Lacking, Obtained};
 use super::outlines::Outlines;
 use super::places::{Whereabouts, go_on_mount};
-use super::scheme;
-use super::source::web::{self, Lacking, Obtained};
+use super::source::internal::{self, InternalContext};
+use super::source::web::{self, PageLacking};
 use super::source::{self, Memory, Opened, ReadContext};
 use super::source_file::{Lack, SourceFile};
 use super::syntax_checks::SyntaxChecks;
@@ -55,9 +53,12 @@ impl Prepared {
         part.unwrap_or(self.located.display())
     }
 
-    /// The same, absolute: with the real path of what was found on disk.
+    /// The same, absolute: with the real path of what was found on disk, or as an address.
     fn path(&self) -> String {
         let display = self.located.display();
+        if let Spot::Internal(_) = self.located.spot {
+            return self.name().to_owned();
+        }
         let Some(resolved) = &self.opened.document.location.resolved_path else {
             return self.name().to_owned();
         };
@@ -89,12 +90,14 @@ pub struct Reader {
     pub memory: Memory,
     pub converters: Converters,
     pub queriers: Queriers,
+    /// What sessions have of their own.
+    pub stores: Arc<Stores>,
 }
 
 impl Reader {
     /// Holds at most `budget` bytes: an eighth of it in outlines and definitions, as much in what
     /// other kinds than text keep warm, the rest in buffers and in snapshots alike.
-    pub fn new(budget: u64) -> Reader {
+    pub fn new(budget: u64, stores: Stores) -> Reader {
         let (texts, eighth) = shares(budget);
         let parsers = Arc::new(Parsers::new(worker::WorkerLimits::of_syntax()));
         Reader {
@@ -108,6 +111,7 @@ impl Reader {
             memory: Memory::default(),
             converters: Converters::new(worker::WorkerLimits::of_convert()),
             queriers: Queriers::new(worker::WorkerLimits::of_query()),
+            stores: Arc::new(stores),
         }
     }
 
@@ -136,13 +140,20 @@ impl Reader {
             return Err(refusal.clone());
         }
         let target = &ask.request.target;
-        let mut located = match obtained {
-            Some(obtained) => Located::on_web(obtained.ask.address.clone()),
+        let page = obtained.and_then(Obtained::page);
+        let context = ask.context((scope, overlays), &self.stores, obtained, work);
+        let mut located = match page {
+            Some(page) => Located::on_web(page.ask.address.clone()),
             None => {
                 go_on_mount(ask, scope, found)?;
-                locate(target, Some(ask.request.guess), scope, overlays, work)?
+                locate_any(ask, &context)?
             }
         };
+        if let Some(lacking) = located.lacks() {
+            return Ok(StageResult::Lacks(lacking));
+        }
+        // Until it is opened it stays as it is.
+        let hold = located.take_hold();
         found(Whereabouts::At(located.place(scope)));
         ask.refuse_barred(&located)?;
         let is_bare = located.selector == Selector::default() && located.inner.is_none();
@@ -164,27 +175,25 @@ impl Reader {
             counts_lines: ask.request.counts_lines,
             work,
         };
-        let mut opened = match &located.spot {
-            Spot::OnDisk(found) => {
-                let (spelled, inner) = (shortened(target.as_written()), located.inner.as_deref());
+        let (spelled, inner) = (shortened(target.as_written()), located.inner.as_deref());
+        let mut opened = match (&located.spot, page) {
+            (Spot::OnDisk(found), _) => {
                 source::open(&found.handle, &spelled, inner, ask.encoding, means)?
             }
-            Spot::InEditor(overlay, _) => source::editor::unsaved(overlay),
-            Spot::Internal(url) => {
-                let spelled = shortened(target.as_written());
-                let provider = scheme::provider(url)?;
-                source::internal::open(url, provider, &located.selector, &spelled)?
+            (Spot::InEditor(overlay, _), _) => source::editor::unsaved(overlay),
+            (Spot::Internal(spot), _) => {
+                internal::open::open(spot, (&spelled, inner), ask.encoding, means)?
             }
-            Spot::Web(address) => {
-                let Some(obtained) = obtained else {
-                    return Ok(StageResult::Lacks(Lacking::Page(address.clone())));
-                };
-                match web::open(obtained, &shortened(target.as_written()), means)? {
-                    StageResult::Ready(opened) => opened,
-                    StageResult::Lacks(lacking) => return Ok(StageResult::Lacks(lacking)),
-                }
+            (Spot::Web(address), None) => {
+                let lacking = PageLacking::Page(address.clone());
+                return Ok(StageResult::Lacks(Lacking::Page(lacking)));
             }
+            (Spot::Web(_), Some(page)) => match web::open(page, &spelled, means)? {
+                StageResult::Ready(opened) => opened,
+                StageResult::Lacks(lacking) => return Ok(StageResult::Lacks(lacking)),
+            },
         };
+        drop(hold);
         opened.selector = opened.selector.map(|selector| ask.selected(&selector));
         let selector = opened.selector.as_ref().unwrap_or(&located.selector);
         let document = &opened.document;
@@ -295,7 +304,7 @@ impl Reader {
                 (_, None) => Body::Rows,
             },
         })?;
-        let mut more = details(ask, prepared, &look, &limits);
+        let mut more = details(ask, (located, opened), &look, &limits);
         more.native = written.native;
         if let Some(truncation) = &mut more.truncation {
             truncation.next = written.next;
@@ -442,6 +451,24 @@ impl Reader {
     }
 }
 
+/// Finds what a read is of: behind an internal address, else a file or what the editor has.
+fn locate_any(ask: &Ask, context: &InternalContext) -> Result<Located, Refusal> {
+    let target = &ask.request.target;
+    if let Some(located) = internal::locate::locate(target, context)? {
+        return Ok(located);
+    }
+    let InternalContext {
+        scope, overlays, ..
+    } = context;
+    locate(
+        target,
+        Some(ask.request.guess),
+        scope,
+        overlays,
+        context.work,
+    )
+}
+
 /// What was opened as a text that may be in some language. A notebook's text is in none.
 fn source_file<'a>(opened: &'a Opened, located: &'a Located) -> Option<SourceFile<'a>> {
     if opened.document.kind != ResourceKind::File {
@@ -504,94 +531,4 @@ fn is_longer(document: &Document, lines: u64) -> bool {
 fn shares(budget: u64) -> (u64, u64) {
     let eighth = budget / 8;
     ((budget - 2 * eighth) / 2, eighth)
-}
-
-/// The text of the window with its own line ends; a line that was cut stands as it was cut.
-fn raw_text(opened: &Opened, window: &Window) -> String {
-    let lines = Lines::from(&opened.document.text);
-    let mut raw = String::new();
-    for block in &window.blocks {
-        match &block.rows[..] {
-            [row] if row.total_chars.is_some() => raw.push_str(&row.text),
-            [first, .., last] | [first @ last] => {
-                raw.push_str(&lines.raw(first.number, last.number));
-            }
-            [] => {}
-        }
-    }
-    raw
-}
-
-/// The attachments of what is shown.
-fn attachments<'a>(document: &'a Document, window: &Window) -> Vec<&'a Attachment> {
-    let attachments = document.extras.attachments.iter();
-    attachments
-        .filter(|attachment| {
-            attachment.line.is_none_or(|line| {
-                let mut spans = window.spans();
-                spans.any(|span| span.start <= line && line <= span.end)
-            })
-        })
-        .collect()
-}
-
-fn details(ask: &Ask, prepared: &Prepared, look: &Look, limits: &Limits) -> MoreDetails {
-    let window = look.window();
-    let document = &prepared.opened.document;
-    let mut more = document.details.clone();
-    if let Spot::OnDisk(Found {
-        via: Via::Suffix { from, to },
-        ..
-    }) = &prepared.located.spot
-    {
-        more.suffix_resolution = Some(SuffixResolution {
-            from: from.clone(),
-            to: to.clone(),
-        });
-    }
-    // Rows counted from the end have no line numbers yet: nothing that names a line can be said.
-    let numbered = !window.is_from_end();
-    more.shown = numbered.then(|| look.whole_lines());
-    let cut_lines = window.cut_lines();
-    more.cut_lines = (numbered && !cut_lines.is_empty()).then_some(cut_lines);
-    more.truncation = window.stop.as_ref().map(|stop| Truncation {
-        reason: stop.reason,
-        next_selector: stop.next_selector.clone(),
-        next: None,
-    });
-    if let Look::Summary(summary) = look {
-        more.summary = Some(SummaryDetails {
-            language: summary.language,
-            lines: window.total_lines,
-            elided_lines: summary.elided.lines,
-            elided_spans: summary.elided.spans.clone(),
-        });
-    }
-    if document.style == Style::Listing && window.stop.is_some() {
-        // A read that names its end goes on to it.
-        let selector = prepared.opened.selector.as_ref();
-        let open = match selector
-            .unwrap_or(&prepared.located.selector)
-            .is_open_ended()
-        {
-            true => limits.open_lines,
-            false => u64::MAX,
-        };
-        let of_kind = document.extras.open_lines.unwrap_or(u64::MAX);
-        more.limits = Some(ListingLimits {
-            result_limit: limits.budget.lines.min(open).min(of_kind),
-            total: more.total_lines,
-        });
-    }
-    if ask.display_content && numbered {
-        let rows: Vec<&str> = window.rows().map(|row| row.text.as_ref()).collect();
-        more.display_content = Some(DisplayContent {
-            text: rows.join("\n"),
-            start_line: window.rows().next().map_or(1, |row| row.number),
-        });
-    }
-    let mut notices = document.notices.clone();
-    notices.extend(window.skipped_notices());
-    more.notices = (!notices.is_empty()).then_some(notices);
-    more
 }

@@ -10,10 +10,11 @@ use crate::task::Work;
 use crate::view::selector::SelectorError;
 use crate::view::{Guess, Selector, Target};
 use crate::workspace::{
-    At, FileType, Found, InternalUrl, Look, MAX_PATH_BYTES, RealPath, Scope, Via, decode_file_uri,
-    is_too_long,
+    At, FileType, Found, Look, MAX_PATH_BYTES, RealPath, Scope, Via, decode_file_uri, is_too_long,
 };
 
+use super::obtained::Lacking;
+use super::source::internal::{Given, GivenSpot, Hold};
 use super::source::web::WebAddress;
 use super::{scheme, source};
 
@@ -34,8 +35,8 @@ pub enum Spot {
     OnDisk(Found),
     /// In no place but the editor; with its path as headers name it.
     InEditor(Arc<Overlay>, String),
-    /// In the memory of the daemon.
-    Internal(InternalUrl),
+    /// Behind an internal address, as its provider gave it.
+    Internal(Box<GivenSpot>),
     /// At a server, which was not asked yet.
     Web(Box<WebAddress>),
 }
@@ -60,6 +61,28 @@ impl Located {
         }
     }
 
+    /// What has to be obtained before it can be opened.
+    pub fn lacks(&self) -> Option<Lacking> {
+        match &self.spot {
+            Spot::Internal(spot) => match &spot.given {
+                Given::Lacks(lacking) => Some(lacking.clone()),
+                Given::Text(_) | Given::List(_) | Given::File(_) => None,
+            },
+            Spot::OnDisk(_) | Spot::InEditor(..) | Spot::Web(_) => None,
+        }
+    }
+
+    /// What keeps it as it is, to be dropped once it is opened.
+    pub fn take_hold(&mut self) -> Option<Hold> {
+        match &mut self.spot {
+            Spot::Internal(spot) => match &mut spot.given {
+                Given::File(file) => file.hold.take(),
+                Given::Text(_) | Given::List(_) | Given::Lacks(_) => None,
+            },
+            Spot::OnDisk(_) | Spot::InEditor(..) | Spot::Web(_) => None,
+        }
+    }
+
     /// Whether it is a file, whatever the editor has of it.
     pub fn is_on_disk(&self) -> bool {
         matches!(self.spot, Spot::OnDisk(_))
@@ -78,14 +101,15 @@ impl Located {
         match &self.spot {
             Spot::OnDisk(found) => &found.display,
             Spot::InEditor(_, display) => display,
-            Spot::Internal(url) => url.as_str(),
+            Spot::Internal(spot) => spot.url.as_str(),
             Spot::Web(address) => address.url.as_str(),
         }
     }
 }
 
 /// Finds what `target` names; `guess` tells what else its name may stand for, where it is looked for
-/// any further than under its exact name. That takes long: it may walk the tree.
+/// any further than under its exact name. That takes long: it may walk the tree. What a provider has
+/// is found by [`source::internal::locate`].
 pub fn locate(
     target: &Target,
     guess: Option<Guess>,
@@ -96,7 +120,7 @@ pub fn locate(
     if let Some(address) = scheme::web_address(target)? {
         return Ok(Located::on_web(address));
     }
-    if let Some(located) = scheme::locate(target, overlays)? {
+    if let Some(located) = scheme::in_editor(target, overlays) {
         return Ok(located);
     }
     refuse_too_long(target.as_written())?;

@@ -154,7 +154,7 @@ impl CarryOut {
     ) -> Result<T, Refusal> {
         let overlays = found.overlays(self.client.snapshot().overlays);
         let (engine, reader) = (&self.engine, &self.engine.reader);
-        let scope = &self.config.scope.of_job(work);
+        let scope = &engine.scope(&self.config, &self.change.session, work);
         part(&Job {
             change: &self.change,
             planner: Planner {

@@ -77,7 +77,11 @@ impl Submitted {
         } = self;
         let ClientSnapshot { config, overlays } = snapshot;
         let finding = config.clone();
-        let find = move |work: &Work| locate(&finding.scope.of_job(work), &overlays, work);
+        let (finder, session) = (engine.clone(), change.session.clone());
+        let find = move |work: &Work| {
+            let scope = finder.scope(&finding, &session, work);
+            locate(&scope, &overlays, work)
+        };
         let Located {
             places,
             plan,

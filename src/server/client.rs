@@ -162,9 +162,14 @@ impl Client {
     /// moment.
     pub fn start_watching(&self, engine: &Engine) {
         let config = self.config.clone();
+        let stores = engine.reader.stores.clone();
         let open = move |path: &Path| {
             let config = config.lock().clone();
-            config.scope.open(path)
+            let folder = stores.folder_over(path);
+            config
+                .scope
+                .with_folders(folder.into_iter().collect())
+                .open(path)
         };
         engine.reader.buffers.start_watching(Box::new(open));
     }

@@ -168,7 +168,11 @@ fn look(
             .run(move |work| {
                 let reader = &jobs_engine.reader;
                 let ClientSnapshot { config, overlays } = &snapshot;
-                let scope = &config.scope.of_job(work);
+                let scope = match &errand.0 {
+                    DocumentKey::File(path) => &jobs_engine.scope_of_path(config, path),
+                    DocumentKey::Other(_) => &config.scope,
+                };
+                let scope = &scope.of_job(work);
                 reader.look_again(&errand.0, &errand.1, scope, overlays, work)
             })
             .await;

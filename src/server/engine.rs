@@ -1,6 +1,7 @@
 //! What works for a client and knows nothing of it: texts and what is kept of them, the one writer
 //! of files, the order of edits, and the threads and pools of blocking work.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -15,9 +16,11 @@ use crate::mcp_client::McpServers;
 use crate::net::{Net, Spool};
 use crate::protocol::{EditRefusal, Refusal, Settings};
 use crate::read::{Reader, Web};
+use crate::session::Stores;
 use crate::task::{CancelToken, Pool, Stopped, Threads, Work};
-use crate::workspace::{spool_directory, state_directory};
+use crate::workspace::{Scope, spool_directory, state_directory};
 
+use super::config::WorkspaceConfig;
 use super::edit_queue::{EditQueue, WaitLimits};
 
 /// Places for short jobs: more than cores, since they wait for the disk.
@@ -55,9 +58,10 @@ impl Engine {
         let jobs = Pool::with_long_places(SHORT_PLACES, LONG_PLACES, threads.clone());
         let commits = Pool::new(COMMIT_PLACES, threads.clone()).sharing_mounts_with(&jobs);
         let spool = Arc::new(Spool::new(spool_directory()));
+        let stores = Stores::new(state_directory().map(|state| state.join("sessions")));
         let net = Net::new(threads.runtime().clone(), spool);
         Engine {
-            reader: Reader::new(budget),
+            reader: Reader::new(budget, stores),
             web: Web::new(net, budget / 8),
             mcp: McpServers::new(threads.runtime().clone()),
             writer: DiskWriter::new(state_directory()),
@@ -80,6 +84,18 @@ impl Engine {
         let buffers = &self.reader.buffers;
         buffers.set_watch_limit(settings.watch.max_directories);
         buffers.judge_watched_again();
+    }
+
+    /// What a session may reach, for one job of its own.
+    pub fn scope(&self, config: &WorkspaceConfig, session: &str, work: &Work) -> Scope {
+        let folders = self.reader.stores.folders(session);
+        config.scope.of_job(work).with_folders(folders)
+    }
+
+    /// What may be reached of a path, whichever session's it is: for looks of our own.
+    pub fn scope_of_path(&self, config: &WorkspaceConfig, path: &Path) -> Scope {
+        let folder = self.reader.stores.folder_over(path);
+        config.scope.with_folders(folder.into_iter().collect())
     }
 
     /// Walks of the tree since the start.

@@ -7,7 +7,7 @@ use tokio::sync::watch;
 
 use crate::net::Progress;
 use crate::protocol::{Refusal, Settings};
-use crate::read::{Ask, Lacking, Obtained, StageResult};
+use crate::read::{Ask, Lacking, Obtained, PageLacking, StageResult};
 use crate::task::Work;
 
 use super::client::Client;
@@ -33,7 +33,7 @@ pub async fn run_obtaining<T: Send + 'static>(
     let deadline = Instant::now() + Duration::from_millis(settings.web.timeout_ms);
     loop {
         match (lacking.take(), &mut obtained) {
-            (Some(Lacking::Page(address)), _) => {
+            (Some(Lacking::Page(PageLacking::Page(address))), _) => {
                 let mut page = ask.of_page(*address, settings, deadline);
                 let token = ask.progress.as_ref().and_then(progress::token);
                 let page = match token {
@@ -45,13 +45,15 @@ pub async fn run_obtaining<T: Send + 'static>(
                         progress::reported(client, token, told, fetching).await
                     }
                 };
-                obtained = Some(page?);
+                obtained = Some(Obtained::Page(Box::new(page?)));
             }
-            (Some(Lacking::Guesses(guesses)), Some(obtained)) => {
-                let web = obtained.web.clone();
-                web.more(obtained, guesses).await;
+            (Some(Lacking::Page(PageLacking::Guesses(guesses))), Some(Obtained::Page(page))) => {
+                let web = page.web.clone();
+                web.more(page, guesses).await;
             }
-            (Some(Lacking::Guesses(_)), None) => return Err(Refusal::Internal),
+            (Some(Lacking::Page(PageLacking::Guesses(_))), None) => {
+                return Err(Refusal::Internal);
+            }
             (None, _) => {}
         }
         let limit = match obtained {

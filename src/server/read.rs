@@ -75,7 +75,7 @@ async fn read(
     let job = move |work: &Work, obtained: Option<&Obtained>| {
         let (reader, ask) = (&jobs_engine.reader, &jobs_ask);
         let ClientSnapshot { config, overlays } = &snapshot;
-        let scope = &config.scope.of_job(work);
+        let scope = &jobs_engine.scope(config, &ask.session, work);
         let found = |whereabouts| reading.is_known(whereabouts);
         let answered = match reader.prepare(ask, obtained, scope, overlays, work, &found) {
             Ok(StageResult::Lacks(lacking)) => return Ok(StageResult::Lacks(lacking)),

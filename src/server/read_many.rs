@@ -158,7 +158,7 @@ async fn found(
     let job = move |work: &Work, obtained: Option<&Obtained>| {
         let reader = &jobs_engine.reader;
         let ClientSnapshot { config, overlays } = &snapshot;
-        let scope = &config.scope.of_job(work);
+        let scope = &jobs_engine.scope(config, &jobs_ask.session, work);
         let found = |whereabouts| jobs_reading.is_known(whereabouts);
         match reader.prepare(&jobs_ask, obtained, scope, overlays, work, &found) {
             Ok(StageResult::Lacks(lacking)) => Ok(StageResult::Lacks(lacking)),

@@ -13,7 +13,7 @@ use super::engine::Engine;
 /// Waits for the edits that came before a read and concern what it reads. Who had to wait sees the
 /// open documents as the edits left them.
 pub async fn in_turn(
-    engine: &Engine,
+    engine: &Arc<Engine>,
     client: &Client,
     reading: &Arc<Reading>,
     ask: &Arc<Ask>,
@@ -23,13 +23,17 @@ pub async fn in_turn(
         return Ok(snapshot);
     }
     let (jobs_ask, jobs_snapshot) = (ask.clone(), snapshot.clone());
-    let jobs_reading = reading.clone();
+    let (jobs_engine, jobs_reading) = (engine.clone(), reading.clone());
     let places = engine
         .run(move |work| {
             let ClientSnapshot { config, overlays } = &jobs_snapshot;
-            let scope = &config.scope.of_job(work);
+            let scope = &jobs_engine.scope(config, &jobs_ask.session, work);
             go_on_mount(&jobs_ask, scope, &|it| jobs_reading.is_known(it))?;
-            places_to_read(&jobs_ask, scope, overlays, work)
+            let stores = &jobs_engine.reader.stores;
+            places_to_read(
+                &jobs_ask,
+                &jobs_ask.context((scope, overlays), stores, None, work),
+            )
         })
         .await?;
     reading.turn(&places).await?;

@@ -5,9 +5,15 @@
 mod notice;
 mod shown;
 mod steps;
+#[allow(
+    clippy::disallowed_methods,
+    reason = "it keeps what a session has in files of its own"
+)]
+mod store;
 mod versions;
 
 pub use notice::{Actor, Notice};
 pub use shown::{MAX_SESSIONS, Meaning, Sessions};
 pub use steps::steps;
+pub use store::Stores;
 pub use versions::{AsOf, Current, Document, Form, Snapshots, Version};

@@ -1,7 +1,9 @@
 //! The judgement of paths: inside or outside, denied or not; nothing that failed it is ever opened for reading.
 
 mod below;
+mod deepest;
 mod names;
+mod own;
 
 use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
@@ -19,8 +21,11 @@ use super::mounts::Crossing;
 use super::patterns::{Patterns, Verdict};
 use super::roots::{Root, Roots};
 use super::spelling::{climbs, normalise};
+use super::url_folder::UrlFolder;
 
 use below::Below;
+pub use deepest::where_it_leads;
+use deepest::{deepest_existing, deepest_opened};
 pub(super) use names::Names;
 
 /// Names that one path may climb out of. More are no path that anybody means, and each is judged.
@@ -38,6 +43,8 @@ pub(super) struct Access {
     pub(super) outside: Outside,
     deny: Arc<Patterns>,
     ignore_files: Arc<IgnoreFiles>,
+    /// Folders that are judged by themselves alone.
+    pub(super) folders: Arc<[UrlFolder]>,
     /// Which mounts may be touched.
     pub(super) crossing: Crossing,
 }
@@ -137,6 +144,7 @@ impl Access {
             outside: access.outside_workspace,
             deny: Arc::new(Patterns::compile(access.deny.iter().map(String::as_str))),
             ignore_files: Arc::new(IgnoreFiles::new(&access.ignore_files)),
+            folders: Arc::default(),
             crossing: Crossing::default(),
         }
     }
@@ -149,6 +157,9 @@ impl Access {
         let path = &*self.without_climbs(path, asked)?;
         self.crossing.enter(path)?;
         let opened = Unjudged::open(path);
+        if let Some(folder) = self.own_folder(path) {
+            return self.judged_in(folder, path, opened, asked);
+        }
         // A folder whose real path has changed unnoticed must not make a file an outside one.
         for again in [false, true] {
             let bases = self.bases(path, again);
@@ -178,6 +189,9 @@ impl Access {
     /// followed though they lead nowhere, and the rest is put below what exists of it.
     pub(super) fn would_be(&self, path: &Path, asked: &str) -> Result<RealPath, Refusal> {
         self.crossing.enter(path)?;
+        if let Some(folder) = self.own_folder(path) {
+            return folder.would_be(path, asked);
+        }
         let bases = self.bases(path, false);
         let walked = self.walk(&bases, path, asked)?.path;
         if let Some((opened, _)) = deepest_opened(&walked) {
@@ -193,12 +207,18 @@ impl Access {
 
     /// Whether `real`, a path without symlinks, may be named to the caller.
     pub(super) fn permits(&self, real: &Path, kind: PathKind) -> bool {
+        if let Some(folder) = self.own_folder(real) {
+            return self.own_rule(folder, real, kind).is_none();
+        }
         let bases = self.bases(real, false);
         bases.allow(real) && self.rule(&bases, real, kind, real).is_none()
     }
 
     /// The real path of the outermost folder that contains `real`.
     pub(super) fn folder_of(&self, real: &Path) -> Option<PathBuf> {
+        if let Some(folder) = self.own_folder(real) {
+            return Some(folder.real.clone());
+        }
         let bases = self.bases(real, false);
         let outermost = bases
             .containing(real)
@@ -208,6 +228,9 @@ impl Access {
 
     /// Whether `real` may be changed: inside a root or an additional one, or all is allowed.
     pub(super) fn may_edit(&self, real: &Path) -> bool {
+        if let Some(folder) = self.own_folder(real) {
+            return folder.writable;
+        }
         let bases = self.bases(real, false);
         self.outside == Outside::Allow || bases.containing(real).next().is_some()
     }
@@ -507,27 +530,6 @@ pub(super) fn home() -> Option<PathBuf> {
     home.is_absolute().then_some(home)
 }
 
-/// Where an absolute path leads, links followed, and whether it is there; else it is where it
-/// would be. Nothing is judged.
-pub fn where_it_leads(path: &Path) -> Option<(PathBuf, bool)> {
-    let mut path = path.to_path_buf();
-    for _ in 0..MAX_LINKS {
-        if let Ok(real) = std::fs::canonicalize(&path) {
-            return Some((real, true));
-        }
-        let (real, rest) = deepest_directory(&path)?;
-        let mut names = rest.components();
-        let missing = real.join(names.next()?);
-        path = match std::fs::read_link(missing) {
-            // A link that leads nowhere, yet.
-            Ok(target) => real.join(target).join(names.as_path()),
-            Err(_) if climbs(&rest) => normalise(&real.join(&rest)),
-            Err(_) => return Some((real.join(rest), false)),
-        };
-    }
-    None
-}
-
 /// Nothing is there, and nothing can be below it.
 fn is_missing(error: &io::Error) -> bool {
     use io::ErrorKind::{InvalidFilename, NotADirectory, NotFound};
@@ -536,28 +538,6 @@ fn is_missing(error: &io::Error) -> bool {
 
 fn parent_of(path: &Path) -> PathBuf {
     path.parent().unwrap_or(path).to_path_buf()
-}
-
-/// The real path of the deepest directory of `path` that exists, and the rest as it is.
-fn deepest_existing(path: &Path) -> Option<PathBuf> {
-    let (real, rest) = deepest_directory(path)?;
-    Some(real.components().chain(rest.components()).collect())
-}
-
-/// The two halves of that.
-fn deepest_directory(path: &Path) -> Option<(PathBuf, PathBuf)> {
-    let (opened, ancestor) = deepest_opened(path.parent()?)?;
-    let rest = path.strip_prefix(ancestor).ok()?;
-    Some((opened.real()?.to_path_buf(), rest.to_path_buf()))
-}
-
-/// The deepest of `path` and what is above it that exists.
-fn deepest_opened(path: &Path) -> Option<(Unjudged, &Path)> {
-    let above: Vec<&Path> = path.ancestors().collect();
-    // Below what is missing everything is: it need not be asked for name by name.
-    let missing = above.partition_point(|ancestor| ancestor.metadata().is_err());
-    let mut there = above[missing..].iter();
-    there.find_map(|ancestor| Some((Unjudged::open(ancestor).ok()?, *ancestor)))
 }
 
 /// For who would make or replace what is found under a name that is not listed.

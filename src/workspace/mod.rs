@@ -32,6 +32,7 @@ mod state;
 mod steps;
 mod suffix;
 mod suggest;
+mod url_folder;
 mod variants;
 
 #[cfg(test)]
@@ -48,6 +49,7 @@ pub use resource_id::{InternalUrl, ResourceId};
 pub use roots::{Root, Roots};
 pub use spelling::{MAX_PATH_BYTES, decode_file_uri, is_too_long, percent_decoded};
 pub use state::{spool_directory, state_directory};
+pub use url_folder::{UrlFolder, decoded_file_part, encoded};
 
 use crate::protocol::Refusal;
 use crate::task::Stopped;

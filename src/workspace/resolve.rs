@@ -199,6 +199,10 @@ impl Scope {
         let readings = match self.exact(path)? {
             Exact::Here { handle, at } => return Ok(self.found(path, handle, &at, Via::Exact)),
             Exact::TooLong(_) => return Err(not_found(path, Vec::new())),
+            // An address is that of one file, and of no other.
+            Exact::Nothing(_) if self.url_readings(path)?.is_some() => {
+                return Err(not_found(path, Vec::new()));
+            }
             Exact::Nothing(readings) => readings,
         };
         let stopped = |stopped| stopped_refusal(path, stopped);
@@ -314,6 +318,9 @@ impl Scope {
     /// root's name when that is not the first, or absolute outside them. It resolves back.
     pub fn display(&self, real: &RealPath) -> String {
         let real = real.as_path();
+        if let Some(url) = self.url_of(real) {
+            return url;
+        }
         for root in self.access.roots.iter() {
             if let Ok(below) = real.strip_prefix(root.real(false, &self.access.crossing)) {
                 return self.written(root, below);
@@ -339,6 +346,9 @@ impl Scope {
 
     /// How a path is called that keeps the caller's spelling; `None` outside the roots.
     fn display_at(&self, path: &Path) -> Option<String> {
+        if let Some(url) = self.url_of(path) {
+            return Some(url);
+        }
         let mut roots = self.access.roots.iter();
         roots.find_map(|root| {
             let below = path.strip_prefix(root.spelled()).ok()?;
@@ -393,8 +403,13 @@ impl Scope {
         let mut refused = None;
         let mut error = None;
         let mut readings = Vec::new();
-        let in_named_root = std::iter::once_with(|| self.in_named_root(asked)).flatten();
-        for reading in self.readings(asked).into_iter().chain(in_named_root) {
+        let (meant, is_url) = match self.url_readings(asked)? {
+            Some(readings) => (readings, true),
+            None => (self.readings(asked), false),
+        };
+        let in_named_root = || self.in_named_root(asked).filter(|_| !is_url);
+        let in_named_root = std::iter::once_with(in_named_root).flatten();
+        for reading in meant.into_iter().chain(in_named_root) {
             let settled = self.settled(reading, asked);
             let opened = settled.and_then(|reading| {
                 let opened = self.access.open(&reading.path(), asked)?;

@@ -86,5 +86,6 @@ fn open(overlay: &Arc<Overlay>, id: ResourceId, details: MoreDetails) -> Opened 
         selector: None,
         name: None,
         web: None,
+        spills: false,
     }
 }

@@ -4,7 +4,6 @@ mod archive;
 mod directory;
 mod document;
 pub mod editor;
-pub mod guide;
 mod huge;
 mod image;
 pub mod internal;
@@ -52,6 +51,8 @@ pub struct Opened {
     pub name: Option<String>,
     /// What only a web page has.
     pub web: Option<Box<WebPart>>,
+    /// Where it is cut, the whole text becomes an artifact.
+    pub spills: bool,
 }
 
 /// What the stages after opening need to know of a web page. It is no text that can be edited, so that
@@ -78,6 +79,7 @@ impl Opened {
             selector: None,
             name: None,
             web: None,
+            spills: false,
         }
     }
 }

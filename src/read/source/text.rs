@@ -149,6 +149,7 @@ fn of_disk(
         selector: None,
         name: None,
         web: None,
+        spills: false,
     }
 }
 

@@ -113,6 +113,7 @@ fn denied(path: &str, rule: &Rule) -> String {
     let file_name = |file: &'_ str| file.rsplit('/').next().unwrap_or(file).to_owned();
     let whose = match rule {
         Rule::Setting { .. } => "access.deny".to_owned(),
+        Rule::LinkOut => "link".to_owned(),
         Rule::IgnoreFile { file, .. } | Rule::UnreadableIgnoreFile { file } => file_name(file),
     };
     let said = format!("Error: Access denied to file '{path}' due to {whose} rules.");

@@ -27,16 +27,29 @@ pub(in crate::workspace) struct Names<'a> {
 impl Access {
     /// `directory` is the real path of a directory that may be listed.
     pub(in crate::workspace) fn names_in<'a>(&'a self, directory: &'a Path) -> Names<'a> {
+        let with_slash = |text: &str| match text.is_empty() {
+            true => String::new(),
+            false => format!("{text}/"),
+        };
+        if let Some(folder) = self.own_folder(directory) {
+            let seen_from = folder
+                .heeds_deny
+                .then(|| Below::new(&folder.real, directory));
+            return Names {
+                access: self,
+                directory,
+                holds_folder: false,
+                allowed: true,
+                seen_from: seen_from.iter().map(|it| with_slash(&it.text)).collect(),
+                rules: Vec::new(),
+            };
+        }
         let bases = self.bases(directory, false);
         let mut containing: Vec<&Path> = bases.containing(directory).collect();
         if containing.is_empty() {
             // Outside every folder, where that is allowed: rules hold from the top down.
             containing.push(Path::new("/"));
         }
-        let with_slash = |text: &str| match text.is_empty() {
-            true => String::new(),
-            false => format!("{text}/"),
-        };
         let seen_from = containing
             .iter()
             .map(|base| with_slash(&Below::new(base, directory).text))

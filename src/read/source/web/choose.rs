@@ -15,7 +15,7 @@ use crate::text::decode;
 
 use super::content::{self, ContentType, HEAD, Sort};
 use super::made::{self, MadeText};
-use super::obtain::{Guess, GuessKind, Obtained, Web};
+use super::obtain::{Guess, GuessKind, ObtainedPage, Web};
 use super::page::{Page, Substitute};
 
 /// A page that sends its reader on is followed if it does so within so many seconds, and has fewer words.
@@ -37,7 +37,7 @@ pub enum Choice {
 
 /// What to show in the place of a page of HTML that was converted.
 pub fn choose(
-    obtained: &Obtained,
+    obtained: &ObtainedPage,
     made: &MadeText,
     means: &ReadContext,
 ) -> Result<Choice, Refusal> {

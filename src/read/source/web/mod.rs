@@ -21,5 +21,5 @@ mod sites;
 mod summary;
 
 pub use address::{Looks, WebAddress, looks, parse, without_secrets};
-pub use obtain::{Lacking, Obtained, PageAsk, Web};
+pub use obtain::{ObtainedPage, PageAsk, PageLacking, Web};
 pub use open::open;

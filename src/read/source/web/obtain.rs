@@ -2,7 +2,7 @@
 //!
 //! This is the stage of a read that waits for the network. It holds no place in a pool, no thread and
 //! no lock; dropping its future ends the fetch, unless somebody else waits for the same page. What a
-//! page turns out to need besides itself ([`Lacking`]) is obtained by [`Web::more`], and the job goes on.
+//! page turns out to need besides itself ([`PageLacking`]) is obtained by [`Web::more`], and the job goes on.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -68,7 +68,7 @@ impl PageAsk {
 
 /// A page, and how it came.
 #[derive(Debug, Clone)]
-pub struct Obtained {
+pub struct ObtainedPage {
     /// Where it is kept.
     pub web: Arc<Web>,
     /// What is asked for of it.
@@ -85,7 +85,7 @@ pub struct Obtained {
     pub guesses: Vec<(Guess, Option<Arc<Page>>)>,
 }
 
-impl Obtained {
+impl ObtainedPage {
     /// What came of the guesses of a kind; `None` where it was not tried yet.
     pub fn tried(
         &self,
@@ -99,7 +99,7 @@ impl Obtained {
 
 /// What a read lacks that is not on this machine.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Lacking {
+pub enum PageLacking {
     /// The page itself.
     Page(Box<WebAddress>),
     /// These besides the page, side by side.
@@ -184,7 +184,7 @@ impl Web {
     /// # Errors
     ///
     /// `denied` where the settings forbid it, whatever is kept; what the network refuses.
-    pub async fn page(self: &Arc<Web>, ask: &PageAsk) -> Result<Obtained, Refusal> {
+    pub async fn page(self: &Arc<Web>, ask: &PageAsk) -> Result<ObtainedPage, Refusal> {
         let url = &ask.address.url;
         may_be_asked(url, None, &ask.settings)?;
         let shown = self.kept.shown(&ask.session, url);
@@ -214,7 +214,7 @@ impl Web {
     }
 
     /// What a site rule names in the place of the page, else the page.
-    async fn from_site_or_page(self: &Arc<Web>, ask: &PageAsk) -> Result<Obtained, Refusal> {
+    async fn from_site_or_page(self: &Arc<Web>, ask: &PageAsk) -> Result<ObtainedPage, Refusal> {
         let url = &ask.address.url;
         let rule = match ask.settings.sites && !ask.is_raw() {
             true => sites::rule(url),
@@ -252,7 +252,7 @@ impl Web {
         self: &Arc<Web>,
         ask: &PageAsk,
         otherwise: Url,
-        obtained: &mut Obtained,
+        obtained: &mut ObtainedPage,
     ) {
         if let Ok((page, cache)) = self.current(ask, &otherwise).await
             && page.is_success()
@@ -352,7 +352,7 @@ impl Web {
 
     /// Gets what a page needs besides itself. What is not there by then is not there: a guess that
     /// failed is never an error.
-    pub async fn more(&self, obtained: &mut Obtained, guesses: Vec<Guess>) {
+    pub async fn more(&self, obtained: &mut ObtainedPage, guesses: Vec<Guess>) {
         let ask = &obtained.ask;
         let all_until = (Instant::now() + GUESSES_LIMIT).min(ask.deadline);
         let each = guesses.into_iter().map(|guess| async {
@@ -409,8 +409,8 @@ impl PageAsk {
         page: Arc<Page>,
         cache: Cache,
         understood: Vec<String>,
-    ) -> Obtained {
-        Obtained {
+    ) -> ObtainedPage {
+        ObtainedPage {
             web: web.clone(),
             ask: self.clone(),
             page,

@@ -8,6 +8,7 @@ use crate::protocol::Refusal;
 use crate::protocol::read::{
     Cache, LineSpan, Location, MoreDetails, Origin, ResourceKind, WebDetails, WebSection,
 };
+use crate::read::obtained::Lacking;
 use crate::read::plan::StageResult;
 use crate::read::source::{Opened, ReadContext, WebPart, location, refuse_own};
 use crate::session::{self, Form as TextForm};
@@ -22,7 +23,7 @@ use super::content::{self, ContentType, HEAD, Sort};
 use super::fragment::{self, FragmentPlace};
 use super::header;
 use super::made::{self, MadeText, made};
-use super::obtain::{Lacking, Obtained};
+use super::obtain::{ObtainedPage, PageLacking};
 use super::page::{Form, Page};
 
 /// Lines of a page that is asked for without any.
@@ -35,7 +36,7 @@ const CHANGED: &str = "The page has changed since it was last shown; line number
 
 /// What is shown, and how it came to be.
 struct PageView<'a> {
-    obtained: &'a Obtained,
+    obtained: &'a ObtainedPage,
     page: &'a Page,
     sent: ContentType,
     sort: Option<Sort>,
@@ -50,7 +51,7 @@ struct PageView<'a> {
 ///
 /// `badSelector` for a selector that has no meaning here; what the kinds of resource refuse.
 pub fn open(
-    obtained: &Obtained,
+    obtained: &ObtainedPage,
     spelled: &str,
     means: ReadContext,
 ) -> Result<StageResult<Opened>, Refusal> {
@@ -59,7 +60,11 @@ pub fn open(
     page.hash().map_err(|error| Refusal::io(spelled, &error))?;
     let (substitute, notes) = match substitute(obtained, &means)? {
         Choice::Settled(substitute, notes) => (substitute, notes),
-        Choice::Ask(guesses) => return Ok(StageResult::Lacks(Lacking::Guesses(guesses))),
+        Choice::Ask(guesses) => {
+            return Ok(StageResult::Lacks(Lacking::Page(PageLacking::Guesses(
+                guesses,
+            ))));
+        }
     };
     let mut shown = PageView::of(obtained, page, spelled)?;
     shown.notes = notes;
@@ -85,7 +90,7 @@ pub fn open(
     Ok(StageResult::Ready(opened))
 }
 
-fn form(obtained: &Obtained) -> Form {
+fn form(obtained: &ObtainedPage) -> Form {
     Form {
         is_whole: obtained.ask.address.selector.own == Some(Own::WholePage),
         is_full: obtained.ask.address.selector.full,
@@ -94,7 +99,7 @@ fn form(obtained: &Obtained) -> Form {
 }
 
 /// What is shown in the place of the page; decided once for each page.
-fn substitute(obtained: &Obtained, means: &ReadContext) -> Result<Choice, Refusal> {
+fn substitute(obtained: &ObtainedPage, means: &ReadContext) -> Result<Choice, Refusal> {
     let page = &obtained.page;
     let selector = &obtained.ask.address.selector;
     if selector.raw || selector.own == Some(Own::WholePage) || !page.is_success() {
@@ -118,7 +123,7 @@ fn substitute(obtained: &Obtained, means: &ReadContext) -> Result<Choice, Refusa
 
 impl<'a> PageView<'a> {
     fn of(
-        obtained: &'a Obtained,
+        obtained: &'a ObtainedPage,
         page: &'a Page,
         spelled: &'a str,
     ) -> Result<PageView<'a>, Refusal> {
@@ -432,7 +437,7 @@ impl<'a> PageView<'a> {
 
     /// With the header, and the notes in their order.
     fn with_header(self, mut opened: Opened, method: &'static str) -> Opened {
-        let Obtained {
+        let ObtainedPage {
             understood,
             age,
             has_changed,

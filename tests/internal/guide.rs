@@ -7,6 +7,8 @@ use serde_json::{Value, json};
 use crate::client::Daemon;
 use crate::tree::Tree;
 
+use super::{numbered, text};
+
 const PAGES: [&str; 7] = [
     "read",
     "selectors",
@@ -17,19 +19,10 @@ const PAGES: [&str; 7] = [
     "errors",
 ];
 
-fn text(result: &Value) -> &str {
-    result["content"][0]["text"].as_str().expect("a text")
-}
-
 /// A page as it stands in the sources.
 fn page(name: &str) -> String {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/read/source/guide");
     std::fs::read_to_string(format!("{folder}/{name}.md")).expect("a page")
-}
-
-fn numbered(text: &str) -> Vec<String> {
-    let lines = (1..).zip(text.lines());
-    lines.map(|(n, line)| format!("{n}:{line}")).collect()
 }
 
 #[test]

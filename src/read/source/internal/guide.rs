@@ -1,11 +1,10 @@
-//! `pilcrow://NAME`: the daemon's own guide, out of the binary; its pages are the Markdown files in `guide/`.
+//! `pilcrow://NAME`: the daemon's own guide, out of the binary; its pages are the Markdown files in `../guide/`.
 
-use std::borrow::Cow;
-
+use crate::protocol::Refusal;
 use crate::protocol::read::NamedResource;
 use crate::workspace::InternalUrl;
 
-use super::internal::{Given, Provider};
+use super::{Given, InternalAsk, InternalContext, Listing, Provider};
 
 /// The provider of the scheme.
 pub static GUIDE: Guide = Guide;
@@ -27,7 +26,7 @@ macro_rules! pages {
         const PAGES: &[Page] = &[$(Page {
             name: $name,
             about: $about,
-            text: include_str!(concat!("guide/", $name, ".md")),
+            text: include_str!(concat!("../guide/", $name, ".md")),
         }),*];
     };
 }
@@ -51,16 +50,17 @@ impl Provider for Guide {
         "the daemon's own guide"
     }
 
-    fn get(&self, name: &str) -> Option<Given> {
-        if name.is_empty() {
-            return Some(Given::List(PAGES.iter().map(listed).collect()));
+    fn get(&self, ask: &InternalAsk, _: &InternalContext) -> Result<Option<Given>, Refusal> {
+        if ask.name.is_empty() {
+            let pages = PAGES.iter().map(listed).collect();
+            return Ok(Some(Given::List(Listing::of(pages))));
         }
-        let page = PAGES.iter().find(|page| page.name == name)?;
-        Some(Given::Text(Cow::Borrowed(page.text)))
+        let page = PAGES.iter().find(|page| page.name == ask.name);
+        Ok(page.map(|page| Given::text(page.text)))
     }
 
-    fn names(&self) -> &'static [&'static str] {
-        NAMES
+    fn names(&self, _: &InternalContext) -> Vec<String> {
+        NAMES.iter().map(|name| (*name).to_owned()).collect()
     }
 }
 
@@ -68,9 +68,10 @@ fn listed(page: &Page) -> NamedResource {
     NamedResource {
         uri: InternalUrl::new("pilcrow", page.name).to_string(),
         name: page.name.to_owned(),
-        description: page.about.to_owned(),
-        mime_type: "text/markdown",
-        size: page.text.len() as u64,
+        description: Some(page.about.to_owned()),
+        mime_type: Some("text/markdown".to_owned()),
+        size: Some(page.text.len() as u64),
         provider: GUIDE.name(),
+        ..NamedResource::default()
     }
 }

@@ -1,0 +1,221 @@
+//! From an address to what has it: where the name ends and a selector begins is told by asking for the longest name first.
+
+use crate::protocol::{Refusal, shortened};
+use crate::view::{Selector, Target};
+use crate::workspace::{FileType, InternalUrl, MAX_PATH_BYTES, measure, percent_decoded};
+
+use super::super::super::scheme;
+use super::super::super::target::{Located, Spot};
+use super::super::kind;
+use super::{Given, GivenFile, GivenSpot, InternalAsk, InternalContext, Provider};
+
+/// Places in an address at which a name may end that are looked at.
+const MAX_ENDS: usize = 8;
+const MAX_SUGGESTIONS: usize = 3;
+
+/// What a path string names that is an address of a provider's; `None` where it is none.
+///
+/// # Errors
+///
+/// `notFound` with near names, `badSelector` for what was meant as one, `badParams`; what the provider
+/// refuses.
+pub fn locate(target: &Target, context: &InternalContext) -> Result<Option<Located>, Refusal> {
+    let written = target.as_written();
+    let Some((scheme, provider, rest)) = scheme::provider_of(written) else {
+        return Ok(None);
+    };
+    // Names are short, and only so much is looked at.
+    if rest.len() > MAX_PATH_BYTES {
+        return Err(not_found(written, Vec::new()));
+    }
+    let lookup = Lookup {
+        written,
+        name_at: written.len() - rest.len(),
+        scheme,
+        provider,
+        context,
+    };
+    match target {
+        Target::Literal(_, selector) => match lookup.at(written.len(), selector)? {
+            Some(spot) => Ok(Some(Located::found(spot, selector.clone()))),
+            None => Err(lookup.refusal(written.len())),
+        },
+        Target::Spelled(_) => lookup.spelled().map(Some),
+    }
+}
+
+struct Lookup<'a> {
+    written: &'a str,
+    /// Where the name begins.
+    name_at: usize,
+    scheme: &'static str,
+    provider: &'static dyn Provider,
+    context: &'a InternalContext<'a>,
+}
+
+impl Lookup<'_> {
+    /// What has the name that ends here. An open document of that very URI goes first.
+    fn at(&self, end: usize, selector: &Selector) -> Result<Option<Spot>, Refusal> {
+        let Some(written) = self.written.get(self.name_at..end) else {
+            return Ok(None);
+        };
+        let spelled = &self.written[..end];
+        if let Some(overlay) = self.context.overlays.called(spelled) {
+            return Ok(Some(Spot::InEditor(overlay.clone(), overlay.uri.clone())));
+        }
+        let name = self.name(written);
+        let ask = InternalAsk {
+            spelled,
+            written,
+            name: &name,
+            selector,
+            reads_on: self.context.names_lines || selector.has_lines(),
+        };
+        let given = self.provider.get(&ask, self.context)?;
+        Ok(given.map(|given| {
+            let url = given.url().cloned();
+            Spot::Internal(Box::new(GivenSpot {
+                url: url.unwrap_or_else(|| InternalUrl::new(self.scheme, &name)),
+                provider: self.provider,
+                given,
+            }))
+        }))
+    }
+
+    fn name(&self, written: &str) -> String {
+        match self.provider.decodes() {
+            true => String::from_utf8_lossy(&percent_decoded(written.as_bytes())).into_owned(),
+            false => written.to_owned(),
+        }
+    }
+
+    /// A name that has a colon of its own goes before a selector, and the longest tail that is one
+    /// before a shorter: what has to be obtained is asked for by the shortest name.
+    fn spelled(&self) -> Result<Located, Refusal> {
+        let splits = Selector::splits(self.written);
+        let shortest = splits.last().map_or(self.written.len(), |(end, _)| *end);
+        let whole = (self.written.len(), Selector::default());
+        let mut lacking = None;
+        for (end, selector) in std::iter::once(whole).chain(splits) {
+            match self.at(end, &selector)? {
+                None => {}
+                Some(spot) if lacks(&spot) => lacking = Some((spot, selector)),
+                Some(spot) => return Ok(self.found(spot, end, selector)),
+            }
+        }
+        if let Some((spot, selector)) = lacking {
+            return Ok(Located::found(spot, selector));
+        }
+        if let Some(located) = self.within()? {
+            return Ok(located);
+        }
+        self.refuse_mistyped_selector()?;
+        Err(self.refusal(shortest))
+    }
+
+    /// Of an archive or a database what follows the name may be a way within it.
+    fn found(&self, spot: Spot, end: usize, selector: Selector) -> Located {
+        let tail = &self.written[end..];
+        match leads_on(&spot, tail) {
+            false => Located::found(spot, selector),
+            true => Located {
+                inner: Some(tail.to_owned()),
+                ..Located::found(spot, Selector::default())
+            },
+        }
+    }
+
+    /// What is within a file that has a shorter name.
+    fn within(&self) -> Result<Option<Located>, Refusal> {
+        let ends = self.written.match_indices([':', '?']).map(|(at, _)| at);
+        for end in ends.filter(|at| *at >= self.name_at).take(MAX_ENDS) {
+            if let Some(spot) = self.at(end, &Selector::default())?
+                && leads_on(&spot, &self.written[end..])
+            {
+                return Ok(Some(self.found(spot, end, Selector::default())));
+            }
+        }
+        Ok(None)
+    }
+
+    /// What is there, followed by something that is no selector, was meant with one.
+    fn refuse_mistyped_selector(&self) -> Result<(), Refusal> {
+        for end in Selector::places(self.written, [b':'; 2]).take(4) {
+            let is_there = end >= self.name_at
+                && self
+                    .at(end, &Selector::default())?
+                    .is_some_and(|it| !lacks(&it));
+            if !is_there {
+                continue;
+            }
+            return match Selector::parse(&self.written[end + 1..]) {
+                Ok(_) => Ok(()),
+                Err(error) => Err(Refusal::BadSelector {
+                    path: Some(shortened(self.written).into_owned()),
+                    message: error.to_string(),
+                }),
+            };
+        }
+        Ok(())
+    }
+
+    /// That nothing has this name.
+    fn refusal(&self, end: usize) -> Refusal {
+        let rest = &self.written[self.name_at..];
+        if rest.contains('?') {
+            let scheme = self.scheme;
+            let message = match self.provider.parameters() {
+                [] => format!("{scheme}:// takes no parameters; leave out what follows the '?'."),
+                some => {
+                    let list: Vec<String> = some.iter().map(|it| format!("?{it}=")).collect();
+                    format!("{scheme}:// takes no parameters but {}.", list.join(", "))
+                }
+            };
+            return Refusal::bad_params("path", message);
+        }
+        let asked = self.written.get(self.name_at..end).unwrap_or_default();
+        let near = near_names(&self.name(asked), self.provider.names(self.context));
+        let near = near.iter().map(|name| format!("{}://{name}", self.scheme));
+        not_found(self.written, near.collect())
+    }
+}
+
+fn lacks(spot: &Spot) -> bool {
+    matches!(spot, Spot::Internal(spot) if matches!(spot.given, Given::Lacks(_)))
+}
+
+/// Whether what follows a file's name leads on within it, as its name tells.
+fn leads_on(spot: &Spot, tail: &str) -> bool {
+    let Spot::Internal(spot) = spot else {
+        return false;
+    };
+    let Given::File(file) = &spot.given else {
+        return false;
+    };
+    let GivenFile { handle, .. } = &**file;
+    if tail.is_empty() || handle.file_type() != FileType::Regular {
+        return false;
+    }
+    let name = handle.real().as_path().file_name().unwrap_or_default();
+    let name = name.to_string_lossy();
+    kind::splits(&format!("{name}{tail}")).contains(&name.len())
+}
+
+fn not_found(written: &str, suggestions: Vec<String>) -> Refusal {
+    Refusal::NotFound {
+        path: shortened(written).into_owned(),
+        suggestions,
+    }
+}
+
+/// The names that may be meant, the nearest first.
+fn near_names(asked: &str, names: Vec<String>) -> Vec<String> {
+    let names = names.into_iter();
+    let mut near: Vec<_> = names
+        .filter_map(|name| Some((measure(asked, &name)?.0, name)))
+        .collect();
+    near.sort_unstable();
+    near.dedup();
+    let near = near.into_iter().map(|(_, name)| name);
+    near.take(MAX_SUGGESTIONS).collect()
+}

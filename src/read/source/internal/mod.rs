@@ -1,0 +1,181 @@
+//! What is in no file of the workspace and no web page, by its address: what has such things is a provider, one file beside this one and a row of `read::scheme`.
+//!
+//! A provider is asked by the name that stands behind `scheme://` and answers with a text, a listing or
+//! a file, or says what has to be obtained before it can answer; [`locate`] tells the name from its
+//! selector, [`open`] makes a document of what was given.
+
+pub mod guide;
+mod listing;
+pub mod locate;
+pub mod open;
+
+use std::any::Any;
+use std::fmt;
+
+use crate::buffer::Overlays;
+use crate::protocol::Refusal;
+use crate::protocol::read::{Cache, InternalDetails};
+use crate::session::Stores;
+use crate::task::Work;
+use crate::text::Text;
+use crate::view::Selector;
+use crate::workspace::{Handle, InternalUrl, Scope};
+
+use super::super::obtained::{Lacking, Obtained};
+
+pub use listing::{Listing, one_line};
+
+/// Whose read it is, and what of the daemon a provider may use.
+#[derive(Debug, Clone, Copy)]
+pub struct InternalContext<'a> {
+    pub session: &'a str,
+    /// With the folders of the session.
+    pub scope: &'a Scope,
+    pub overlays: &'a Overlays,
+    pub stores: &'a Stores,
+    /// Parameters name the lines.
+    pub names_lines: bool,
+    /// What was got so far of what this very read lacked.
+    pub obtained: Option<&'a Obtained>,
+    pub work: &'a Work,
+}
+
+/// What is asked of a provider.
+#[derive(Debug, Clone, Copy)]
+pub struct InternalAsk<'a> {
+    /// As the caller wrote it, without a selector: for refusals.
+    pub spelled: &'a str,
+    /// What stands behind `scheme://`, as it was written.
+    pub written: &'a str,
+    /// The same, decoded once where the scheme is one whose names are ([`Provider::decodes`]).
+    pub name: &'a str,
+    /// What of it is wanted. It is told from the name by this very question, so that it may be meant
+    /// as part of the name.
+    pub selector: &'a Selector,
+    /// Lines are asked for, by the selector or by parameters: of what was shown before, that is read on in.
+    pub reads_on: bool,
+}
+
+/// Who has what is behind the addresses of a scheme.
+pub trait Provider: Sync + fmt::Debug {
+    /// `details.provider`, unless what is given says otherwise.
+    fn name(&self) -> &'static str;
+
+    /// What one of its things is, as a sentence names it.
+    fn what(&self) -> &'static str;
+
+    /// Whether names are percent-decoded.
+    fn decodes(&self) -> bool {
+        true
+    }
+
+    /// The parameters that may follow a `?`.
+    fn parameters(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    /// What has this name, `None` where nothing has it; `""` is the scheme as a whole. Blocking.
+    fn get(&self, ask: &InternalAsk, context: &InternalContext) -> Result<Option<Given>, Refusal>;
+
+    /// Names to suggest where one is missing.
+    fn names(&self, _: &InternalContext) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// What to do instead of changing what has this name, as the end of a sentence that begins with
+    /// its address.
+    fn instead_of_change(&self, _name: &str, _scope: &Scope) -> String {
+        format!("is {} and cannot be changed", self.what())
+    }
+}
+
+/// What has a name.
+#[derive(Debug)]
+pub enum Given {
+    Text(GivenText),
+    /// What there is, one row each.
+    List(Listing),
+    File(Box<GivenFile>),
+    /// This has to be obtained first; then the provider is asked again.
+    Lacks(Lacking),
+}
+
+/// What is told of something that is given, besides what it holds.
+#[derive(Debug, Clone, Default)]
+pub struct About {
+    /// The address, where that is not the one it was asked for by.
+    pub url: Option<InternalUrl>,
+    /// Who has it, where that is not the provider alone.
+    pub provider: Option<&'static str>,
+    pub details: InternalDetails,
+    /// A line each, above the text.
+    pub notices: Vec<String>,
+}
+
+/// A text in memory.
+#[derive(Debug)]
+pub struct GivenText {
+    pub text: Text,
+    pub about: About,
+    pub cache: Cache,
+    /// It is to be had again only by asking somebody who may answer otherwise: where it is cut, the
+    /// whole becomes an artifact.
+    pub spills: bool,
+}
+
+/// A file or a directory, read as the kind of resource that it is.
+#[derive(Debug)]
+pub struct GivenFile {
+    pub handle: Handle,
+    pub about: About,
+    /// It is edited by its address, and shown as a file of the workspace is.
+    pub is_editable: bool,
+    /// It is known to be text, in UTF-8.
+    pub is_text: bool,
+    /// What keeps it as it is until it was opened.
+    pub hold: Option<Hold>,
+}
+
+/// Dropped when a file was opened.
+pub struct Hold(#[expect(dead_code, reason = "it is dropped")] Box<dyn Any + Send + Sync>);
+
+impl Hold {
+    pub fn new(held: impl Any + Send + Sync) -> Hold {
+        Hold(Box::new(held))
+    }
+}
+
+impl fmt::Debug for Hold {
+    fn fmt(&self, out: &mut fmt::Formatter) -> fmt::Result {
+        out.write_str("Hold")
+    }
+}
+
+impl Given {
+    /// A text that is all there is to say.
+    pub fn text(text: &str) -> Given {
+        Given::Text(GivenText {
+            text: Text::new(text),
+            about: About::default(),
+            cache: Cache::Hit,
+            spills: false,
+        })
+    }
+
+    /// The address, where that is not the one it was asked for by.
+    fn url(&self) -> Option<&InternalUrl> {
+        match self {
+            Given::Text(text) => text.about.url.as_ref(),
+            Given::File(file) => file.about.url.as_ref(),
+            Given::List(_) | Given::Lacks(_) => None,
+        }
+    }
+}
+
+/// What an address named, as its provider gave it.
+#[derive(Debug)]
+pub struct GivenSpot {
+    pub url: InternalUrl,
+    pub provider: &'static dyn Provider,
+    pub given: Given,
+}

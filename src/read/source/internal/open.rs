@@ -1,0 +1,118 @@
+//! What a provider gave, as a document: numbered rows without a header, since no edit can be of it; rows of ours; or a file as the kind that it is.
+
+use encoding_rs::{Encoding, UTF_8};
+
+use crate::protocol::Refusal;
+use crate::protocol::read::{Cache, Location, MoreDetails, ResourceKind};
+use crate::text::Text;
+use crate::view::{Document, Extras, Style};
+use crate::workspace::ResourceId;
+
+use super::super::{Opened, ReadContext, location, refuse_own};
+use super::{About, Given, GivenFile, GivenSpot, GivenText, Listing, Provider};
+
+/// Opens what was given for an address. `inner` is what follows its name, where that may lead on within it.
+pub fn open(
+    spot: &GivenSpot,
+    (spelled, inner): (&str, Option<&str>),
+    encoding: Option<&'static Encoding>,
+    means: ReadContext,
+) -> Result<Opened, Refusal> {
+    let source = location(&ResourceId::Internal(spot.url.clone()), None);
+    let provider = spot.provider;
+    match &spot.given {
+        Given::Text(given) => {
+            refuse_own(means.selector, spelled, provider.what())?;
+            Ok(text(given, provider, source))
+        }
+        Given::List(listing) => {
+            refuse_own(means.selector, spelled, "a listing")?;
+            Ok(list(listing, provider, source))
+        }
+        Given::File(given) => {
+            let asked = (spelled, inner, encoding);
+            file(given, provider, source, asked, means)
+        }
+        Given::Lacks(_) => Err(Refusal::Internal),
+    }
+}
+
+/// What is told of it by whoever gave it.
+fn details(about: &About, provider: &dyn Provider) -> MoreDetails {
+    MoreDetails {
+        provider: Some(about.provider.unwrap_or(provider.name())),
+        internal: Some(Box::new(about.details.clone())),
+        ..MoreDetails::default()
+    }
+}
+
+fn text(given: &GivenText, provider: &dyn Provider, location: Location) -> Opened {
+    let text = given.text.clone();
+    Opened {
+        spills: given.spills,
+        ..Opened::read_only(Document {
+            kind: ResourceKind::Internal,
+            style: Style::Lines,
+            location,
+            cache: given.cache,
+            details: MoreDetails {
+                line_ending: Some(text.line_ending().as_str()),
+                total_lines: Some(text.len_lines() as u64),
+                total_bytes: Some(text.len_bytes() as u64),
+                ..details(&given.about, provider)
+            },
+            text: text.into(),
+            notices: Vec::new(),
+            extras: Extras::default(),
+        })
+    }
+}
+
+fn list(listing: &Listing, provider: &dyn Provider, location: Location) -> Opened {
+    let text = Text::new(&listing.text());
+    Opened::read_only(Document {
+        kind: ResourceKind::Internal,
+        style: Style::Listing,
+        location,
+        cache: Cache::Hit,
+        details: MoreDetails {
+            total_lines: Some(text.len_lines() as u64),
+            provider: Some(provider.name()),
+            resources: Some(listing.resources.clone()),
+            ..MoreDetails::default()
+        },
+        text: text.into(),
+        notices: Vec::new(),
+        extras: Extras {
+            footers: listing.footer.clone().into_iter().collect(),
+            ..Extras::default()
+        },
+    })
+}
+
+/// It is named by its address, wherever it lies.
+fn file(
+    given: &GivenFile,
+    provider: &dyn Provider,
+    source: Location,
+    (spelled, inner, encoding): (&str, Option<&str>, Option<&'static Encoding>),
+    means: ReadContext,
+) -> Result<Opened, Refusal> {
+    let encoding = encoding.or(given.is_text.then_some(UTF_8));
+    let mut opened = super::super::open(&given.handle, spelled, inner, encoding, means)?;
+    let document = &mut opened.document;
+    document.location.source = source.source;
+    let own = details(&given.about, provider);
+    (document.details.provider, document.details.internal) = (own.provider, own.internal);
+    if given.is_editable {
+        return Ok(opened);
+    }
+    opened.snapshot = None;
+    let document = &mut opened.document;
+    document.location.uri = None;
+    document.details.origin = None;
+    if document.kind == ResourceKind::File {
+        document.kind = ResourceKind::Internal;
+    }
+    Ok(opened)
+}

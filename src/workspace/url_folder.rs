@@ -1,0 +1,145 @@
+//! Folders outside the roots whose files have addresses (`local://notes/plan.md`): a scope has those of whoever asks, and nobody else's.
+//!
+//! Such a folder is judged by itself ([`super::access`]): no rule of the workspace holds in it, and no
+//! link leads out of it. Its files are named by their addresses in headers and messages, and those
+//! lead back to them, so that reads and edits need not know that they are in no workspace folder.
+
+use std::borrow::Cow;
+use std::path::{Path, PathBuf};
+
+use crate::protocol::Refusal;
+
+use super::resolve::Scope;
+use super::spelling::percent_decoded;
+use super::variants::PathReading;
+
+/// One such folder.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UrlFolder {
+    /// What the addresses of its files begin with: `local://`, `memory://notes/`.
+    pub url: String,
+    /// An absolute path without symlinks. It need not be there.
+    pub real: PathBuf,
+    /// Whether the setting `access.deny` holds in it.
+    pub heeds_deny: bool,
+    /// Whether edits and writes may be of its files.
+    pub writable: bool,
+}
+
+impl UrlFolder {
+    /// What of an address stands behind that of the folder, if it is one of its files.
+    fn rest_of<'a>(&self, written: &'a str) -> Option<&'a str> {
+        let (head, rest) = written.split_at_checked(self.url.len())?;
+        let scheme = self.url.find(':').unwrap_or(0);
+        let is_it = head[..scheme].eq_ignore_ascii_case(&self.url[..scheme])
+            && head[scheme..] == self.url[scheme..];
+        is_it.then_some(rest)
+    }
+
+    /// The address of what lies in it.
+    fn url_of(&self, below: &Path) -> String {
+        format!("{}{}", self.url, encoded(&below.to_string_lossy()))
+    }
+}
+
+/// The path of a file behind `scheme://`, or behind a name, as it is written in an address: decoded once.
+///
+/// # Errors
+///
+/// `badParams` for what leads elsewhere: `..`, `\\`, NUL, an encoded `/`, an absolute path.
+pub fn decoded_file_part(written: &str) -> Result<String, Refusal> {
+    let bad = |what: &str| {
+        let message = format!(
+            "A file is named by a path below what stands before it: {what} cannot be part of it."
+        );
+        Err(Refusal::bad_params("path", message))
+    };
+    if written.to_ascii_lowercase().contains("%2f") {
+        return bad("an encoded '/'");
+    }
+    let decoded = percent_decoded(written.as_bytes());
+    let Ok(decoded) = String::from_utf8(decoded) else {
+        return bad("what is not UTF-8");
+    };
+    match () {
+        () if decoded.starts_with('/') => bad("a '/' at its beginning"),
+        () if decoded.contains('\\') => bad("a backslash"),
+        () if decoded.contains('\0') => bad("NUL"),
+        () if decoded.split('/').any(|part| part == "..") => bad("'..'"),
+        () => Ok(decoded),
+    }
+}
+
+/// A name as it stands in an address: what would be taken for an escape is one.
+pub fn encoded(name: &str) -> Cow<'_, str> {
+    if percent_decoded(name.as_bytes()) == name.as_bytes() {
+        return Cow::Borrowed(name);
+    }
+    Cow::Owned(name.replace('%', "%25"))
+}
+
+impl Scope {
+    /// The same with these folders besides; of those with one address the first that has a file goes
+    /// first, and what is made is made in the first.
+    pub fn with_folders(&self, folders: Vec<UrlFolder>) -> Scope {
+        let mut scope = self.clone();
+        if folders.is_empty() {
+            return scope;
+        }
+        let known = scope.access.folders.iter().cloned();
+        scope.access.folders = known.chain(folders).collect();
+        scope
+    }
+
+    /// Whether a path string is the address of a file in such a folder, there or not, that may be
+    /// changed.
+    pub fn is_in_writable_folder(&self, written: &str) -> bool {
+        let mut folders = self.access.folders.iter();
+        folders.any(|it| it.writable && it.rest_of(written).is_some())
+    }
+
+    /// What an address of a file in such a folder may mean, in order; `None` for all other path
+    /// strings.
+    ///
+    /// # Errors
+    ///
+    /// As [`decoded_file_part`].
+    pub(super) fn url_readings(&self, asked: &str) -> Result<Option<Vec<PathReading>>, Refusal> {
+        let mut readings = Vec::new();
+        for folder in self.access.folders.iter() {
+            let Some(rest) = folder.rest_of(asked) else {
+                continue;
+            };
+            readings.push(PathReading {
+                base: folder.real.clone(),
+                head: folder.url.clone(),
+                rest: decoded_file_part(rest)?,
+            });
+        }
+        Ok((!readings.is_empty()).then_some(readings))
+    }
+
+    /// The address of what lies in such a folder.
+    pub(super) fn url_of(&self, real: &Path) -> Option<String> {
+        let folder = self.access.own_folder(real)?;
+        Some(folder.url_of(real.strip_prefix(&folder.real).ok()?))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_lead_back_and_nothing_leads_elsewhere() {
+        for name in ["plan.md", "a b/c%d.md", "100%25", "50%", "ü%2x"] {
+            let written = encoded(name);
+            assert_eq!(decoded_file_part(&written).expect(name), name);
+        }
+        for bad in ["/etc", "../x", "a/%2e%2e/b", "a%2Fb", "a\\b", "a%00", "%ff"] {
+            let refusal = decoded_file_part(bad).expect_err(bad);
+            assert!(matches!(refusal, Refusal::BadParams { .. }), "{bad}");
+        }
+        assert_eq!(decoded_file_part("a..b/..c").expect("a name"), "a..b/..c");
+    }
+}
