@@ -17,6 +17,7 @@ use pilcrow::buffer::Overlays;
 use pilcrow::protocol::Settings;
 use pilcrow::protocol::read::ReadResult;
 use pilcrow::read::{Ask, Reader, StageResult};
+use pilcrow::session::Stores;
 use pilcrow::task::{CancelToken, Work};
 use pilcrow::workspace::Scope;
 use serde_json::{Value, json};

@@ -14,6 +14,8 @@ pub struct Settings {
     pub access: Access,
     pub images: Images,
     pub web: Web,
+    pub internal: Internal,
+    pub artifacts: Artifacts,
     pub mcp: Mcp,
     pub github: Github,
     pub memory: Memory,
@@ -171,6 +173,54 @@ impl From<Proxy> for String {
             Proxy::Url(url) => url.to_string(),
         }
     }
+}
+
+/// What is behind internal addresses.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Internal {
+    /// `false`: no skill, rule or memory of the workspace.
+    pub workspace: bool,
+    /// The same of the home directory.
+    pub user: bool,
+    pub roots: Vec<InternalRoot>,
+    /// Where sessions' stores are kept, to be found again by the next daemon.
+    pub session_directory: Option<String>,
+    /// How long a client may take to answer for an address.
+    pub resolve_timeout_ms: u64,
+}
+
+/// A folder that the settings name.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct InternalRoot {
+    pub scheme: RootScheme,
+    pub name: String,
+    /// Absolute, or below `~`.
+    pub path: String,
+    #[serde(default)]
+    pub writable: bool,
+}
+
+/// What is in such a folder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RootScheme {
+    Skill,
+    Rule,
+    Memory,
+}
+
+/// Bytes of what sessions put away.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Artifacts {
+    /// Of one.
+    pub max_bytes: u64,
+    /// Of a session, with its scratch files.
+    pub session_bytes: u64,
+    /// Of all sessions.
+    pub total_bytes: u64,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -343,6 +393,28 @@ impl Default for Web {
     }
 }
 
+impl Default for Internal {
+    fn default() -> Self {
+        Internal {
+            workspace: true,
+            user: true,
+            roots: Vec::new(),
+            session_directory: None,
+            resolve_timeout_ms: 10_000,
+        }
+    }
+}
+
+impl Default for Artifacts {
+    fn default() -> Self {
+        Artifacts {
+            max_bytes: 64 * 1024 * 1024,
+            session_bytes: 256 * 1024 * 1024,
+            total_bytes: 1024 * 1024 * 1024,
+        }
+    }
+}
+
 impl Default for Mcp {
     fn default() -> Self {
         Mcp {
@@ -419,6 +491,8 @@ impl Settings {
         let (timeouts, timeout) = (Mcp::TIMEOUTS_MS, settings.mcp.timeout_ms);
         settings.mcp.timeout_ms = timeout.clamp(*timeouts.start(), *timeouts.end());
         problems.extend(settings.mcp.leave_out());
+        let (timeouts, timeout) = (Mcp::TIMEOUTS_MS, settings.internal.resolve_timeout_ms);
+        settings.internal.resolve_timeout_ms = timeout.clamp(*timeouts.start(), *timeouts.end());
         (settings, problems)
     }
 
