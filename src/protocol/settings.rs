@@ -1,11 +1,14 @@
 //! The settings object of `protocol.md` with its defaults; nothing here is ever read from the workspace.
 
-use std::collections::BTreeMap;
+mod mcp;
+
 use std::ops::RangeInclusive;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use url::Url;
+
+pub use mcp::{Mcp, McpServer};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Default)]
 pub struct Settings {
@@ -223,72 +226,6 @@ pub struct Artifacts {
     pub total_bytes: u64,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Mcp {
-    /// By the names that stand in `mcp://NAME`.
-    pub servers: BTreeMap<String, McpServer>,
-    /// For a start and for each request; clamped to [`Mcp::TIMEOUTS_MS`].
-    pub timeout_ms: u64,
-}
-
-impl Mcp {
-    pub const TIMEOUTS_MS: RangeInclusive<u64> = 100..=25_000;
-    pub const MAX_SERVERS: usize = 8;
-    const MAX_NAME: usize = 64;
-
-    /// Leaves out servers that cannot be named in an address, and those that are too many; says so.
-    fn leave_out(&mut self) -> Vec<String> {
-        let is_name = |name: &str| {
-            let is_of_it = |c: u8| c.is_ascii_alphanumeric() || b"._-".contains(&c);
-            (1..=Mcp::MAX_NAME).contains(&name.len()) && name.bytes().all(is_of_it)
-        };
-        let mut problems = Vec::new();
-        let mut count = 0;
-        self.servers.retain(|name, _| {
-            if !is_name(name) {
-                problems.push(format!(
-                    "The MCP server '{name}' of mcp.servers is left out: a name has 1 to {} letters, digits, '.', '_' and '-'.",
-                    Mcp::MAX_NAME
-                ));
-                return false;
-            }
-            count += 1;
-            if count > Mcp::MAX_SERVERS {
-                problems.push(format!(
-                    "The MCP server '{name}' of mcp.servers is left out: there are more than {}.",
-                    Mcp::MAX_SERVERS
-                ));
-            }
-            count <= Mcp::MAX_SERVERS
-        });
-        problems
-    }
-}
-
-/// An MCP server that the daemon starts.
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct McpServer {
-    pub command: String,
-    #[serde(default)]
-    pub args: Vec<String>,
-    #[serde(default)]
-    pub env: BTreeMap<String, String>,
-    /// Where it starts; `None` is the home directory.
-    #[serde(default)]
-    pub cwd: Option<String>,
-}
-
-impl std::fmt::Debug for McpServer {
-    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        // Arguments and environment may hold passwords.
-        out.debug_struct("McpServer")
-            .field("command", &self.command)
-            .finish_non_exhaustive()
-    }
-}
-
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Default)]
 pub struct Github {
     pub cache: GithubCache,
@@ -411,15 +348,6 @@ impl Default for Artifacts {
             max_bytes: 64 * 1024 * 1024,
             session_bytes: 256 * 1024 * 1024,
             total_bytes: 1024 * 1024 * 1024,
-        }
-    }
-}
-
-impl Default for Mcp {
-    fn default() -> Self {
-        Mcp {
-            servers: BTreeMap::new(),
-            timeout_ms: 15_000,
         }
     }
 }

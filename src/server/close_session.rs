@@ -19,6 +19,7 @@ pub fn begin(engine: &Arc<Engine>, _: &Arc<Client>, call: Call) -> rpc::CallFutu
         .map(|name| {
             engine.applied.lock().close(&name);
             engine.web.close_session(&name);
+            engine.reader.provided.close_session(&name);
             engine.reader.sessions.close(&name)
         });
     call.answer(None, async move {

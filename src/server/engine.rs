@@ -15,7 +15,7 @@ use crate::edit::{Applied, NoOps};
 use crate::mcp_client::McpServers;
 use crate::net::{Net, Spool};
 use crate::protocol::{EditRefusal, Refusal, Settings};
-use crate::read::{Reader, Web};
+use crate::read::{Provided, Reader, Web};
 use crate::session::Stores;
 use crate::task::{CancelToken, Pool, Stopped, Threads, Work};
 use crate::workspace::{Scope, spool_directory, state_directory};
@@ -59,11 +59,13 @@ impl Engine {
         let commits = Pool::new(COMMIT_PLACES, threads.clone()).sharing_mounts_with(&jobs);
         let spool = Arc::new(Spool::new(spool_directory()));
         let stores = Stores::new(state_directory().map(|state| state.join("sessions")));
+        let mcp = McpServers::new(threads.runtime().clone());
+        let provided = Provided::new(mcp.clone(), spool.clone());
         let net = Net::new(threads.runtime().clone(), spool);
         Engine {
-            reader: Reader::new(budget, stores),
+            reader: Reader::new(budget, stores, provided),
             web: Web::new(net, budget / 8),
-            mcp: McpServers::new(threads.runtime().clone()),
+            mcp,
             writer: DiskWriter::new(state_directory()),
             edit_queue: EditQueue::new(WaitLimits::PROTOCOL),
             no_ops: Mutex::default(),

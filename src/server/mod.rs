@@ -32,6 +32,7 @@ mod progress;
 mod read;
 mod read_many;
 mod recovery;
+mod resolve;
 mod status;
 mod tools;
 mod turn;

@@ -40,7 +40,7 @@ pub fn answer(
     let path = path.map(Ask::logged_path);
     let begun = ask.map(|ask| (engine.edit_queue.begin_read(&ask.session), ask));
     if let Ok((reading, ask)) = &begun
-        && ask.is_of_web()
+        && ask.is_of_no_file(&snapshot.overlays)
     {
         reading.is_of_no_file();
     }
@@ -64,7 +64,7 @@ pub fn answer(
 /// The answer, and what other sessions must hear; also where it is refused in words of the dialect.
 async fn read(
     engine: &Arc<Engine>,
-    client: &Client,
+    client: &Arc<Client>,
     reading: Arc<Reading>,
     ask: Arc<Ask>,
     snapshot: ClientSnapshot,

@@ -1,27 +1,36 @@
 //! Other people's words as one line: what a name, a title or a message may do to the lines around it is taken out.
 
-/// One line of at most `most` characters, blanks in runs as one, without control, line-separating, bidirectional and
-/// tag characters.
-pub fn one_line(text: &str, most: usize) -> String {
-    let is_seen = |c: &char| {
-        !c.is_control()
-            && !matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
-    };
-    let mut short = String::new();
+/// One line, blanks in runs as one, without what is not seen or turns the writing around, cut at
+/// `most` characters.
+pub fn one_line(written: &str, most: usize) -> String {
+    let mut line = String::new();
     let mut count = 0;
-    for word in text.split_whitespace() {
-        let gap = if short.is_empty() { "" } else { " " };
-        for c in gap.chars().chain(word.chars().filter(is_seen)) {
-            if count == most {
-                short.pop();
-                short.push('…');
-                return short;
-            }
-            short.push(c);
-            count += 1;
+    let mut is_after_blank = true;
+    for c in written.chars() {
+        let is_blank = c.is_whitespace() || matches!(c, '\u{2028}' | '\u{2029}' | '\u{85}');
+        if !is_blank && is_unseen(c) {
+            continue;
         }
+        if is_blank && is_after_blank {
+            continue;
+        }
+        if count == most {
+            return format!("{}…", line.trim_end());
+        }
+        line.push(if is_blank { ' ' } else { c });
+        is_after_blank = is_blank;
+        count += 1;
     }
-    short
+    line.truncate(line.trim_end().len());
+    line
+}
+
+/// Control, bidirectional, invisible and tag characters.
+fn is_unseen(c: char) -> bool {
+    c.is_control()
+        || matches!(c,
+            '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }
 
 #[cfg(test)]
@@ -29,11 +38,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_stays_one_line_and_shows_all_that_is_in_it() {
-        let hostile = "a\n[b]\r\n\t c\u{202e}d\u{2028}e\u{e0041}\u{200b}\u{7}f  ";
-        assert_eq!(one_line(hostile, 100), "a [b] cd ef");
-        assert_eq!(one_line("abcdef", 4), "abc…");
-        assert_eq!(one_line("abcd", 4), "abcd");
-        assert_eq!(one_line("", 4), "");
+    fn what_others_wrote_is_one_harmless_line() {
+        let given = "  a\n\tb \u{202e}c\u{2028}d\u{e0041}\u{1b}[31m ";
+        assert_eq!(one_line(given, 200), "a b c d[31m");
+        assert_eq!(one_line(&"x".repeat(200), 200), "x".repeat(200));
+        assert_eq!(one_line(&"x".repeat(201), 200), "x".repeat(200) + "…");
+        assert_eq!(
+            one_line(&format!("{}  y", "x".repeat(199)), 200),
+            "x".repeat(199) + "…"
+        );
     }
 }
