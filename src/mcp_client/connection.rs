@@ -1,7 +1,7 @@
 //! One connection to a running server: its handshake, its lists, its resources.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use rmcp::ClientHandler;
@@ -47,7 +47,7 @@ pub(super) struct Connection {
     peer: Peer<RoleClient>,
     has_resources: bool,
     /// It says when its list changes, and is heard.
-    tells_changes: bool,
+    tells_changes: Arc<AtomicBool>,
     /// How often its list changed.
     changes: Arc<AtomicU64>,
     /// Requests in a row that were not answered in time.
@@ -110,16 +110,17 @@ impl Connection {
         let info = peer.peer_info();
         let offered = info.as_ref().map(|info| &info.capabilities);
         let resources = offered.and_then(|offered| offered.resources.as_ref());
-        let mut tells_changes = resources.is_some_and(|it| it.list_changed == Some(true));
+        let tells_changes = resources.is_some_and(|it| it.list_changed == Some(true));
         let is_new = info
             .as_ref()
             .is_some_and(|info| !info.protocol_version.has_initialize());
+        let is_heard = Arc::new(AtomicBool::new(tells_changes && !is_new));
         if tells_changes && is_new {
-            tells_changes = listen(&peer, &changes, limit).await;
+            tokio::spawn(listen(peer.clone(), changes.clone(), is_heard.clone()));
         }
         let connection = Connection {
             has_resources: resources.is_some(),
-            tells_changes,
+            tells_changes: is_heard,
             changes,
             timeouts: AtomicU32::new(0),
             peer,
@@ -139,7 +140,7 @@ impl Connection {
         };
         let is_fresh = match catalogue.ttl {
             Some(ttl) => asked_at.elapsed() < ttl,
-            None => self.tells_changes,
+            None => self.tells_changes.load(Ordering::Relaxed),
         };
         is_fresh && catalogue.changes == self.changes.load(Ordering::Relaxed)
     }
@@ -310,25 +311,23 @@ impl<T> List<T> {
 }
 
 /// Hears of changes of the list, where the revision wants that to be asked for.
-async fn listen(peer: &Peer<RoleClient>, changes: &Arc<AtomicU64>, limit: Duration) -> bool {
+async fn listen(peer: Peer<RoleClient>, changes: Arc<AtomicU64>, is_heard: Arc<AtomicBool>) {
     let filter = SubscriptionFilter::builder()
         .resources_list_changed()
         .build();
-    let Ok(Ok(mut subscription)) = timeout(limit, peer.listen(filter)).await else {
-        return false;
+    let Ok(mut subscription) = peer.listen(filter).await else {
+        return;
     };
     if subscription.acknowledged().resources_list_changed != Some(true) {
-        return false;
+        return;
     }
-    let changes = changes.clone();
-    tokio::spawn(async move {
-        while let Ok(Some(_)) = subscription.next().await {
-            changes.fetch_add(1, Ordering::Relaxed);
-        }
-        // Nobody hears of later ones: each list is asked for anew from now on.
-        changes.fetch_add(1 << 32, Ordering::Relaxed);
-    });
-    true
+    // What was listed before that may have changed since.
+    changes.fetch_add(1, Ordering::Relaxed);
+    is_heard.store(true, Ordering::Relaxed);
+    while let Ok(Some(_)) = subscription.next().await {
+        changes.fetch_add(1, Ordering::Relaxed);
+    }
+    is_heard.store(false, Ordering::Relaxed);
 }
 
 fn contents(result: ReadResourceResult) -> ResourceContents {
