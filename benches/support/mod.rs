@@ -14,9 +14,11 @@ use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use pilcrow::buffer::Overlays;
+use pilcrow::mcp_client::McpServers;
+use pilcrow::net::Spool;
 use pilcrow::protocol::Settings;
 use pilcrow::protocol::read::ReadResult;
-use pilcrow::read::{Ask, Reader, StageResult};
+use pilcrow::read::{Ask, Provided, Reader, StageResult};
 use pilcrow::session::Stores;
 use pilcrow::task::{CancelToken, Work};
 use pilcrow::workspace::Scope;
@@ -311,7 +313,13 @@ impl InProcess {
 
     /// A reader that has read nothing yet.
     pub fn reader() -> Reader {
-        Reader::new(Settings::default().memory.budget_bytes, Stores::new(None))
+        // It starts no server, so that nothing ever runs on it.
+        let runtime = tokio::runtime::Builder::new_current_thread().build();
+        let runtime = runtime.expect("a runtime");
+        let mcp = McpServers::new(runtime.handle().clone());
+        let provided = Provided::new(mcp, Arc::new(Spool::new(std::env::temp_dir())));
+        let budget = Settings::default().memory.budget_bytes;
+        Reader::new(budget, Stores::new(None), provided)
     }
 
     pub fn read(&self, reader: &Reader) -> Answer<ReadResult> {

@@ -20,6 +20,8 @@ pub struct Status {
     pub web: WebStatus,
     pub resources: ResourcesStatus,
     pub artifacts: ArtifactsStatus,
+    /// The MCP servers of the settings.
+    pub mcp: Vec<McpServerStatus>,
     /// Walks of the tree since the start.
     pub scans: u64,
     /// Where the log is written.
@@ -80,6 +82,26 @@ pub struct ArtifactsStatus {
     pub count: usize,
     pub bytes: u64,
     pub budget_bytes: u64,
+}
+
+/// One MCP server of the settings.
+#[derive(Debug, Clone, Serialize)]
+pub struct McpServerStatus {
+    pub name: String,
+    pub state: McpServerState,
+    /// Its last words on stderr, at most 2 KiB.
+    pub stderr: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum McpServerState {
+    /// Not started yet, or ended; the next read that needs it starts it.
+    Stopped,
+    Starting,
+    Running,
+    /// It ended three times within a minute.
+    Failing,
 }
 
 #[derive(Debug, Clone, Copy, Default, Serialize)]

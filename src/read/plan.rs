@@ -25,7 +25,7 @@ use super::look::{Look, Wanted};
 use super::obtained::{Lacking, Obtained};
 use super::outlines::Outlines;
 use super::places::{Whereabouts, go_on_mount};
-use super::source::internal::{self, Folders, InternalContext};
+use super::source::internal::{self, Folders, InternalContext, Provided};
 use super::source::web::{self, PageLacking};
 use super::source::{self, Memory, Opened, ReadContext};
 use super::source_file::{Lack, SourceFile};
@@ -102,12 +102,14 @@ pub struct Reader {
     pub folders: Folders,
     /// What they were shown of what is in no file.
     pub kept: Arc<KeptTexts>,
+    /// What clients and MCP servers have.
+    pub provided: Provided,
 }
 
 impl Reader {
     /// Holds at most `budget` bytes: an eighth of it in outlines and definitions, as much in what
     /// other kinds than text keep warm, the rest in buffers and in snapshots alike.
-    pub fn new(budget: u64, stores: Stores) -> Reader {
+    pub fn new(budget: u64, stores: Stores, provided: Provided) -> Reader {
         let (texts, eighth) = shares(budget);
         let parsers = Arc::new(Parsers::new(worker::WorkerLimits::of_syntax()));
         Reader {
@@ -124,6 +126,30 @@ impl Reader {
             stores: Arc::new(stores),
             folders: Folders::default(),
             kept: Arc::default(),
+            provided,
+        }
+    }
+
+    /// What a provider may use to answer a read.
+    pub fn context<'a>(
+        &'a self,
+        ask: &'a Ask,
+        (scope, overlays): (&'a Scope, &'a Overlays),
+        obtained: Option<&'a Obtained>,
+        work: &'a Work,
+    ) -> InternalContext<'a> {
+        InternalContext {
+            session: &ask.session,
+            scope,
+            overlays,
+            stores: &self.stores,
+            folders: &self.folders,
+            provided: &self.provided,
+            is_resolving: ask.is_resolving,
+            names_lines: ask.request.lines.is_some(),
+            tells_title: ask.tells_title,
+            obtained,
+            work,
         }
     }
 
@@ -153,12 +179,7 @@ impl Reader {
         }
         let target = &ask.request.target;
         let page = obtained.and_then(Obtained::page);
-        let context = ask.context(
-            (scope, overlays),
-            (&self.stores, &self.folders),
-            obtained,
-            work,
-        );
+        let context = self.context(ask, (scope, overlays), obtained, work);
         let mut located = match page {
             Some(page) => Located::on_web(page.ask.address.clone()),
             None => {
@@ -166,12 +187,13 @@ impl Reader {
                 locate_any(ask, &context)?
             }
         };
+        // No edit waits for what is obtained.
+        found(Whereabouts::At(located.place(scope)));
         if let Some(lacking) = located.lacks() {
             return Ok(StageResult::Lacks(lacking));
         }
         // Until it is opened it stays as it is.
         let hold = located.take_hold();
-        found(Whereabouts::At(located.place(scope)));
         ask.refuse_barred(&located)?;
         let is_bare = located.selector == Selector::default() && located.inner.is_none();
         let is_shown_whole =
@@ -315,6 +337,7 @@ impl Reader {
             understood.push(header.sentence());
         }
         understood.extend_from_slice(&ask.request.remarks);
+        understood.extend_from_slice(&document.extras.above);
         let written = ask.dialect.write(&View {
             request: &ask.request,
             path: &path,
@@ -519,13 +542,20 @@ fn locate_any(ask: &Ask, context: &InternalContext) -> Result<Located, Refusal> 
     let InternalContext {
         scope, overlays, ..
     } = context;
-    locate(
+    let found = locate(
         target,
         Some(ask.request.guess),
         scope,
         overlays,
         context.work,
-    )
+    );
+    // An address that nobody has, and no file.
+    if let Err(Refusal::Unsupported { .. }) = &found
+        && let Some(located) = internal::mcp::listed_so_far(target, context)?
+    {
+        return Ok(located);
+    }
+    found
 }
 
 /// What was opened as a text that may be in some language. A notebook's text is in none.

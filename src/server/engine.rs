@@ -12,9 +12,10 @@ use tokio::time::timeout;
 
 use crate::edit::disk::DiskWriter;
 use crate::edit::{Applied, NoOps};
+use crate::mcp_client::McpServers;
 use crate::net::{Net, Spool};
 use crate::protocol::{EditRefusal, Refusal, Settings};
-use crate::read::{Reader, Web, writable_folders};
+use crate::read::{Provided, Reader, Web, writable_folders};
 use crate::session::Stores;
 use crate::task::{CancelToken, Pool, Stopped, Threads, Work};
 use crate::workspace::{Scope, spool_directory, state_directory, user_directory};
@@ -36,6 +37,7 @@ pub const WORK_LIMIT: Duration = Duration::from_secs(30);
 pub struct Engine {
     pub reader: Reader,
     pub web: Arc<Web>,
+    pub mcp: Arc<McpServers>,
     pub writer: DiskWriter,
     /// The order of edits, and of reads among them.
     pub edit_queue: Arc<EditQueue>,
@@ -59,10 +61,13 @@ impl Engine {
         let jobs = Pool::with_long_places(SHORT_PLACES, LONG_PLACES, threads.clone());
         let commits = Pool::new(COMMIT_PLACES, threads.clone()).sharing_mounts_with(&jobs);
         let spool = Arc::new(Spool::new(spool_directory()));
+        let mcp = McpServers::new(threads.runtime().clone());
+        let provided = Provided::new(mcp.clone(), spool.clone());
         let net = Net::new(threads.runtime().clone(), spool);
         Engine {
-            reader: Reader::new(budget, stores),
+            reader: Reader::new(budget, stores, provided),
             web: Web::new(net, budget / 8),
+            mcp,
             writer: DiskWriter::new(state_directory()),
             edit_queue: EditQueue::new(WaitLimits::PROTOCOL),
             puts: Puts::default(),
@@ -83,6 +88,7 @@ impl Engine {
         let lasting = settings.internal.session_directory.as_deref();
         let lasting = lasting.and_then(user_directory);
         self.reader.stores.heed(settings.artifacts, lasting);
+        self.mcp.heed(&settings.mcp);
         let buffers = &self.reader.buffers;
         buffers.set_watch_limit(settings.watch.max_directories);
         buffers.judge_watched_again();

@@ -65,6 +65,7 @@ pub fn of(engine: &Engine, client: &Client) -> Status {
         web: engine.web.status(),
         resources: engine.reader.folders.last_status(),
         artifacts: engine.reader.stores.status(),
+        mcp: engine.mcp.status(),
         scans: engine.scans(),
         log: client.log.lock().clone(),
         problems,

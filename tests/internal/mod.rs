@@ -1,7 +1,11 @@
 //! Addresses that are no files of the workspace: one file for each scheme, and what they share.
 
+mod clients;
 mod folders;
 mod guide;
+mod mcp;
+mod mcp_processes;
+mod mcp_support;
 
 use serde_json::Value;
 

@@ -6,12 +6,17 @@
 
 pub mod agent;
 pub mod artifact;
+pub mod client;
 pub mod folders;
 pub mod guide;
+mod kept;
 mod listing;
 pub mod local;
 pub mod locate;
+pub mod mcp;
 pub mod open;
+pub mod provided;
+pub mod resource;
 
 use std::any::Any;
 use std::fmt;
@@ -29,6 +34,7 @@ use super::super::obtained::{Lacking, Obtained};
 
 pub use folders::Folders;
 pub use listing::{Listing, one_line};
+pub use provided::Provided;
 
 /// Whose read it is, and what of the daemon a provider may use.
 #[derive(Debug, Clone, Copy)]
@@ -40,6 +46,9 @@ pub struct InternalContext<'a> {
     pub stores: &'a Stores,
     /// What was found in folders.
     pub folders: &'a Folders,
+    pub provided: &'a Provided,
+    /// The client waits for this read to answer what it was asked.
+    pub is_resolving: bool,
     /// Parameters name the lines.
     pub names_lines: bool,
     /// What it is and how large stands above it.
@@ -61,6 +70,8 @@ pub struct InternalAsk<'a> {
     /// What of it is wanted. It is told from the name by this very question, so that it may be meant
     /// as part of the name.
     pub selector: &'a Selector,
+    /// As much of `written` as is the name if all that can be a selector is one.
+    pub shortest: &'a str,
     /// Lines are asked for, by the selector or by parameters: of what was shown before, that is read on in.
     pub reads_on: bool,
 }
@@ -73,9 +84,19 @@ pub trait Provider: Sync + fmt::Debug {
     /// What one of its things is, as a sentence names it.
     fn what(&self) -> &'static str;
 
+    /// Whether nothing of it is in a file of this machine.
+    fn is_elsewhere(&self) -> bool {
+        false
+    }
+
     /// Whether names are percent-decoded.
     fn decodes(&self) -> bool {
         true
+    }
+
+    /// Whether a `?` and what follows it are part of a name.
+    fn names_hold_queries(&self) -> bool {
+        false
     }
 
     /// The parameters that may follow a `?`.
@@ -129,6 +150,8 @@ pub struct About {
     pub details: InternalDetails,
     /// A line each, above the text.
     pub notices: Vec<String>,
+    /// Of a file: what is shown in its place if it is neither text nor of any kind.
+    pub if_binary: Option<String>,
 }
 
 /// A text in memory.

@@ -62,8 +62,11 @@ fn text(given: &GivenText, provider: &dyn Provider, location: Location) -> Opene
                 ..details(&given.about, provider)
             },
             text: text.into(),
-            notices: Vec::new(),
-            extras: Extras::default(),
+            notices: given.about.notices.clone(),
+            extras: Extras {
+                above: given.about.notices.clone(),
+                ..Extras::default()
+            },
         })
     }
 }
@@ -79,6 +82,7 @@ fn list(listing: &Listing, provider: &dyn Provider, location: Location) -> Opene
             total_lines: Some(text.len_lines() as u64),
             provider: Some(provider.name()),
             resources: Some(listing.resources.clone()),
+            internal: Some(Box::new(listing.details.clone())),
             ..MoreDetails::default()
         },
         text: text.into(),
@@ -87,6 +91,21 @@ fn list(listing: &Listing, provider: &dyn Provider, location: Location) -> Opene
             footers: listing.footer.clone().into_iter().collect(),
             ..Extras::default()
         },
+    })
+}
+
+/// What is said of bytes that are neither text nor of any kind.
+fn binary(note: &str, location: Location) -> Opened {
+    let text = Text::new(&format!("{note}\n"));
+    Opened::read_only(Document {
+        kind: ResourceKind::Internal,
+        style: Style::Note,
+        location,
+        cache: Cache::Hit,
+        details: MoreDetails::default(),
+        text: text.into(),
+        notices: Vec::new(),
+        extras: Extras::default(),
     })
 }
 
@@ -109,8 +128,17 @@ fn file(
         scope: given.scope.as_deref().unwrap_or(means.scope),
         ..means
     };
-    let mut opened = super::super::open(&given.handle, spelled, inner, encoding, means)?;
+    let opened = super::super::open(&given.handle, spelled, inner, encoding, means);
+    let mut opened = match (opened, &given.about.if_binary) {
+        (Err(Refusal::Binary { .. }), Some(note)) => binary(note, source.clone()),
+        (opened, _) => opened?,
+    };
     let document = &mut opened.document;
+    document.notices.splice(0..0, given.about.notices.clone());
+    document
+        .extras
+        .above
+        .extend_from_slice(&given.about.notices);
     document.location.source = source.source;
     let own = details(&given.about, provider);
     (document.details.provider, document.details.internal) = (own.provider, own.internal);
