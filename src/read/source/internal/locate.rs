@@ -1,6 +1,6 @@
 //! From an address to what has it: where the name ends and a selector begins is told by asking for the longest name first.
 
-use crate::protocol::{Refusal, shortened};
+use crate::protocol::{Refusal, RefusalKind, shortened};
 use crate::view::{Selector, Target};
 use crate::workspace::{FileType, InternalUrl, MAX_PATH_BYTES, measure, percent_decoded};
 
@@ -95,16 +95,22 @@ impl Lookup<'_> {
         let splits = Selector::splits(self.written);
         let shortest = splits.last().map_or(self.written.len(), |(end, _)| *end);
         let whole = (self.written.len(), Selector::default());
-        let mut lacking = None;
+        let (mut lacking, mut refused) = (None, None);
         for (end, selector) in std::iter::once(whole).chain(splits) {
-            match self.at(end, &selector)? {
-                None => {}
-                Some(spot) if lacks(&spot) => lacking = Some((spot, selector)),
-                Some(spot) => return Ok(self.found(spot, end, selector)),
+            match self.at(end, &selector) {
+                Ok(None) => {}
+                Ok(Some(spot)) if lacks(&spot) => lacking = Some((spot, selector)),
+                Ok(Some(spot)) => return Ok(self.found(spot, end, selector)),
+                // What is no part of the name may be a selector.
+                Err(refusal) if is_miss(&refusal) => refused = Some(refusal),
+                Err(refusal) => return Err(refusal),
             }
         }
         if let Some((spot, selector)) = lacking {
             return Ok(located(spot, selector));
+        }
+        if let Some(refusal) = refused {
+            return Err(refusal);
         }
         if let Some(located) = self.within()? {
             return Ok(located);
@@ -190,6 +196,14 @@ fn located(spot: Spot, selector: Selector) -> Located {
         understood,
         ..Located::found(spot, selector)
     }
+}
+
+/// Whether it says that nothing has such a name.
+fn is_miss(refusal: &Refusal) -> bool {
+    matches!(
+        refusal.kind(),
+        RefusalKind::NotFound | RefusalKind::BadParams
+    )
 }
 
 fn lacks(spot: &Spot) -> bool {
