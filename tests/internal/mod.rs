@@ -2,8 +2,13 @@
 
 mod clients;
 mod guide;
+#[cfg(target_os = "linux")]
 mod mcp;
+#[cfg(target_os = "linux")]
+mod mcp_everything;
+#[cfg(target_os = "linux")]
 mod mcp_processes;
+#[cfg(target_os = "linux")]
 mod mcp_support;
 
 use serde_json::Value;
