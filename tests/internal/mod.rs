@@ -6,8 +6,13 @@ mod clients;
 mod folders;
 mod guide;
 mod local;
+#[cfg(target_os = "linux")]
 mod mcp;
+#[cfg(target_os = "linux")]
+mod mcp_everything;
+#[cfg(target_os = "linux")]
 mod mcp_processes;
+#[cfg(target_os = "linux")]
 mod mcp_support;
 mod sessions;
 mod shell_day;
