@@ -63,7 +63,7 @@ pub fn answer(
 /// The answer to a read that waits for nothing but the edits before it.
 pub async fn answer_to(
     engine: &Arc<Engine>,
-    client: &Client,
+    client: &Arc<Client>,
     ask: Ask,
     snapshot: ClientSnapshot,
 ) -> Result<ReadResult, Refusal> {
@@ -73,7 +73,7 @@ pub async fn answer_to(
 
 async fn answered(
     engine: &Arc<Engine>,
-    client: &Client,
+    client: &Arc<Client>,
     reading: Reading,
     ask: Ask,
     snapshot: ClientSnapshot,

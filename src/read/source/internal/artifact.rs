@@ -173,6 +173,7 @@ pub fn listing(context: &InternalContext, is_of_agents: bool) -> Given {
         rows: all.iter().map(row).collect(),
         resources: all.iter().map(|(key, it)| resource(key, it)).collect(),
         footer: None,
+        details: InternalDetails::default(),
     })
 }
 

@@ -225,6 +225,7 @@ impl Opening<'_> {
                     ..InternalDetails::default()
                 },
                 notices,
+                if_binary: None,
             },
             scope: Some(Box::new(scope)),
             is_editable,

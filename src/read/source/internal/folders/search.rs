@@ -248,7 +248,7 @@ impl<'a> Search<'a> {
                     "a link leads out of its folder, and is not followed",
                 );
             }
-            Refusal::Busy { .. } => self.problem(written, "its file system does not answer"),
+            Refusal::Busy { .. } => self.problem(written, "its file system is not waited for"),
             _ => self.problem(written, "it cannot be opened"),
         }
         // It may be another answer the next time.
