@@ -81,7 +81,7 @@ fn parts_of_its_json_are_read_by_path_and_by_query() {
             "1:[\n2:  \"a.rs\",\n3:  \"b.rs\"\n4:]",
         ),
         ("agent://r?q=.findings[0:1][].line", "1:[\n2:  7\n3:]"),
-        ("agent://r?q=.findings[].path:2-2", "2:  \"a.rs\""),
+        ("agent://r?q=.findings[].path:2-2", "2:  \"a.rs\","),
     ] {
         let read = daemon
             .read(path)

@@ -333,6 +333,7 @@ fn images_and_notebooks_are_read_as_such_in_each_dialect() {
 fn an_open_document_of_it_is_the_truth() {
     let tree = Tree::new();
     let daemon = Daemon::start(tree.path());
+    daemon.ignore_changes();
     write(&daemon, "local://a.txt", "disk\n").expect("made");
     let path = folder(&daemon).join("a.txt");
     let uri = format!("file://{}", path.display());
@@ -342,7 +343,6 @@ fn an_open_document_of_it_is_the_truth() {
     let read = daemon.read("local://a.txt").expect("the document");
     assert!(text(&read).ends_with("\n1:typed"), "{}", text(&read));
     assert_eq!(read["details"]["dirty"], true);
-    daemon.ignore_changes();
     daemon.notify(
         "textDocument/didClose",
         json!({ "textDocument": { "uri": uri } }),

@@ -73,7 +73,7 @@ impl Steps {
         let mut found = vec![json];
         let mut is_list = false;
         let mut come = String::new();
-        let mut before = None;
+        let mut before: Option<&Step> = None;
         for step in &self.steps {
             // What a slice gave is a list of elements already.
             let is_of_slice = matches!((before, step), (Some(Step::Slice(..)), Step::Each));
