@@ -11,18 +11,18 @@ pub mod protocol;
 /// Cancel tokens, deadlines, threads and pools of blocking work. Never waits without a limit.
 pub mod task;
 
-/// Who may be asked over the network, and the client that asks. Never knows what a body is for.
-#[allow(
-    clippy::disallowed_methods,
-    reason = "it keeps bodies in files of its own"
-)]
-pub mod net;
 /// Resources of MCP servers that the settings name. Never knows how they are shown.
 #[allow(
     clippy::disallowed_methods,
     reason = "it starts servers in an environment of their own"
 )]
 pub mod mcp_client;
+/// Who may be asked over the network, and the client that asks. Never knows what a body is for.
+#[allow(
+    clippy::disallowed_methods,
+    reason = "it keeps bodies in files of its own"
+)]
+pub mod net;
 /// Framing and transport of JSON-RPC. Never knows a method.
 pub mod rpc;
 /// Encodings, line ends, the rope behind our own type. Never does I/O.

@@ -329,7 +329,7 @@ impl InProcess {
         else {
             return Err("a page is no read of this process".into());
         };
-        Ok(reader.finish(&self.ask, &prepared, None)?.0)
+        Ok(reader.finish(&self.ask, &prepared, None, &self.work)?.0)
     }
 }
 

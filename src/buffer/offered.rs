@@ -66,10 +66,18 @@ mod tests {
 
     #[test]
     fn what_cannot_be_offered_is_left_out_and_named() {
-        let names = ["mcp", "JIRA", "jira", "file", "local", "x", "a b", "1x", "skill"];
+        let names = [
+            "mcp", "JIRA", "jira", "file", "local", "x", "a b", "1x", "skill",
+        ];
         let (offered, problems) = OfferedSchemes::of(names);
-        assert_eq!(offered.names().collect::<Vec<_>>(), ["mcp", "jira", "skill"]);
-        assert_eq!((offered.name("Jira"), offered.name("file")), (Some("jira"), None));
+        assert_eq!(
+            offered.names().collect::<Vec<_>>(),
+            ["mcp", "jira", "skill"]
+        );
+        assert_eq!(
+            (offered.name("Jira"), offered.name("file")),
+            (Some("jira"), None)
+        );
         assert_eq!(problems.len(), 5);
         let many: Vec<String> = (0..100).map(|n| format!("s{n}")).collect();
         let (offered, problems) = OfferedSchemes::of(many.iter().map(String::as_str));

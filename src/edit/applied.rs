@@ -10,7 +10,7 @@ use std::hash::Hash;
 use xxhash_rust::xxh3::Xxh3;
 
 use crate::hashline::{Op, Tag};
-use crate::session::{Document, MAX_SESSIONS};
+use crate::session::{Document, MAX_SESSIONS, is_below};
 
 use super::{Named, Planned};
 
@@ -155,13 +155,15 @@ impl Applied {
     /// Forgets what a session asked for without naming a version: who comes by that name later is
     /// another.
     pub fn close(&mut self, session: &str) {
-        let Some(own) = self.sessions.get_mut(session) else {
-            return;
-        };
-        let (kept, gone) = own.drain(..).partition(|(request, _)| request.names_tags);
-        *own = kept;
-        let gone: VecDeque<_> = gone;
-        gone.into_iter().for_each(|entry| self.forget(entry));
+        let mut all_gone: VecDeque<_> = VecDeque::new();
+        let own = self.sessions.iter_mut();
+        for (_, own) in own.filter(|(name, _)| is_below(name, session)) {
+            let (kept, gone) = own.drain(..).partition(|(request, _)| request.names_tags);
+            *own = kept;
+            let mut gone: VecDeque<_> = gone;
+            all_gone.append(&mut gone);
+        }
+        all_gone.into_iter().for_each(|entry| self.forget(entry));
     }
 
     fn forget(&mut self, (request, at): (Request, u64)) {

@@ -27,6 +27,8 @@ use super::{NoOps, Owner};
 pub struct Change {
     pub session: String,
     pub dry_run: bool,
+    /// Some of its files may be scratch files of the session.
+    pub names_own: bool,
     /// By which it is called off. That is not heard any more once a file has its new text, or the
     /// editor was asked.
     pub cancel: CancelToken,
@@ -244,6 +246,9 @@ impl Job<'_> {
             return Ok(());
         }
         let EditContext { scope, work, .. } = self.planner.means;
+        for write in &writes {
+            scope.refuse_overfull(write.target.real().as_path(), write.bytes.len() as u64)?;
+        }
         let written = self
             .writer
             .write_and(scope, writes, work, || reports.work_out());

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use crate::buffer::{Buffer, EncodingHints, Overlay, Overlays, Store};
+use crate::buffer::{Buffer, EncodingHints, MAX_BUFFER_BYTES, Overlay, Overlays, Store};
 use crate::hashline::Tag;
 use crate::hashline::tag::Fingerprint;
 use crate::notebook::NotRead;
@@ -268,7 +268,8 @@ impl Owner {
     fn of_file(handle: Handle, spelled: &str, means: EditContext) -> Result<Owner, Refusal> {
         refuse_uneditable(&handle, spelled, means.scope)?;
         let overlays = (means.overlays, means.scope);
-        match held(&handle, spelled, None, overlays, means.buffers, means.work)? {
+        let buffers = (means.buffers, MAX_BUFFER_BYTES);
+        match held(&handle, spelled, None, overlays, buffers, means.work)? {
             Held::Editor { overlay, disk } => {
                 // A dirty document's file tells what the editor cannot hold; it may be gone.
                 let hints = EncodingHints {

@@ -32,6 +32,6 @@ pub use live::{EditContext, LiveDocument, Owner, WantedForm};
 pub use no_ops::NoOps;
 pub use outdated::declined;
 pub use plan::{Planned, Planner, Plans};
-pub use request::{EditRequest, Patch};
+pub use request::{EditRequest, Patch, flag};
 pub use target::{FoundFiles, Named, name_places};
 pub use write::WriteRequest;

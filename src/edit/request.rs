@@ -50,7 +50,7 @@ impl EditRequest {
 }
 
 /// A parameter that is true or false, and false where it is absent.
-pub(super) fn flag(fields: Fields, key: &str) -> Result<bool, Refusal> {
+pub fn flag(fields: Fields, key: &str) -> Result<bool, Refusal> {
     match fields.get(key) {
         None | Some(Value::Bool(false)) => Ok(false),
         Some(Value::Bool(true)) => Ok(true),
@@ -62,6 +62,20 @@ pub(super) fn flag(fields: Fields, key: &str) -> Result<bool, Refusal> {
 }
 
 impl Patch {
+    /// Whether a text stands anywhere in it, in whatever case.
+    pub fn mentions(&self, text: &str) -> bool {
+        let has = |within: &str| {
+            let mut windows = within.as_bytes().windows(text.len());
+            windows.any(|it| it.eq_ignore_ascii_case(text.as_bytes()))
+        };
+        match self {
+            Patch::Text(patch) => has(patch),
+            Patch::Files(files) => files
+                .iter()
+                .any(|file| file["path"].as_str().is_some_and(has)),
+        }
+    }
+
     /// Its sections, in the order written, as far as they can be meant, and what is wrong with
     /// the rest.
     pub fn sections(&self) -> (Vec<Section>, Vec<Fault>) {

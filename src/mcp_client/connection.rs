@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use rmcp::ClientHandler;
 use rmcp::model::{
     ClientCapabilities, ClientConfig, Implementation, PaginatedRequestParams, ProtocolVersion,
-    ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult, ResourceContents as WireContents,
-    SubscriptionFilter,
+    ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult,
+    ResourceContents as WireContents, SubscriptionFilter,
 };
 use rmcp::service::{
     ClientCacheConfig, ClientInitializeError, ClientLifecycleMode, NotificationContext, Peer,
@@ -16,20 +16,17 @@ use rmcp::service::{
 };
 use tokio::time::timeout;
 
+use crate::protocol::ResourceAnswer;
 use crate::protocol::resources::{
     ListedResource, ListedTemplate, PartBody, ResourceContents, ResourceListing, ResourcePart,
 };
-use crate::protocol::ResourceAnswer;
 
 use super::error::{McpError, said};
-use super::lines::{Lines, MISUNDERSTOOD, TOO_LONG};
+use super::lines::{Lines, MISUNDERSTOOD, Patience, TOO_LONG};
 
 /// Entries of a list, and pages that it may come in.
 const MAX_LISTED: usize = 1000;
 const MAX_PAGES: usize = 200;
-/// Of the time for the start: how long an older server may say nothing to what it does not know.
-const DISCOVER_PART: u32 = 3;
-const DISCOVER_WITHIN: Duration = Duration::from_secs(4);
 
 /// What a server has, as it said when it was asked last.
 #[derive(Debug, Default)]
@@ -79,9 +76,10 @@ impl Connection {
     pub(super) async fn open(
         output: tokio::process::ChildStdout,
         input: tokio::process::ChildStdin,
+        patience: Patience,
         limit: Duration,
     ) -> Result<(Connection, Service), McpError> {
-        let lines = Lines::new(output, input, (limit / DISCOVER_PART).min(DISCOVER_WITHIN));
+        let lines = Lines::new(output, input, patience);
         let handler = Handler {
             changes: Arc::default(),
         };
@@ -94,7 +92,11 @@ impl Connection {
             ],
             legacy_version: Some(ProtocolVersion::LATEST_WITH_INITIALIZE),
         };
-        let opened = timeout(limit, serve_client_with_lifecycle(handler, lines, lifecycle)).await;
+        let opened = timeout(
+            limit,
+            serve_client_with_lifecycle(handler, lines, lifecycle),
+        )
+        .await;
         let service = match opened {
             Ok(Ok(service)) => service,
             Ok(Err(error)) => return Err(McpError::NotStarted(in_words(&error))),
@@ -213,7 +215,11 @@ impl Connection {
     }
 
     /// Asks for a resource.
-    pub(super) async fn read(&self, uri: &str, limit: Duration) -> Result<ResourceContents, McpError> {
+    pub(super) async fn read(
+        &self,
+        uri: &str,
+        limit: Duration,
+    ) -> Result<ResourceContents, McpError> {
         let params = ReadResourceRequestParams::new(uri);
         let asked = self.peer.read_resource_once(params);
         match self.within(limit, asked).await? {
@@ -299,7 +305,8 @@ impl<T> List<T> {
 
     fn add(&mut self, entries: impl Iterator<Item = T>, next: Option<String>, ttl: Option<u64>) {
         self.pages += 1;
-        self.entries.extend(entries.take(MAX_LISTED + 1 - self.entries.len()));
+        self.entries
+            .extend(entries.take(MAX_LISTED + 1 - self.entries.len()));
         self.ttl_ms = self.ttl_ms.into_iter().chain(ttl).min();
         let is_full = self.entries.len() > MAX_LISTED;
         self.entries.truncate(MAX_LISTED);

@@ -8,11 +8,15 @@ const MAX_SAID: usize = 300;
 #[derive(Debug, Clone, PartialEq)]
 pub enum McpError {
     /// It ended too often: so many seconds are left until it is started again.
-    Failing { seconds: u64 },
+    Failing {
+        seconds: u64,
+    },
     /// It could not be started, or did not speak the protocol.
     NotStarted(String),
     /// It did not answer within so many milliseconds.
-    Timeout { millis: u64 },
+    Timeout {
+        millis: u64,
+    },
     /// It ended before it answered.
     Ended,
     /// It has no resource of that URI.
@@ -51,9 +55,7 @@ impl McpError {
                 "the MCP server '{server}' ended before it answered; the next read starts it again"
             )),
             McpError::NoSuchResource(said) => Refusal::NoSuchPart {
-                message: format!(
-                    "File not found: {path}. The MCP server '{server}' says: {said}"
-                ),
+                message: format!("File not found: {path}. The MCP server '{server}' says: {said}"),
                 path,
                 suggestions: Vec::new(),
             },

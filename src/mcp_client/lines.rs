@@ -6,6 +6,7 @@
 
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use rmcp::model::{
@@ -45,7 +46,15 @@ pub(super) struct Lines {
     too_long: Option<TooLong>,
     garbage: usize,
     discover: Discover,
-    discover_within: Duration,
+    patience: Patience,
+}
+
+/// How long a server may say nothing to the question that only newer ones know.
+#[derive(Debug, Clone)]
+pub(super) struct Patience {
+    pub(super) within: Duration,
+    /// It answered all the same, later: it is a newer one that was slow.
+    pub(super) was_slow: Arc<AtomicBool>,
 }
 
 struct TooLong {
@@ -63,11 +72,7 @@ enum Discover {
 }
 
 impl Lines {
-    pub(super) fn new(
-        output: ChildStdout,
-        input: ChildStdin,
-        discover_within: Duration,
-    ) -> Lines {
+    pub(super) fn new(output: ChildStdout, input: ChildStdin, patience: Patience) -> Lines {
         Lines {
             output,
             input: Arc::new(Mutex::new(Some(input))),
@@ -77,7 +82,7 @@ impl Lines {
             too_long: None,
             garbage: 0,
             discover: Discover::NotAsked,
-            discover_within,
+            patience,
         }
     }
 
@@ -156,9 +161,14 @@ impl Lines {
             return false;
         };
         match message {
-            JsonRpcMessage::Response(response) => response.id == *discover,
+            JsonRpcMessage::Response(response) if response.id == *discover => {
+                self.patience.was_slow.store(true, Ordering::Relaxed);
+                true
+            }
             JsonRpcMessage::Error(error) => error.id.as_ref() == Some(discover),
-            JsonRpcMessage::Request(_) | JsonRpcMessage::Notification(_) => false,
+            JsonRpcMessage::Response(_)
+            | JsonRpcMessage::Request(_)
+            | JsonRpcMessage::Notification(_) => false,
         }
     }
 }
@@ -218,7 +228,7 @@ impl Transport<RoleClient> for Lines {
         if let JsonRpcMessage::Request(request) = &message
             && let ClientRequest::DiscoverRequest(_) = &request.request
         {
-            let until = Instant::now() + self.discover_within;
+            let until = Instant::now() + self.patience.within;
             self.discover = Discover::Asked(request.id.clone(), until);
         }
         let input = self.input.clone();
@@ -286,8 +296,14 @@ mod tests {
             too_long.request()
         };
         let five = Some(NumberOrString::Number(5));
-        assert_eq!(id(r#"{"jsonrpc":"2.0","id": 5,"result":{"#, "x\"}]}}"), five);
-        assert_eq!(id(r#"{"result":{"#, r#"x"}]},"jsonrpc":"2.0","id":5}"#), five);
+        assert_eq!(
+            id(r#"{"jsonrpc":"2.0","id": 5,"result":{"#, "x\"}]}}"),
+            five
+        );
+        assert_eq!(
+            id(r#"{"result":{"#, r#"x"}]},"jsonrpc":"2.0","id":5}"#),
+            five
+        );
         assert_eq!(id(r#"{"result":{"#, r#"say \"id\":7 x"}]}}"#), None);
         assert_eq!(id("", r#""id":"seven"}"#), None);
     }

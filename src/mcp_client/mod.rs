@@ -66,8 +66,8 @@ impl McpServers {
         let mut before = std::mem::take(&mut table.servers);
         for (name, settings) in &settings.servers {
             let same = before.remove(name).filter(|it| it.settings == *settings);
-            let server = same
-                .unwrap_or_else(|| McpServer::new(name, settings, &self.runtime, self.idle));
+            let server =
+                same.unwrap_or_else(|| McpServer::new(name, settings, &self.runtime, self.idle));
             table.servers.insert(name.clone(), server);
         }
         before.values().for_each(|server| server.retire());
@@ -75,7 +75,11 @@ impl McpServers {
 
     pub fn status(&self) -> Vec<McpServerStatus> {
         let table = self.table.lock();
-        table.servers.values().map(|server| server.status()).collect()
+        table
+            .servers
+            .values()
+            .map(|server| server.status())
+            .collect()
     }
 
     /// Whether there is one of that name.
@@ -159,7 +163,8 @@ pub fn who_has<'a>(uri: &str, catalogues: &'a Catalogues) -> Vec<&'a str> {
             Some((name.as_str(), &catalogue.listing))
         })
     };
-    let exactly = listings().filter(|(_, listing)| listing.resources.iter().any(|it| it.uri == uri));
+    let exactly =
+        listings().filter(|(_, listing)| listing.resources.iter().any(|it| it.uri == uri));
     let exactly: Vec<&str> = exactly.map(|(name, _)| name).collect();
     if !exactly.is_empty() {
         return exactly;

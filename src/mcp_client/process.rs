@@ -40,7 +40,9 @@ impl LastWords {
     fn add(&self, bytes: &[u8]) {
         let mut kept = self.0.lock();
         let new = &bytes[bytes.len().saturating_sub(KEPT)..];
-        let over = (kept.len() + new.len()).saturating_sub(KEPT).min(kept.len());
+        let over = (kept.len() + new.len())
+            .saturating_sub(KEPT)
+            .min(kept.len());
         kept.drain(..over);
         kept.extend_from_slice(new);
     }

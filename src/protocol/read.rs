@@ -196,6 +196,9 @@ pub struct Truncation {
     /// The same in the terms of a dialect that counts lines in parameters.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next: Option<Next>,
+    /// The whole text is `artifact://` with this behind it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub artifact_id: Option<String>,
 }
 
 /// How such a dialect goes on: the first line in its own base, and how many lines.

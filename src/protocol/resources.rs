@@ -111,7 +111,10 @@ impl ResourceAnswer {
             Value::Null => Ok(None),
             Value::Object(fields) if fields.contains_key("contents") => {
                 let contents = ResourceContents::deserialize(Value::Object(fields));
-                contents.map(ResourceAnswer::Contents).map(Some).map_err(said)
+                contents
+                    .map(ResourceAnswer::Contents)
+                    .map(Some)
+                    .map_err(said)
             }
             Value::Object(fields) if fields.contains_key("resources") => {
                 let listing = ResourceListing::deserialize(Value::Object(fields));
@@ -166,13 +169,18 @@ mod tests {
         let Ok(Some(ResourceAnswer::Contents(read))) = ResourceAnswer::read(contents) else {
             panic!("contents");
         };
-        assert_eq!((read.ttl_ms, read.trusted, read.contents.len()), (Some(5), Some(true), 2));
+        assert_eq!(
+            (read.ttl_ms, read.trusted, read.contents.len()),
+            (Some(5), Some(true), 2)
+        );
         assert_eq!(read.contents[1].body, PartBody::Blob("AAAA".to_owned()));
         let answer = ResourceAnswer::Contents(read);
         assert_eq!(answer.bytes(), 4);
         let listing = json!({ "resources": [{ "uri": "a:1", "name": "a" }], "templates": [{ "uriTemplate": "a:{x}", "name": "t" }] });
         let listing = ResourceAnswer::read(listing);
-        assert!(matches!(listing, Ok(Some(ResourceAnswer::Listing(it))) if it.templates.len() == 1));
+        assert!(
+            matches!(listing, Ok(Some(ResourceAnswer::Listing(it))) if it.templates.len() == 1)
+        );
         for garbage in [
             json!(7),
             json!("text"),

@@ -455,13 +455,15 @@ fn merge(
             // A table of what has names of the client's own.
             None if known.is_empty() && !at[..at.len() - 1].is_empty() => {
                 let mut trial = merged.clone();
-                let place = at.iter().fold(&mut trial, |place, part| &mut place[part.as_str()]);
+                let place = at
+                    .iter()
+                    .fold(&mut trial, |place, part| &mut place[part.as_str()]);
                 *place = value.clone();
                 match serde_json::from_value::<Settings>(trial.clone()) {
                     Ok(_) => *merged = trial,
-                    Err(error) => problems.push(format!(
-                        "Pilcrow setting '{name}' is ignored: {error}."
-                    )),
+                    Err(error) => {
+                        problems.push(format!("Pilcrow setting '{name}' is ignored: {error}."))
+                    }
                 }
             }
             None => {

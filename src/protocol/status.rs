@@ -20,6 +20,7 @@ pub struct Status {
     pub web: WebStatus,
     /// The MCP servers of the settings.
     pub mcp: Vec<McpServerStatus>,
+    pub artifacts: ArtifactsStatus,
     /// Walks of the tree since the start.
     pub scans: u64,
     /// Where the log is written.
@@ -79,6 +80,15 @@ pub enum McpServerState {
     Running,
     /// It ended three times within a minute.
     Failing,
+}
+
+/// What sessions put away, all together.
+#[derive(Debug, Clone, Copy, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ArtifactsStatus {
+    pub count: usize,
+    pub bytes: u64,
+    pub budget_bytes: u64,
 }
 
 #[derive(Debug, Clone, Copy, Default, Serialize)]

@@ -69,6 +69,8 @@ pub struct Ask {
     pub display_content: bool,
     /// Whether snapshots are recorded and headers shown.
     pub editable: bool,
+    /// What it is and how large stands above what is shown of it, where it is kept for a session.
+    pub tells_title: bool,
     /// As what the client hears how far a wait for the network is.
     pub progress: Option<Value>,
     /// The client waits for it to answer a question of ours: it is not asked another.
@@ -122,6 +124,7 @@ impl Ask {
             encoding,
             display_content: wants_display_content(fields)?,
             editable: settings.edit.enabled,
+            tells_title: false,
             progress: fields.get("workDoneToken").cloned(),
             is_resolving: is_resolving(fields)?,
         })
@@ -144,6 +147,11 @@ impl Ask {
     /// Its path as the log may have it.
     pub fn logged_path(&self) -> String {
         shortened(&web::without_secrets(self.path())).into_owned()
+    }
+
+    /// Whether it can be of nothing but what was put away for its session.
+    pub fn is_of_store(&self) -> bool {
+        scheme::is_of_store(self.path())
     }
 
     /// Whether it can be of nothing but a web page.

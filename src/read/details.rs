@@ -71,6 +71,7 @@ pub fn details(
         reason: stop.reason,
         next_selector: stop.next_selector.clone(),
         next: None,
+        artifact_id: None,
     });
     if let Look::Summary(summary) = look {
         more.summary = Some(SummaryDetails {

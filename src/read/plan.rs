@@ -2,18 +2,18 @@
 
 use std::sync::Arc;
 
-use crate::buffer::{DocumentKey, Overlays, Store, Warm};
+use crate::buffer::{DocumentKey, MAX_BUFFER_BYTES, Overlays, Store, Warm};
 use crate::convert::Converters;
 use crate::outline::Definition;
 use crate::protocol::read::{Hashline, ReadDetails, ReadResult, ResourceKind};
 use crate::protocol::{Refusal, shortened};
-use crate::session::{self, Actor, Form, Notice, Sessions, Stores, Version};
+use crate::session::{self, Actor, Form, KeptTexts, Notice, Sessions, Stores, Version};
 use crate::sqlite::Queriers;
 use crate::structure::{NoStructure, Parsers};
 use crate::syntax;
 use crate::task::Work;
 use crate::view::dialect::{Body, View};
-use crate::view::window::{Limits, Spent};
+use crate::view::window::{Limits, Spent, Window};
 use crate::view::{Budget, Document, LineSet, ListingStyle, Selector, Style};
 use crate::worker;
 use crate::workspace::{At, FileType, ResourceId, Scope};
@@ -94,6 +94,8 @@ pub struct Reader {
     pub stores: Arc<Stores>,
     /// What clients and MCP servers have.
     pub provided: Provided,
+    /// What they were shown of what is in no file.
+    pub kept: Arc<KeptTexts>,
 }
 
 impl Reader {
@@ -115,6 +117,7 @@ impl Reader {
             queriers: Queriers::new(worker::WorkerLimits::of_query()),
             stores: Arc::new(stores),
             provided,
+            kept: Arc::default(),
         }
     }
 
@@ -131,9 +134,11 @@ impl Reader {
             scope,
             overlays,
             stores: &self.stores,
+            kept: &self.kept,
             provided: &self.provided,
             is_resolving: ask.is_resolving,
             names_lines: ask.request.lines.is_some(),
+            tells_title: ask.tells_title,
             obtained,
             work,
         }
@@ -197,6 +202,7 @@ impl Reader {
             listing: ask.request.listing,
             whole_file: ask.request.whole_file.filter(|_| is_bare),
             image_bytes: ask.request.image_bytes,
+            held_up_to: MAX_BUFFER_BYTES,
             counts_lines: ask.request.counts_lines,
             work,
         };
@@ -280,6 +286,7 @@ impl Reader {
         ask: &Ask,
         prepared: &Prepared,
         share: Option<Budget>,
+        work: &Work,
     ) -> Result<(ReadResult, Vec<Notice>), Refusal> {
         let Prepared {
             located,
@@ -294,6 +301,15 @@ impl Reader {
         };
         let look = wanted.look(document, &limits);
         let window = look.window();
+        let spilled = self.spill(ask, prepared, window, work);
+        let ended;
+        let document = match spilled {
+            None => document,
+            Some(number) => {
+                ended = with_whole(document, number);
+                &ended
+            }
+        };
         let name = prepared.name();
         let (version, notices) = self.record(ask, opened, &look, name).unzip();
         let tag = version.as_ref().map(|version| version.tag.to_string());
@@ -306,7 +322,6 @@ impl Reader {
             understood.push(header.sentence());
         }
         understood.extend_from_slice(&ask.request.remarks);
-        understood.extend_from_slice(&document.extras.above);
         let written = ask.dialect.write(&View {
             request: &ask.request,
             path: &path,
@@ -334,6 +349,7 @@ impl Reader {
         more.native = written.native;
         if let Some(truncation) = &mut more.truncation {
             truncation.next = written.next;
+            truncation.artifact_id = spilled.map(|number| number.to_string());
         }
         more.hashline = tag.map(|tag| Hashline {
             path: name.to_owned(),
@@ -349,6 +365,21 @@ impl Reader {
             is_error: None,
         };
         Ok((result, notices.unwrap_or_default()))
+    }
+
+    /// Keeps the whole of a text that is to be had again only from somebody else, and is cut here; the
+    /// number of the artifact.
+    fn spill(&self, ask: &Ask, prepared: &Prepared, window: &Window, work: &Work) -> Option<u64> {
+        let Prepared {
+            opened, is_bare, ..
+        } = prepared;
+        let document = &opened.document;
+        let is_page = opened.web.is_some() && document.kind == ResourceKind::File;
+        let is_whole = *is_bare && ask.request.lines.is_none();
+        let spills = is_whole && (opened.spills || is_page) && window.stop.is_some();
+        let text = document.text.whole().filter(|_| spills)?;
+        let title = prepared.located.display().to_owned();
+        self.stores.spill(&ask.session, Some(title), text, work)
     }
 
     /// Appends the facts: this text has this name, and these of its lines were shown.
@@ -469,12 +500,21 @@ impl Reader {
             listing: ListingStyle::Tree,
             whole_file: None,
             image_bytes: None,
+            held_up_to: MAX_BUFFER_BYTES,
             counts_lines: false,
             work,
         };
         let spelled = path.to_string_lossy();
         source::text::open(&handle, &spelled, None, means).map(Some)
     }
+}
+
+/// With where the whole text is.
+fn with_whole(document: &Document, number: u64) -> Document {
+    let mut document = document.clone();
+    let footers = &mut document.extras.footers;
+    footers.push(format!("Whole text: artifact://{number}"));
+    document
 }
 
 /// Finds what a read is of: behind an internal address, else a file or what the editor has.

@@ -14,8 +14,11 @@ use crate::view::{Selector, Target};
 use crate::workspace::Scope;
 
 use super::source::internal::Provider;
+use super::source::internal::agent::AGENTS;
+use super::source::internal::artifact::ARTIFACTS;
 use super::source::internal::client::CLIENT;
 use super::source::internal::guide::GUIDE;
+use super::source::internal::local::LOCAL;
 use super::source::internal::mcp::MCP;
 use super::source::web::{self, Looks, WebAddress};
 use super::target::{Located, Spot};
@@ -58,6 +61,21 @@ static SCHEMES: &[&Scheme] = &[
         name: "http",
         aliases: &["https"],
         opens: Opens::Web,
+    },
+    &Scheme {
+        name: "artifact",
+        aliases: &[],
+        opens: Opens::Provider(&ARTIFACTS),
+    },
+    &Scheme {
+        name: "agent",
+        aliases: &[],
+        opens: Opens::Provider(&AGENTS),
+    },
+    &Scheme {
+        name: "local",
+        aliases: &[],
+        opens: Opens::Provider(&LOCAL),
     },
     &Scheme {
         name: "pilcrow",
@@ -116,6 +134,12 @@ pub fn is_elsewhere(written: &str, overlays: &Overlays) -> bool {
 /// Whether a path string begins as an address of no file does.
 pub fn looks_like_address(written: &str) -> bool {
     row_of(written).is_some_and(|(row, _)| !matches!(row.opens, Opens::DiskOrEditor))
+}
+
+/// Whether it is the address of what `agent/putArtifact` puts there.
+pub fn is_of_store(written: &str) -> bool {
+    let row = row_of(written).map(|(row, _)| row.name);
+    matches!(row, Some("artifact" | "agent"))
 }
 
 /// What a path string asks of the web, where it can be nothing else.

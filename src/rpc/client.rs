@@ -93,11 +93,7 @@ impl Client {
         self.question::<R>(params, true).await
     }
 
-    async fn question<R: Request>(
-        &self,
-        params: R::Params,
-        tells: bool,
-    ) -> Result<R::Result, Error>
+    async fn question<R: Request>(&self, params: R::Params, tells: bool) -> Result<R::Result, Error>
     where
         R::Params: Serialize,
         R::Result: DeserializeOwned,

@@ -154,7 +154,8 @@ impl CarryOut {
     ) -> Result<T, Refusal> {
         let overlays = found.overlays(self.client.snapshot().overlays);
         let (engine, reader) = (&self.engine, &self.engine.reader);
-        let scope = &engine.scope(&self.config, &self.change.session, work);
+        let whose = (self.change.session.as_str(), self.change.names_own);
+        let scope = &engine.scope_to_edit(&self.config, whose, work)?;
         part(&Job {
             change: &self.change,
             planner: Planner {

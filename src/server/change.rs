@@ -78,8 +78,9 @@ impl Submitted {
         let ClientSnapshot { config, overlays } = snapshot;
         let finding = config.clone();
         let (finder, session) = (engine.clone(), change.session.clone());
+        let names_own = change.names_own;
         let find = move |work: &Work| {
-            let scope = finder.scope(&finding, &session, work);
+            let scope = finder.scope_to_edit(&finding, (&session, names_own), work)?;
             locate(&scope, &overlays, work)
         };
         let Located {

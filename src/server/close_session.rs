@@ -1,4 +1,4 @@
-//! `agent/closeSession`: forgets what was shown to one session; the snapshots stay, since others share them.
+//! `agent/closeSession`: forgets what was shown to a session and its children, and deletes what they have of their own; the snapshots stay, since others share them.
 
 use std::sync::Arc;
 
@@ -19,10 +19,21 @@ pub fn begin(engine: &Arc<Engine>, _: &Arc<Client>, call: Call) -> rpc::CallFutu
         .map(|name| {
             engine.applied.lock().close(&name);
             engine.web.close_session(&name);
-            engine.reader.provided.close_session(&name);
-            engine.reader.sessions.close(&name)
+            engine.reader.kept.close(&name);
+            let closed = engine.reader.sessions.close(&name);
+            (engine.puts.begin_close(&name), closed, name)
         });
+    let engine = engine.clone();
     call.answer(None, async move {
-        closed.map(|closed| json!({ "closed": closed }))
+        let (mut turn, closed, name) = closed?;
+        turn.come().await;
+        let stores = engine.reader.stores.clone();
+        engine
+            .run(move |_| {
+                stores.close(&name);
+                Ok(())
+            })
+            .await?;
+        Ok(json!({ "closed": closed }))
     })
 }

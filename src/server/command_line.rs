@@ -11,6 +11,7 @@ use crate::protocol::read::ReadResult;
 use crate::protocol::status::Status;
 use crate::protocol::{Refusal, Settings};
 use crate::rpc::Shutdown;
+use crate::session::Stores;
 use crate::task::{CancelToken, Threads};
 
 use super::client::Client;
@@ -28,7 +29,8 @@ pub struct CommandLine {
 impl CommandLine {
     /// Over these folders. Does no I/O, and watches nothing.
     pub fn new(folders: Vec<PathBuf>, settings: Settings, threads: Threads) -> CommandLine {
-        let engine = Arc::new(Engine::new(threads));
+        // It serves no sessions.
+        let engine = Arc::new(Engine::new(threads, Stores::new(None)));
         engine.heed(&settings);
         let config = WorkspaceConfig::new(folders, settings, &engine.scans);
         let no_log = Box::new(|_: &Settings| Ok(String::new()));

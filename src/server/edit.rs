@@ -50,6 +50,7 @@ fn submit(
     let change = Change {
         session: session.clone(),
         dry_run,
+        names_own: patch.mentions("local://"),
         cancel,
     };
     let jobs_engine = engine.clone();

@@ -18,10 +18,11 @@ use crate::protocol::{EditRefusal, Refusal, Settings};
 use crate::read::{Provided, Reader, Web};
 use crate::session::Stores;
 use crate::task::{CancelToken, Pool, Stopped, Threads, Work};
-use crate::workspace::{Scope, spool_directory, state_directory};
+use crate::workspace::{Scope, spool_directory, state_directory, user_directory};
 
 use super::config::WorkspaceConfig;
 use super::edit_queue::{EditQueue, WaitLimits};
+use super::puts::Puts;
 
 /// Places for short jobs: more than cores, since they wait for the disk.
 const SHORT_PLACES: usize = 16;
@@ -40,6 +41,8 @@ pub struct Engine {
     pub writer: DiskWriter,
     /// The order of edits, and of reads among them.
     pub edit_queue: Arc<EditQueue>,
+    /// The order of what is put away for sessions, and of reads of it.
+    pub puts: Puts,
     pub no_ops: Mutex<NoOps>,
     pub applied: Mutex<Applied>,
     /// What edits wait for before they begin.
@@ -52,13 +55,12 @@ pub struct Engine {
 }
 
 impl Engine {
-    /// Does no I/O.
-    pub fn new(threads: Threads) -> Engine {
+    /// Does no I/O. Sessions have what they have of their own in `stores`.
+    pub fn new(threads: Threads, stores: Stores) -> Engine {
         let budget = Settings::default().memory.budget_bytes;
         let jobs = Pool::with_long_places(SHORT_PLACES, LONG_PLACES, threads.clone());
         let commits = Pool::new(COMMIT_PLACES, threads.clone()).sharing_mounts_with(&jobs);
         let spool = Arc::new(Spool::new(spool_directory()));
-        let stores = Stores::new(state_directory().map(|state| state.join("sessions")));
         let mcp = McpServers::new(threads.runtime().clone());
         let provided = Provided::new(mcp.clone(), spool.clone());
         let net = Net::new(threads.runtime().clone(), spool);
@@ -68,6 +70,7 @@ impl Engine {
             mcp,
             writer: DiskWriter::new(state_directory()),
             edit_queue: EditQueue::new(WaitLimits::PROTOCOL),
+            puts: Puts::default(),
             no_ops: Mutex::default(),
             applied: Mutex::default(),
             recovery: Recoveries::default(),
@@ -83,6 +86,9 @@ impl Engine {
         self.reader.set_budget(settings.memory.budget_bytes);
         self.web.set_budget(settings.memory.budget_bytes / 8);
         self.mcp.heed(&settings.mcp);
+        let lasting = settings.internal.session_directory.as_deref();
+        let lasting = lasting.and_then(user_directory);
+        self.reader.stores.heed(settings.artifacts, lasting);
         let buffers = &self.reader.buffers;
         buffers.set_watch_limit(settings.watch.max_directories);
         buffers.judge_watched_again();
@@ -92,6 +98,23 @@ impl Engine {
     pub fn scope(&self, config: &WorkspaceConfig, session: &str, work: &Work) -> Scope {
         let folders = self.reader.stores.folders(session);
         config.scope.of_job(work).with_folders(folders)
+    }
+
+    /// The same for who edits: of the folders with addresses the session's own alone, which is made if
+    /// `names_own`.
+    pub fn scope_to_edit(
+        &self,
+        config: &WorkspaceConfig,
+        (session, names_own): (&str, bool),
+        work: &Work,
+    ) -> Result<Scope, Refusal> {
+        let stores = &self.reader.stores;
+        let folder = match names_own {
+            true => stores.folder_to_write(session)?,
+            false => None,
+        };
+        let folders = folder.into_iter().collect();
+        Ok(config.scope.of_job(work).with_folders(folders))
     }
 
     /// What may be reached of a path, whichever session's it is: for looks of our own.

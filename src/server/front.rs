@@ -14,7 +14,10 @@ use super::engine::Engine;
 #[cfg(any(feature = "failpoints", debug_assertions))]
 use super::hold;
 use super::lsp::Lsp;
-use super::{close_session, documents, edit, flush, read, read_many, resolve, status, tools, write};
+use super::{
+    close_session, documents, edit, flush, put_artifact, read, read_many, resolve, status, tools,
+    write,
+};
 
 /// Every `agent/*` method, as `initialize` and the README list them.
 pub const METHODS: &[&str] = &[
@@ -22,6 +25,7 @@ pub const METHODS: &[&str] = &[
     "agent/readMany",
     "agent/edit",
     "agent/write",
+    "agent/putArtifact",
     "agent/flush",
     "agent/tools",
     "agent/status",
@@ -39,6 +43,7 @@ fn method(name: &str) -> Option<(&'static str, Begin)> {
         "agent/readMany" => ("agent/readMany", read_many::begin),
         "agent/edit" => ("agent/edit", edit::begin),
         "agent/write" => ("agent/write", write::begin),
+        "agent/putArtifact" => ("agent/putArtifact", put_artifact::begin),
         "agent/flush" => ("agent/flush", flush::begin),
         "agent/tools" => ("agent/tools", tools::begin),
         "agent/status" => ("agent/status", status::begin),

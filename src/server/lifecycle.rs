@@ -66,6 +66,7 @@ pub fn initialize(
     }
     client.configure(engine, folders, settings);
     recovery::begin(engine, client);
+    recovery::remove_stores(engine);
     Ok(lsp::InitializeResult {
         capabilities: capabilities(utf8),
         server_info: Some(lsp::ServerInfo {

@@ -29,6 +29,8 @@ mod notices;
 mod obtain;
 mod problems;
 mod progress;
+mod put_artifact;
+mod puts;
 mod read;
 mod read_many;
 mod recovery;
@@ -44,7 +46,9 @@ use std::time::Duration;
 
 use crate::protocol::{Refusal, Settings};
 use crate::rpc::{self, Ending, Shutdown, TransportLimits};
+use crate::session::Stores;
 use crate::task::Threads;
+use crate::workspace::sessions_directory;
 
 pub use command_line::CommandLine;
 pub use front::{Front, METHODS};
@@ -71,7 +75,8 @@ pub fn build(options: Options, connection: rpc::Client) -> Front {
         threads,
         on_settings,
     } = options;
-    let engine = Arc::new(Engine::new(threads));
+    let stores = Stores::new(Some(sessions_directory()));
+    let engine = Arc::new(Engine::new(threads, stores));
     let config = WorkspaceConfig::new(Vec::new(), Settings::default(), &engine.scans);
     let client = Arc::new(Client::new(Some(connection), config, shutdown, on_settings));
     client.start_watching(&engine);
@@ -112,7 +117,7 @@ impl Commits {
 
     /// Lets no commit begin any more, and waits for those that have as long as an ending leaves
     /// time: the process is to be gone within a second, except when the client says `exit`. Ends the MCP
-    /// servers, and removes what was fetched into files.
+    /// servers, and removes what was fetched into files and what sessions have of their own.
     pub async fn settled(&self, ending: Ending) {
         let limit = match ending {
             Ending::Exit => Duration::from_secs(5),
@@ -124,5 +129,6 @@ impl Commits {
         // Side by side: servers that are slow to end leave no less time for edits.
         tokio::join!(self.0.edit_queue.settled(limit), self.0.mcp.end());
         self.0.web.spool().remove();
+        self.0.reader.stores.remove();
     }
 }

@@ -40,8 +40,15 @@ pub async fn run_obtaining<T: Send + 'static>(
     loop {
         match lacking.take() {
             Some(Lacking::Page(page)) => {
-                obtain_page(engine, client, ask, settings, (page, &mut obtained), web_deadline)
-                    .await?;
+                obtain_page(
+                    engine,
+                    client,
+                    ask,
+                    settings,
+                    (page, &mut obtained),
+                    web_deadline,
+                )
+                .await?;
             }
             Some(lacking) => {
                 let mut resources = match obtained.take() {

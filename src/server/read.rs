@@ -38,27 +38,56 @@ pub fn answer(
     let ask = Ask::parse(params, DEFAULT_SESSION, &snapshot.config.settings);
     let path = ask.as_ref().ok();
     let path = path.map(Ask::logged_path);
-    let begun = ask.map(|ask| (engine.edit_queue.begin_read(&ask.session), ask));
-    if let Ok((reading, ask)) = &begun
+    let begun = ask.map(|ask| {
+        let puts = ask
+            .is_of_store()
+            .then(|| engine.puts.begin_read(&ask.session));
+        (engine.edit_queue.begin_read(&ask.session), puts, ask)
+    });
+    if let Ok((reading, _, ask)) = &begun
         && ask.is_of_no_file(&snapshot.overlays)
     {
         reading.is_of_no_file();
     }
     let (engine, client) = (engine.clone(), client.clone());
     let answer = async move {
-        let (reading, ask) = begun?;
-        let (reading, ask) = (Arc::new(reading), Arc::new(ask));
-        let config = snapshot.config.clone();
-        let answered = read(&engine, &client, reading, ask.clone(), snapshot).await;
-        let (answer, notices) = match answered {
-            Ok(answered) => answered,
-            // The wait for its turn, or for a place to run: nothing that was looked for.
-            Err(refusal) => (ask.refused(refusal, &config.scope.of_nobody())?, Vec::new()),
-        };
-        client.send(notices).await;
-        Ok(answer)
+        let (reading, puts, ask) = begun?;
+        if let Some(mut puts) = puts {
+            puts.come().await;
+        }
+        answered(&engine, &client, reading, ask, snapshot).await
     };
     (path, answer)
+}
+
+/// The answer to a read that waits for nothing but the edits before it.
+pub async fn answer_to(
+    engine: &Arc<Engine>,
+    client: &Arc<Client>,
+    ask: Ask,
+    snapshot: ClientSnapshot,
+) -> Result<ReadResult, Refusal> {
+    let reading = engine.edit_queue.begin_read(&ask.session);
+    answered(engine, client, reading, ask, snapshot).await
+}
+
+async fn answered(
+    engine: &Arc<Engine>,
+    client: &Arc<Client>,
+    reading: Reading,
+    ask: Ask,
+    snapshot: ClientSnapshot,
+) -> Result<ReadResult, Refusal> {
+    let (reading, ask) = (Arc::new(reading), Arc::new(ask));
+    let config = snapshot.config.clone();
+    let answered = read(engine, client, reading, ask.clone(), snapshot).await;
+    let (answer, notices) = match answered {
+        Ok(answered) => answered,
+        // The wait for its turn, or for a place to run: nothing that was looked for.
+        Err(refusal) => (ask.refused(refusal, &config.scope.of_nobody())?, Vec::new()),
+    };
+    client.send(notices).await;
+    Ok(answer)
 }
 
 /// The answer, and what other sessions must hear; also where it is refused in words of the dialect.
@@ -79,7 +108,7 @@ async fn read(
         let found = |whereabouts| reading.is_known(whereabouts);
         let answered = match reader.prepare(ask, obtained, scope, overlays, work, &found) {
             Ok(StageResult::Lacks(lacking)) => return Ok(StageResult::Lacks(lacking)),
-            Ok(StageResult::Ready(prepared)) => reader.finish(ask, &prepared, None),
+            Ok(StageResult::Ready(prepared)) => reader.finish(ask, &prepared, None, work),
             Err(refusal) => Err(refusal),
         };
         match answered {

@@ -24,6 +24,7 @@ use super::config::{ClientSnapshot, WorkspaceConfig};
 use super::edit_queue::Reading;
 use super::engine::Engine;
 use super::obtain::run_obtaining;
+use super::puts::PutTurn;
 use super::turn::in_turn;
 
 /// Who reads when nobody is named.
@@ -38,7 +39,7 @@ struct Asks {
     shared: Budget,
 }
 
-type BegunAsk = Result<(Arc<Reading>, Arc<Ask>), Refusal>;
+type BegunAsk = Result<(Arc<Reading>, Option<PutTurn>, Arc<Ask>), Refusal>;
 
 impl Asks {
     /// Registers each of them: one target waits for no edit of another.
@@ -48,7 +49,10 @@ impl Asks {
             if ask.is_of_no_file(overlays) {
                 reading.is_of_no_file();
             }
-            (Arc::new(reading), ask)
+            let puts = ask
+                .is_of_store()
+                .then(|| engine.puts.begin_read(&ask.session));
+            (Arc::new(reading), puts, ask)
         };
         let begun = self.asks.into_iter().map(|ask| ask.map(begin));
         (begun.collect(), self.shared)
@@ -58,7 +62,8 @@ impl Asks {
 pub fn begin(engine: &Arc<Engine>, client: &Arc<Client>, call: Call) -> rpc::CallFuture {
     let snapshot = client.snapshot();
     let (engine, client) = (engine.clone(), client.clone());
-    let asks = parse(&call.params, &snapshot.config).map(|asks| asks.begin(&engine, &snapshot.overlays));
+    let asks =
+        parse(&call.params, &snapshot.config).map(|asks| asks.begin(&engine, &snapshot.overlays));
     call.answer(None, async move {
         let (begun, shared) = asks?;
         let each = begun
@@ -138,7 +143,10 @@ async fn prepare(
     snapshot: &ClientSnapshot,
     begun: BegunAsk,
 ) -> One {
-    let (reading, ask) = begun.map_err(FailedTarget::Refused)?;
+    let (reading, puts, ask) = begun.map_err(FailedTarget::Refused)?;
+    if let Some(mut puts) = puts {
+        puts.come().await;
+    }
     match found(engine, client, snapshot, reading, ask.clone()).await {
         Ok(found) => found,
         Err(refusal) => Err(FailedTarget::of(
@@ -218,7 +226,7 @@ async fn write(
                         } else {
                             None
                         };
-                        match reader.finish(ask, prepared, share) {
+                        match reader.finish(ask, prepared, share, work) {
                             Ok((result, news)) => {
                                 notices.extend(news);
                                 json!({ "ok": result })

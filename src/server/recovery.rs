@@ -50,6 +50,18 @@ pub fn begin(engine: &Arc<Engine>, client: &Arc<Client>) {
     });
 }
 
+/// Begins to remove what sessions of dead processes had of their own.
+pub fn remove_stores(engine: &Arc<Engine>) {
+    let (threads, engine) = (engine.threads.clone(), engine.clone());
+    threads.start(async move {
+        let stores = engine.reader.stores.clone();
+        let removed = engine.run_background(move |_| stores.remove_abandoned());
+        if let Err(stopped) = removed.await {
+            tracing::warn!(%stopped, "stores of dead processes stay");
+        }
+    });
+}
+
 /// Tells the client what could not be cleaned up, once that is known.
 pub fn report_when_done(engine: &Arc<Engine>, client: &Arc<Client>) {
     let (engine, client) = (engine.clone(), client.clone());

@@ -83,7 +83,11 @@ pub async fn resolve(
             let params = ResolveParams {
                 uri: uri.to_owned(),
                 session: session.to_owned(),
-                resolving: client.resolver.next.fetch_add(1, Ordering::Relaxed).to_string(),
+                resolving: client
+                    .resolver
+                    .next
+                    .fetch_add(1, Ordering::Relaxed)
+                    .to_string(),
             };
             let flight = ask(client.clone(), params, limit).boxed().shared();
             if let Some(weak) = flight.downgrade() {

@@ -49,6 +49,7 @@ pub fn of(engine: &Engine, client: &Client) -> Status {
         },
         web: engine.web.status(),
         mcp: engine.mcp.status(),
+        artifacts: engine.reader.stores.status(),
         scans: engine.scans(),
         log: client.log.lock().clone(),
         problems,

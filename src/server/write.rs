@@ -34,6 +34,7 @@ fn submit(
     let change = Change {
         session: request.session.clone(),
         dry_run: request.dry_run,
+        names_own: request.path.to_ascii_lowercase().starts_with("local://"),
         cancel,
     };
     let locate = move |scope: &Scope, overlays: &Overlays, work: &Work| {

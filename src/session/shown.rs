@@ -11,6 +11,7 @@ use crate::protocol::status::MemoryUse;
 use crate::view::LineSet;
 
 use super::notice::{Actor, Notice};
+use super::store::is_below;
 use super::versions::{Current, Document, Recorded, Snapshots, Version};
 
 /// What a tag names.
@@ -240,9 +241,12 @@ impl Sessions {
             .unwrap_or_default()
     }
 
-    /// Drops all that was shown to a session. Whether there was one.
+    /// Drops all that was shown to a session and its children. Whether there was one.
     pub fn close(&self, session: &str) -> bool {
-        self.inner.lock().sessions.remove(session).is_some()
+        let sessions = &mut self.inner.lock().sessions;
+        let before = sessions.len();
+        sessions.retain(|name, _| !is_below(name, session));
+        sessions.len() < before
     }
 
     pub fn count(&self) -> usize {

@@ -12,6 +12,7 @@ mod one_line;
 mod reader;
 mod rivals;
 mod splice;
+mod terminal;
 mod utf16;
 
 #[cfg(test)]
@@ -28,3 +29,4 @@ pub use lines::Lines;
 pub use one_line::one_line;
 pub use rivals::{Rival, disagreement, rivals};
 pub use splice::{LineSplice, Position, PositionEncoding, Splice, splice};
+pub use terminal::Terminal;

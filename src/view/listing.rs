@@ -202,7 +202,7 @@ fn below(path: &str, name: &str) -> String {
 }
 
 /// `just now`, `5m ago`, `3h ago`, `2d ago`, `4mo ago`, `1y ago`.
-fn age(modified_ns: i128, now_ns: i128) -> String {
+pub fn age(modified_ns: i128, now_ns: i128) -> String {
     const MINUTE: i128 = 60;
     const HOUR: i128 = 60 * MINUTE;
     const DAY: i128 = 24 * HOUR;

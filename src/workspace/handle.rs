@@ -148,6 +148,11 @@ impl Handle {
         self.metadata.mode()
     }
 
+    /// The user it belongs to.
+    pub fn owner(&self) -> u32 {
+        self.metadata.uid()
+    }
+
     /// How many names the file had. Other names of a denied file cannot be told from its own.
     pub fn links(&self) -> u64 {
         self.metadata.nlink()

@@ -48,8 +48,8 @@ pub use resolve::{At, Found, Look, Scope, Via};
 pub use resource_id::{InternalUrl, ResourceId};
 pub use roots::{Root, Roots};
 pub use spelling::{MAX_PATH_BYTES, decode_file_uri, is_too_long, percent_decoded};
-pub use state::{spool_directory, state_directory};
-pub use url_folder::{UrlFolder, decoded_file_part, encoded};
+pub use state::{sessions_directory, spool_directory, state_directory, user_directory};
+pub use url_folder::{UrlFolder, bytes_below, decoded_file_part, encoded};
 
 use crate::protocol::Refusal;
 use crate::task::Stopped;

@@ -52,6 +52,14 @@ impl InternalUrl {
         }
     }
 
+    /// Of a whole address, `scheme://name`.
+    pub fn of(url: &str) -> InternalUrl {
+        InternalUrl {
+            name_at: url.find("://").map_or(0, |at| at + "://".len()),
+            url: url.to_owned(),
+        }
+    }
+
     /// The whole address, `scheme://name`.
     pub fn as_str(&self) -> &str {
         &self.url

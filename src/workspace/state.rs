@@ -11,6 +11,29 @@ pub fn spool_directory() -> PathBuf {
     state.join("fetched")
 }
 
+/// Where what sessions have of their own lies, in a directory of each process: below the directory of
+/// its state, else one of this user's among the temporary files.
+pub fn sessions_directory() -> PathBuf {
+    match state_directory() {
+        Some(state) => state.join("sessions"),
+        None => {
+            let user = rustix::process::geteuid().as_raw();
+            std::env::temp_dir().join(format!("pilcrow-sessions-{user}"))
+        }
+    }
+}
+
+/// A directory as a setting names it: absolute, or below `~`.
+pub fn user_directory(named: &str) -> Option<PathBuf> {
+    let path = match named.strip_prefix('~') {
+        Some(rest) if rest.is_empty() || rest.starts_with('/') => {
+            home()?.join(rest.trim_start_matches('/'))
+        }
+        _ => PathBuf::from(named),
+    };
+    path.is_absolute().then_some(path)
+}
+
 /// `$XDG_STATE_HOME/pilcrow`, else the platform's place below the home directory. `None` where
 /// neither variable is set to an absolute path.
 pub fn state_directory() -> Option<PathBuf> {

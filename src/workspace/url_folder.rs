@@ -9,8 +9,9 @@ use std::path::{Path, PathBuf};
 
 use crate::protocol::Refusal;
 
+use super::handle::{FileType, Handle};
 use super::resolve::Scope;
-use super::spelling::percent_decoded;
+use super::spelling::{normalise, percent_decoded};
 use super::variants::PathReading;
 
 /// One such folder.
@@ -24,6 +25,8 @@ pub struct UrlFolder {
     pub heeds_deny: bool,
     /// Whether edits and writes may be of its files.
     pub writable: bool,
+    /// What its files may have in all, where that is limited.
+    pub most_bytes: Option<u64>,
 }
 
 impl UrlFolder {
@@ -98,6 +101,30 @@ impl Scope {
         folders.any(|it| it.writable && it.rest_of(written).is_some())
     }
 
+    /// Refuses to write so many bytes to a file where its folder has a limit that they would go over.
+    pub fn refuse_overfull(&self, real: &Path, bytes: u64) -> Result<(), Refusal> {
+        let Some(folder) = self.access.own_folder(real) else {
+            return Ok(());
+        };
+        let Some(most) = folder.most_bytes else {
+            return Ok(());
+        };
+        let replaced = std::fs::symlink_metadata(real).map_or(0, |it| it.len());
+        let others = bytes_below(&folder.real).saturating_sub(replaced);
+        if others + bytes <= most {
+            return Ok(());
+        }
+        Err(Refusal::TooLarge {
+            path: folder.url_of(real.strip_prefix(&folder.real).unwrap_or(real)),
+            what: format!(
+                "there is room for {} bytes in {}, and this is {bytes}",
+                most.saturating_sub(others),
+                folder.url
+            ),
+            instead: "Write less, or remove other files there.".to_owned(),
+        })
+    }
+
     /// What an address of a file in such a folder may mean, in order; `None` for all other path
     /// strings.
     ///
@@ -123,6 +150,68 @@ impl Scope {
     pub(super) fn url_of(&self, real: &Path) -> Option<String> {
         let folder = self.access.own_folder(real)?;
         Some(folder.url_of(real.strip_prefix(&folder.real).ok()?))
+    }
+}
+
+/// Entries of a folder that are looked at for its size.
+const MAX_ENTRIES: usize = 20_000;
+
+/// Bytes of the files below a folder; links are not followed.
+pub fn bytes_below(folder: &Path) -> u64 {
+    let mut folders = vec![folder.to_path_buf()];
+    let (mut bytes, mut seen) = (0, 0);
+    while let Some(folder) = folders.pop() {
+        let Ok(entries) = std::fs::read_dir(folder) else {
+            continue;
+        };
+        for entry in entries.flatten() {
+            seen += 1;
+            if seen > MAX_ENTRIES {
+                return bytes;
+            }
+            match entry.metadata() {
+                Ok(it) if it.is_dir() => folders.push(entry.path()),
+                Ok(it) => bytes += it.len(),
+                Err(_) => {}
+            }
+        }
+    }
+    bytes
+}
+
+impl Scope {
+    /// A regular file of this user below the directory of temporary files, on whose path no link is;
+    /// `None` where there is none. `access.deny` holds for it.
+    pub fn temporary_file(&self, path: &Path) -> Result<Option<Handle>, Refusal> {
+        let spelled = std::env::temp_dir();
+        let Ok(temporary) = std::fs::canonicalize(&spelled) else {
+            return Ok(None);
+        };
+        let path = normalise(path);
+        let below = path
+            .strip_prefix(&spelled)
+            .or_else(|_| path.strip_prefix(&temporary));
+        let Ok(below) = below else {
+            return Ok(None);
+        };
+        let place = temporary.join(below);
+        let folder = UrlFolder {
+            // Nothing is asked for by it.
+            url: "\0".to_owned(),
+            real: temporary,
+            heeds_deny: true,
+            writable: false,
+            most_bytes: None,
+        };
+        let handle = match self.with_folders(vec![folder]).open(&place) {
+            Ok(handle) => handle,
+            Err(Refusal::NotFound { .. }) => return Ok(None),
+            Err(refusal) => return Err(refusal),
+        };
+        let is_it = handle.real().as_path() == place
+            && handle.file_type() == FileType::Regular
+            && handle.owner() == rustix::process::geteuid().as_raw();
+        Ok(is_it.then_some(handle))
     }
 }
 

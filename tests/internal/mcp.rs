@@ -35,14 +35,23 @@ fn a_resource_is_read_below_a_line_that_says_whose_it_is() {
     assert_eq!(servers.count("small", "resources/list"), 0);
     assert_eq!(servers.count("small", "start"), 1);
     let bytes = daemon.read_text("MCP://small/demo://bytes");
-    assert_eq!(bytes, format!("{TOP}[application/x-thing, 4B: not text]"));
-    assert_eq!(daemon.read_text("mcp://small/demo://t/7"), format!("{TOP}1:this is demo://t/7"));
+    assert_eq!(
+        bytes,
+        format!("{TOP}[application/x-thing, 4B: not text; artifact://1]")
+    );
+    assert_eq!(
+        daemon.read_text("mcp://small/demo://t/7"),
+        format!("{TOP}1:this is demo://t/7")
+    );
 }
 
 #[test]
 fn what_there_is_is_listed_below_the_servers_names() {
     let tree = Tree::new();
-    let servers = Servers::new().with("small", &[]).with("new", &["new"]).with("dead", &["dies"]);
+    let servers = Servers::new()
+        .with("small", &[])
+        .with("new", &["new"])
+        .with("dead", &["dies"]);
     let daemon = servers.daemon(&tree);
     let all = daemon.read("mcp://").expect("a list");
     let rows: Vec<&str> = text(&all).lines().collect();
@@ -60,14 +69,27 @@ fn what_there_is_is_listed_below_the_servers_names() {
     assert_eq!((rows[6], rows[7]), ("small", rows[2]));
     assert!(text(&all).ends_with("[mcp://SERVER/URI reads one]"));
     let details = &all["details"];
-    assert_eq!((&details["kind"], &details["trusted"]), (&json!("internal"), &json!(false)));
+    assert_eq!(
+        (&details["kind"], &details["trusted"]),
+        (&json!("internal"), &json!(false))
+    );
     let listed = &details["resources"][0];
     assert_eq!(listed["uri"], "mcp://new/demo://a");
-    assert_eq!((&listed["provider"], &listed["size"]), (&json!("server"), &json!(4)));
+    assert_eq!(
+        (&listed["provider"], &listed["size"]),
+        (&json!("server"), &json!(4))
+    );
     let one = daemon.read("mcp://small").expect("a list");
     assert!(text(&one).starts_with("small\ndemo://a "), "{}", text(&one));
-    assert_eq!(one["details"]["resources"].as_array().map(Vec::len), Some(3));
-    assert!(daemon.read_text("mcp://small:2-2").starts_with("demo://a  "));
+    assert_eq!(
+        one["details"]["resources"].as_array().map(Vec::len),
+        Some(3)
+    );
+    assert!(
+        daemon
+            .read_text("mcp://small:2-2")
+            .starts_with("demo://a  ")
+    );
     assert!(daemon.read_text("mcp://small/").starts_with("small\n"));
     let none = Daemon::start(tree.path()).read_text("mcp://");
     assert!(none.starts_with("[No MCP servers"), "{none}");
@@ -77,8 +99,8 @@ fn what_there_is_is_listed_below_the_servers_names() {
 fn its_server_is_found_by_the_uri_alone() {
     let tree = Tree::new();
     let servers = Servers::new()
-        .with("one", &["listed=demo://only", "template=x://{a}"])
-        .with("two", &["template=x://{a}", "template=y://{+b}"]);
+        .with("one", &["listed=demo://only", "template=xx://{a}"])
+        .with("two", &["template=xx://{a}", "template=y://{+b}"]);
     let daemon = servers.daemon(&tree);
     // Nobody has listed anything yet, and nobody is started for it.
     let error = daemon.read("demo://only").expect_err("not listed yet");
@@ -88,9 +110,12 @@ fn its_server_is_found_by_the_uri_alone() {
     assert_eq!(found["details"]["meta"]["source"], "mcp://one/demo://only");
     assert!(text(&found).starts_with("[From the MCP server one: "));
     let as_it_is = daemon.read("demo://only:1").expect("listed by now");
-    assert_eq!(as_it_is["details"]["meta"]["source"], "mcp://one/demo://only");
+    assert_eq!(
+        as_it_is["details"]["meta"]["source"],
+        "mcp://one/demo://only"
+    );
     assert!(text(&as_it_is).ends_with("\n1:this is demo://only"));
-    for several in ["mcp://demo://a", "mcp://x://1", "demo://a", "x://1"] {
+    for several in ["mcp://demo://a", "mcp://xx://1", "demo://a", "xx://1"] {
         let error = daemon.read(several).expect_err("several");
         assert_eq!(error.kind(), "notFound", "{several}");
         assert!(error.message.contains("one, two"), "{}", error.message);
@@ -104,7 +129,10 @@ fn its_server_is_found_by_the_uri_alone() {
     assert_eq!(error.kind(), "notFound");
     let near = daemon.read("mcp://on/demo://only").expect_err("missing");
     assert_eq!(near.data["suggestions"][0], "mcp://one/demo://only");
-    assert_eq!(daemon.read("mcp://tw").expect_err("missing").data["suggestions"][0], "mcp://two");
+    assert_eq!(
+        daemon.read("mcp://tw").expect_err("missing").data["suggestions"][0],
+        "mcp://two"
+    );
 }
 
 #[test]
@@ -114,8 +142,16 @@ fn a_colon_belongs_to_the_uri_where_the_server_lists_it_so() {
     let whole = daemon.read_text("mcp://small/demo://b:12");
     assert_eq!(whole, format!("{TOP}1:with a colon\n2:and a second line"));
     let line = daemon.read_text("mcp://small/demo://b:12:2");
-    assert!(line.starts_with(&format!("{TOP}2:and a second line")), "{line}");
-    for line in ["mcp://small/demo://a:2", "mcp://demo://a:2", "demo://a:2", "mcp://small/demo://t/x:1"] {
+    assert!(
+        line.starts_with(&format!("{TOP}2:and a second line")),
+        "{line}"
+    );
+    for line in [
+        "mcp://small/demo://a:2",
+        "mcp://demo://a:2",
+        "demo://a:2",
+        "mcp://small/demo://t/x:1",
+    ] {
         let shown = daemon.read_text(line);
         assert!(shown.starts_with(TOP), "{line}: {shown}");
         assert_eq!(shown.lines().count(), 2, "{line}: {shown}");
@@ -124,7 +160,10 @@ fn a_colon_belongs_to_the_uri_where_the_server_lists_it_so() {
     let literal = daemon.read_with(json!({ "path": "mcp://small/demo://a:2", "selector": "1" }));
     assert_eq!(literal.expect_err("no such URI").kind(), "notFound");
     for mistyped in ["mcp://small/demo://a:0", "mcp://small/demo://a:9-5"] {
-        assert_eq!(daemon.read(mistyped).expect_err(mistyped).kind(), "notFound");
+        assert_eq!(
+            daemon.read(mistyped).expect_err(mistyped).kind(),
+            "notFound"
+        );
     }
 }
 
@@ -164,8 +203,12 @@ fn lists_are_asked_for_again_when_they_change() {
     for name in ["old", "new"] {
         let list = || daemon.read_text(format!("mcp://{name}"));
         assert!(!list().contains("demo://added"));
-        daemon.read(format!("mcp://{name}/demo://add")).expect("added");
-        wait_until("the list has the new entry", || list().contains("demo://added"));
+        daemon
+            .read(format!("mcp://{name}/demo://add"))
+            .expect("added");
+        wait_until("the list has the new entry", || {
+            list().contains("demo://added")
+        });
     }
     // It says when its list changes: until then it is not asked.
     let asked = servers.count("old", "resources/list");
@@ -175,7 +218,9 @@ fn lists_are_asked_for_again_when_they_change() {
 
 #[test]
 fn a_file_uri_is_judged_as_that_file_first() {
-    let tree = Tree::new().file("a.txt", "mine\n").file(".env", "SECRET=1\n");
+    let tree = Tree::new()
+        .file("a.txt", "mine\n")
+        .file(".env", "SECRET=1\n");
     let outside = Tree::new().file("b.txt", "theirs\n");
     let servers = Servers::new().with("small", &[]);
     let daemon = servers.daemon(&tree);
@@ -187,7 +232,9 @@ fn a_file_uri_is_judged_as_that_file_first() {
         (uri(&tree, ".env"), "denied"),
         (uri(&tree, "x/../../etc/passwd"), "outsideWorkspace"),
     ] {
-        let error = daemon.read(format!("mcp://small/{uri}")).expect_err("refused");
+        let error = daemon
+            .read(format!("mcp://small/{uri}"))
+            .expect_err("refused");
         assert_eq!(error.kind(), kind, "{uri}");
     }
     assert_eq!(servers.count("small", "resources/read"), 0);
@@ -198,10 +245,14 @@ fn a_file_uri_is_judged_as_that_file_first() {
 #[test]
 fn more_than_may_be_is_refused_or_cut() {
     let tree = Tree::new();
-    let servers = Servers::new().with("small", &[]).with("many", &["many", "new"]);
+    let servers = Servers::new()
+        .with("small", &[])
+        .with("many", &["many", "new"]);
     let daemon = servers.daemon(&tree);
     for large in ["long", "longer"] {
-        let error = daemon.read(format!("mcp://small/demo://{large}")).expect_err("too large");
+        let error = daemon
+            .read(format!("mcp://small/demo://{large}"))
+            .expect_err("too large");
         assert_eq!(error.kind(), "tooLarge", "{large}");
         assert!(error.message.contains("16 MiB"), "{}", error.message);
     }
@@ -209,7 +260,10 @@ fn more_than_may_be_is_refused_or_cut() {
     assert_eq!(servers.count("small", "start"), 1);
     let list = daemon.read_with(json!({ "path": "mcp://many", "budget": { "lines": 3000 } }));
     let list = list.expect("a list");
-    assert_eq!(list["details"]["resources"].as_array().map(Vec::len), Some(1000));
+    assert_eq!(
+        list["details"]["resources"].as_array().map(Vec::len),
+        Some(1000)
+    );
     assert!(text(&list).contains("only the first 1000 are listed"));
 }
 
@@ -217,14 +271,26 @@ fn more_than_may_be_is_refused_or_cut() {
 fn what_a_server_refuses_is_said_in_its_words() {
     let (tree, servers) = small();
     let daemon = servers.daemon(&tree);
-    let refused = |name: &str| daemon.read(format!("mcp://small/demo://{name}")).expect_err(name);
+    let refused = |name: &str| {
+        daemon
+            .read(format!("mcp://small/demo://{name}"))
+            .expect_err(name)
+    };
     let error = refused("refuse");
     assert_eq!(error.kind(), "io");
-    assert!(error.message.contains("'small' says: not today far far"), "{}", error.message);
+    assert!(
+        error.message.contains("'small' says: not today far far"),
+        "{}",
+        error.message
+    );
     assert!(error.message.chars().count() < 420, "{}", error.message);
     let error = refused("missing");
     assert_eq!(error.kind(), "notFound");
-    assert!(error.message.contains("there is no demo://missing"), "{}", error.message);
+    assert!(
+        error.message.contains("there is no demo://missing"),
+        "{}",
+        error.message
+    );
     assert_eq!(refused("ask").kind(), "unsupported");
     assert_eq!(refused("garbage").kind(), "io");
 }
@@ -234,30 +300,55 @@ fn several_at_once_and_in_each_dialect() {
     let (tree, servers) = small();
     let daemon = servers.daemon(&tree);
     let path = "mcp://small/demo://a";
-    let targets = json!([{ "path": path }, { "path": "mcp://small/demo://missing" }, { "path": path }]);
-    let many = daemon.call("agent/readMany", json!({ "targets": targets })).expect("results");
-    assert_eq!(text(&many["results"][0]["ok"]), format!("{TOP}1:one\n2:two"));
+    let targets =
+        json!([{ "path": path }, { "path": "mcp://small/demo://missing" }, { "path": path }]);
+    let many = daemon
+        .call("agent/readMany", json!({ "targets": targets }))
+        .expect("results");
+    assert_eq!(
+        text(&many["results"][0]["ok"]),
+        format!("{TOP}1:one\n2:two")
+    );
     assert_eq!(many["results"][1]["error"]["data"]["kind"], "notFound");
     for (dialect, parameter, shown) in [
         ("hashline", "path", "1:one\n2:two"),
         ("numbered", "path", "1:one\n2:two"),
         ("plain", "path", "one\ntwo"),
-        ("opencode", "filePath", "<path>mcp://small/demo://a</path>\n<type>file</type>\n<content>\n1: one\n2: two"),
+        (
+            "opencode",
+            "filePath",
+            "<path>mcp://small/demo://a</path>\n<type>file</type>\n<content>\n1: one\n2: two",
+        ),
         ("pikuri", "path", "     1\tone\n     2\ttwo"),
-        ("llm-gateway", "filePath", "<file path=\"mcp://small/demo://a\" lines=\"1-2\""),
+        (
+            "llm-gateway",
+            "filePath",
+            "<file path=\"mcp://small/demo://a\" lines=\"1-2\"",
+        ),
         ("roo", "path", "1 | one\n2 | two"),
     ] {
         let read = |path: &str| daemon.read_with(json!({ "dialect": dialect, parameter: path }));
         let result = read(path).expect(dialect);
         let shown = format!("{TOP}{shown}");
-        assert!(text(&result).starts_with(&shown), "{dialect}: {}", text(&result));
+        assert!(
+            text(&result).starts_with(&shown),
+            "{dialect}: {}",
+            text(&result)
+        );
         let list = read("mcp://small").expect(dialect);
-        assert!(text(&list).contains("demo://b:12     colon"), "{dialect}: {}", text(&list));
+        assert!(
+            text(&list).contains("demo://b:12     colon"),
+            "{dialect}: {}",
+            text(&list)
+        );
         let missing = match read("mcp://small/demo://missing") {
             Ok(said) => text(&said).to_owned(),
             Err(error) => error.message,
         };
-        assert!(missing.contains("mcp://small/demo://missing"), "{dialect}: {missing}");
+        assert!(
+            missing.contains("mcp://small/demo://missing"),
+            "{dialect}: {missing}"
+        );
     }
 }
 
@@ -265,11 +356,17 @@ fn several_at_once_and_in_each_dialect() {
 fn a_client_that_offers_the_scheme_goes_first() {
     let (tree, servers) = small();
     let schemes = json!({ "experimental": { "pilcrow": { "resources": { "schemes": ["mcp"] } } } });
-    let daemon = servers.set_up(&tree, json!({})).capabilities(schemes).start();
+    let daemon = servers
+        .set_up(&tree, json!({}))
+        .capabilities(schemes)
+        .start();
     let read = daemon.request("agent/read", json!({ "path": "mcp://small/demo://a" }));
     let (id, params) = daemon.expect_request("agent/resolve");
     assert_eq!(params["uri"], "mcp://small/demo://a");
-    daemon.respond(id, json!({ "contents": [{ "uri": "demo://a", "text": "theirs\n" }] }));
+    daemon.respond(
+        id,
+        json!({ "contents": [{ "uri": "demo://a", "text": "theirs\n" }] }),
+    );
     assert_eq!(text(&daemon.wait(&read).expect("a text")), "1:theirs");
     assert!(servers.log("small").is_empty());
     let read = daemon.request("agent/read", json!({ "path": "mcp://small/demo://t/1" }));

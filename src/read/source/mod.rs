@@ -7,6 +7,7 @@ pub mod editor;
 mod huge;
 mod image;
 pub mod internal;
+mod json;
 pub mod kind;
 mod location;
 mod memory;
@@ -135,6 +136,8 @@ pub struct ReadContext<'a> {
     pub whole_file: Option<u64>,
     /// An image is given as it is, of at most so many bytes, unless the settings allow less.
     pub image_bytes: Option<usize>,
+    /// Bytes over which a text is read by lines, and not held.
+    pub held_up_to: u64,
     /// All lines of a file too large to hold are counted.
     pub counts_lines: bool,
     pub work: &'a Work,

@@ -4,9 +4,7 @@ use std::sync::Arc;
 
 use encoding_rs::Encoding;
 
-use crate::buffer::{
-    Buffer, EncodingHints, Loaded, Looked, MAX_BUFFER_BYTES, Overlay, Overlays, Store,
-};
+use crate::buffer::{Buffer, EncodingHints, Loaded, Looked, Overlay, Overlays, Store};
 use crate::protocol::Refusal;
 use crate::protocol::read::{Cache, MoreDetails, Origin, ResourceKind};
 use crate::session::{self, Actor, AsOf, Form};
@@ -43,20 +41,21 @@ pub enum Held {
     },
 }
 
-/// Which text a regular file holds: the editor's where that has unsaved changes, else the disk's.
+/// Which text a regular file holds: the editor's where that has unsaved changes, else the disk's. Over
+/// so many bytes it is too large.
 pub fn held(
     handle: &Handle,
     spelled: &str,
     declared: Option<&'static Encoding>,
     (overlays, scope): (&Overlays, &Scope),
-    buffers: &Store,
+    (buffers, held_up_to): (&Store, u64),
     work: &Work,
 ) -> Result<Held, Refusal> {
     let overlay = overlays.of_file(handle.real(), scope).cloned();
     let said = overlay
         .as_ref()
         .and_then(|overlay| overlay.client_says_dirty());
-    let is_huge = handle.stamp().size > MAX_BUFFER_BYTES;
+    let is_huge = handle.stamp().size > held_up_to;
     // Whether the editor's text of a huge file is but a clean copy would take loading it to know;
     // where the client does not say, a lost keystroke would be worse than a normalised line end.
     let believed = said == Some(true) || (is_huge && said.is_none());
@@ -106,7 +105,7 @@ pub fn open(
         spelled,
         declared,
         (means.overlays, means.scope),
-        means.buffers,
+        (means.buffers, means.held_up_to),
         means.work,
     )? {
         Held::Editor { overlay, disk } => {

@@ -46,7 +46,7 @@ pub fn locate(target: &Target, context: &InternalContext) -> Result<Option<Locat
     };
     match target {
         Target::Literal(_, selector) => match lookup.at(written.len(), selector)? {
-            Some(spot) => Ok(Some(Located::found(spot, selector.clone()))),
+            Some(spot) => Ok(Some(located(spot, selector.clone()))),
             None => Err(lookup.refusal(written.len())),
         },
         Target::Spelled(_) => lookup.spelled().map(Some),
@@ -120,14 +120,14 @@ impl Lookup<'_> {
         for (end, selector) in std::iter::once(whole).chain(splits) {
             match self.at(end, &selector)? {
                 None => {}
-                // What there is at all tells where a name ends.
-                Some(spot) if lacks_catalogue(&spot) => return Ok(Located::found(spot, selector)),
+                // What a server lists tells where a name ends.
+                Some(spot) if lacks_of_server(&spot) => return Ok(Located::found(spot, selector)),
                 Some(spot) if lacks(&spot) => lacking = Some((spot, selector)),
                 Some(spot) => return Ok(self.found(spot, end, selector)),
             }
         }
         if let Some((spot, selector)) = lacking {
-            return Ok(Located::found(spot, selector));
+            return Ok(located(spot, selector));
         }
         if let Some(located) = self.within()? {
             return Ok(located);
@@ -142,10 +142,10 @@ impl Lookup<'_> {
     fn found(&self, spot: Spot, end: usize, selector: Selector) -> Located {
         let tail = &self.written[end..];
         match leads_on(&spot, tail) {
-            false => Located::found(spot, selector),
+            false => located(spot, selector),
             true => Located {
                 inner: Some(tail.to_owned()),
-                ..Located::found(spot, Selector::default())
+                ..located(spot, Selector::default())
             },
         }
     }
@@ -207,11 +207,27 @@ impl Lookup<'_> {
     }
 }
 
-fn lacks_catalogue(spot: &Spot) -> bool {
+/// Whether a list is lacking, or a resource that is in one.
+fn lacks_of_server(spot: &Spot) -> bool {
     let Spot::Internal(spot) = spot else {
         return false;
     };
-    matches!(spot.given, Given::Lacks(Lacking::Catalogues(_)))
+    matches!(
+        spot.given,
+        Given::Lacks(Lacking::Catalogues(_) | Lacking::McpResource { .. })
+    )
+}
+
+/// With what is said above it.
+pub(super) fn located(spot: Spot, selector: Selector) -> Located {
+    let understood = match &spot {
+        Spot::Internal(spot) => spot.given.notices().to_vec(),
+        Spot::OnDisk(_) | Spot::InEditor(..) | Spot::Web(_) => Vec::new(),
+    };
+    Located {
+        understood,
+        ..Located::found(spot, selector)
+    }
 }
 
 fn lacks(spot: &Spot) -> bool {

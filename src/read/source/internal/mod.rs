@@ -4,10 +4,12 @@
 //! a file, or says what has to be obtained before it can answer; [`locate`] tells the name from its
 //! selector, [`open`] makes a document of what was given.
 
+pub mod agent;
+pub mod artifact;
 pub mod client;
 pub mod guide;
-mod kept;
 mod listing;
+pub mod local;
 pub mod locate;
 pub mod mcp;
 pub mod open;
@@ -20,7 +22,7 @@ use std::fmt;
 use crate::buffer::Overlays;
 use crate::protocol::Refusal;
 use crate::protocol::read::{Cache, InternalDetails};
-use crate::session::Stores;
+use crate::session::{KeptTexts, Stores};
 use crate::task::Work;
 use crate::text::Text;
 use crate::view::Selector;
@@ -39,11 +41,14 @@ pub struct InternalContext<'a> {
     pub scope: &'a Scope,
     pub overlays: &'a Overlays,
     pub stores: &'a Stores,
+    pub kept: &'a KeptTexts,
     pub provided: &'a Provided,
     /// The client waits for this read to answer what it was asked.
     pub is_resolving: bool,
     /// Parameters name the lines.
     pub names_lines: bool,
+    /// What it is and how large stands above it.
+    pub tells_title: bool,
     /// What was got so far of what this very read lacked.
     pub obtained: Option<&'a Obtained>,
     pub work: &'a Work,
@@ -155,6 +160,8 @@ pub struct GivenFile {
     pub is_editable: bool,
     /// It is known to be text, in UTF-8.
     pub is_text: bool,
+    /// Over so many bytes it is read by lines, and not held; where that is not as for any file.
+    pub held_up_to: Option<u64>,
     /// What keeps it as it is until it was opened.
     pub hold: Option<Hold>,
 }
@@ -191,6 +198,15 @@ impl Given {
             Given::Text(text) => text.about.url.as_ref(),
             Given::File(file) => file.about.url.as_ref(),
             Given::List(_) | Given::Lacks(_) => None,
+        }
+    }
+
+    /// What is said above it.
+    fn notices(&self) -> &[String] {
+        match self {
+            Given::Text(text) => &text.about.notices,
+            Given::File(file) => &file.about.notices,
+            Given::List(_) | Given::Lacks(_) => &[],
         }
     }
 }

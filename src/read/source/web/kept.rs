@@ -12,6 +12,7 @@ use parking_lot::Mutex;
 use url::Url;
 
 use crate::protocol::status::WebStatus;
+use crate::session::is_below;
 
 use super::page::Page;
 
@@ -150,10 +151,11 @@ impl Kept {
     /// Forgets what a session was shown.
     pub fn close(&self, session: &str) {
         let mut table = self.0.lock();
-        table.shown.retain(|(of, _), _| of != session);
-        table
-            .newest
-            .retain(|key, _| key.session.as_deref() != Some(session));
+        table.shown.retain(|(of, _), _| !is_below(of, session));
+        table.newest.retain(|key, _| {
+            let of = key.session.as_deref();
+            !of.is_some_and(|of| is_below(of, session))
+        });
         table.drop_unreachable();
     }
 

@@ -13,12 +13,11 @@ use crate::convert::{FeedRequest, HtmlMethod, HtmlPage, HtmlRequest, Why};
 use crate::net::Body;
 use crate::outline::Outline;
 use crate::protocol::Refusal;
-use crate::read::source::ReadContext;
+use crate::read::source::{ReadContext, json};
 use crate::text::{NotText, Text, decode, encoding_for_label, label};
 use crate::worker::{Input, Stop};
 
 use super::content::{ContentType, Sort};
-use super::json;
 use super::page::{Form, Page};
 use super::summary;
 

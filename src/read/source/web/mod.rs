@@ -11,7 +11,6 @@ mod choose;
 mod content;
 mod fragment;
 mod header;
-mod json;
 mod kept;
 mod made;
 mod obtain;

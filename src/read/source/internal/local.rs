@@ -1,0 +1,73 @@
+//! `local://PATH`: the session's scratch files, which are files in every way but their place.
+//!
+//! Where they lie is known to the scope of whoever reads (`workspace::UrlFolder`), so that edits and
+//! writes find them by the same addresses.
+
+use crate::protocol::Refusal;
+use crate::workspace::{FileType, InternalUrl, Look, Scope, decoded_file_part, encoded};
+
+use super::artifact::refuse_without_sessions;
+use super::{About, Given, GivenFile, InternalAsk, InternalContext, Provider};
+
+/// The provider of the scheme.
+pub static LOCAL: Local = Local;
+
+/// See the module.
+#[derive(Debug)]
+pub struct Local;
+
+impl Provider for Local {
+    fn name(&self) -> &'static str {
+        "session"
+    }
+
+    fn what(&self) -> &'static str {
+        "a scratch file of a session"
+    }
+
+    fn get(&self, ask: &InternalAsk, context: &InternalContext) -> Result<Option<Given>, Refusal> {
+        refuse_without_sessions(ask, context)?;
+        let path = decoded_file_part(ask.written)?;
+        let url = InternalUrl::new("local", &encoded(&path));
+        let found = match context.scope.look(url.as_str())? {
+            Look::Here(found) if !path.ends_with('/') || is_folder(&found.handle) => found,
+            _ if path.is_empty() => return Ok(Some(Given::text("No files in local://\n"))),
+            _ => return Ok(None),
+        };
+        Ok(Some(Given::File(Box::new(GivenFile {
+            about: About {
+                url: Some(InternalUrl::of(&found.display)),
+                ..About::default()
+            },
+            is_editable: context.scope.may_edit(found.handle.real()),
+            handle: found.handle,
+            is_text: false,
+            held_up_to: None,
+            hold: None,
+        }))))
+    }
+
+    fn names(&self, context: &InternalContext) -> Vec<String> {
+        let Ok(Look::Here(found)) = context.scope.look("local://") else {
+            return Vec::new();
+        };
+        let Ok(mut directory) = context.scope.list(&found.handle) else {
+            return Vec::new();
+        };
+        let entries = directory.read(MAX_NEAR, context.work);
+        let entries = entries.map(|it| it.entries).unwrap_or_default();
+        let names = entries.into_iter().map(|entry| entry.name);
+        names.filter_map(|name| name.into_string().ok()).collect()
+    }
+
+    fn instead_of_change(&self, _: &str, _: &Scope) -> String {
+        "is a scratch file of a session, and there is none here".to_owned()
+    }
+}
+
+/// Names that are looked at for near ones.
+const MAX_NEAR: usize = 1000;
+
+fn is_folder(handle: &crate::workspace::Handle) -> bool {
+    handle.file_type() == FileType::Directory
+}
