@@ -22,14 +22,11 @@ use crate::protocol::resources::{
 };
 
 use super::error::{McpError, said};
-use super::lines::{Lines, MISUNDERSTOOD, TOO_LONG};
+use super::lines::{Lines, MISUNDERSTOOD, Patience, TOO_LONG};
 
 /// Entries of a list, and pages that it may come in.
 const MAX_LISTED: usize = 1000;
 const MAX_PAGES: usize = 200;
-/// Of the time for the start: how long an older server may say nothing to what it does not know.
-const DISCOVER_PART: u32 = 3;
-const DISCOVER_WITHIN: Duration = Duration::from_secs(4);
 
 /// What a server has, as it said when it was asked last.
 #[derive(Debug, Default)]
@@ -79,9 +76,10 @@ impl Connection {
     pub(super) async fn open(
         output: tokio::process::ChildStdout,
         input: tokio::process::ChildStdin,
+        patience: Patience,
         limit: Duration,
     ) -> Result<(Connection, Service), McpError> {
-        let lines = Lines::new(output, input, (limit / DISCOVER_PART).min(DISCOVER_WITHIN));
+        let lines = Lines::new(output, input, patience);
         let handler = Handler {
             changes: Arc::default(),
         };

@@ -6,6 +6,7 @@
 
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use rmcp::model::{
@@ -45,7 +46,15 @@ pub(super) struct Lines {
     too_long: Option<TooLong>,
     garbage: usize,
     discover: Discover,
-    discover_within: Duration,
+    patience: Patience,
+}
+
+/// How long a server may say nothing to the question that only newer ones know.
+#[derive(Debug, Clone)]
+pub(super) struct Patience {
+    pub(super) within: Duration,
+    /// It answered all the same, later: it is a newer one that was slow.
+    pub(super) was_slow: Arc<AtomicBool>,
 }
 
 struct TooLong {
@@ -63,7 +72,7 @@ enum Discover {
 }
 
 impl Lines {
-    pub(super) fn new(output: ChildStdout, input: ChildStdin, discover_within: Duration) -> Lines {
+    pub(super) fn new(output: ChildStdout, input: ChildStdin, patience: Patience) -> Lines {
         Lines {
             output,
             input: Arc::new(Mutex::new(Some(input))),
@@ -73,7 +82,7 @@ impl Lines {
             too_long: None,
             garbage: 0,
             discover: Discover::NotAsked,
-            discover_within,
+            patience,
         }
     }
 
@@ -152,9 +161,14 @@ impl Lines {
             return false;
         };
         match message {
-            JsonRpcMessage::Response(response) => response.id == *discover,
+            JsonRpcMessage::Response(response) if response.id == *discover => {
+                self.patience.was_slow.store(true, Ordering::Relaxed);
+                true
+            }
             JsonRpcMessage::Error(error) => error.id.as_ref() == Some(discover),
-            JsonRpcMessage::Request(_) | JsonRpcMessage::Notification(_) => false,
+            JsonRpcMessage::Response(_)
+            | JsonRpcMessage::Request(_)
+            | JsonRpcMessage::Notification(_) => false,
         }
     }
 }
@@ -214,7 +228,7 @@ impl Transport<RoleClient> for Lines {
         if let JsonRpcMessage::Request(request) = &message
             && let ClientRequest::DiscoverRequest(_) = &request.request
         {
-            let until = Instant::now() + self.discover_within;
+            let until = Instant::now() + self.patience.within;
             self.discover = Discover::Asked(request.id.clone(), until);
         }
         let input = self.input.clone();

@@ -5,6 +5,7 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use futures::FutureExt;
@@ -21,13 +22,22 @@ use crate::protocol::status::{McpServerState, McpServerStatus};
 
 use super::connection::{Catalogue, Connection, Service};
 use super::error::McpError;
+use super::lines::Patience;
 use super::process::{LastWords, ServerProcess};
 
 /// Ends within that time after which it is left alone, and for how long.
 const ENDS: usize = 3;
 const ENDS_WITHIN: Duration = Duration::from_secs(60);
+/// Of the time for the start: how long an older server may say nothing to what it does not know.
+const DISCOVER_PART: u32 = 3;
+const DISCOVER_WITHIN: Duration = Duration::from_secs(4);
 
 type Started = Result<Arc<Connection>, McpError>;
+/// A process, if one came to be, and what came of the handshake with it.
+type Opened = (
+    Option<ServerProcess>,
+    Result<(Connection, Service), McpError>,
+);
 
 #[derive(Debug)]
 pub(super) struct McpServer {
@@ -189,27 +199,23 @@ impl McpServer {
 
     /// Starts it, looks after it, and ends it.
     async fn run(self: Arc<McpServer>, limit: Duration, tell: oneshot::Sender<Started>) {
-        let (mut process, output, input) = match ServerProcess::start(&self.settings, &self.words) {
-            Ok(started) => started,
-            Err(error) => {
-                self.ended();
-                let why = error.to_string();
-                let why = why.split(" (os error").next().unwrap_or(&why);
-                let why = format!("'{}' cannot be run: {why}", self.settings.command);
-                let _ = tell.send(Err(McpError::NotStarted(why)));
-                return;
-            }
+        let until = Instant::now() + limit;
+        let patience = Patience {
+            within: (limit / DISCOVER_PART).min(DISCOVER_WITHIN),
+            was_slow: Arc::default(),
         };
-        let group = process.group();
-        let is_over = {
-            let mut state = self.state.lock();
-            state.groups.extend(group);
-            state.is_over
-        };
-        let opened = match is_over {
-            true => Err(McpError::Ended),
-            false => Connection::open(output, input, limit).await,
-        };
+        let mut opened = self.open(patience.clone(), limit).await;
+        if opened.1.is_err() && patience.was_slow.load(Ordering::Relaxed) {
+            // A newer server, which knows no handshake of old, was slow to begin.
+            self.end(opened.0.take()).await;
+            let left = until.saturating_duration_since(Instant::now());
+            let patience = Patience {
+                within: limit,
+                ..patience
+            };
+            opened = self.open(patience, left).await;
+        }
+        let (process, opened) = opened;
         match opened {
             Err(error) => {
                 self.ended();
@@ -226,8 +232,38 @@ impl McpServer {
                 self.look_after(service, &connection).await;
             }
         }
-        process.end().await;
-        self.state.lock().groups.retain(|it| Some(*it) != group);
+        self.end(process).await;
+    }
+
+    /// Starts its process and agrees with it on a revision.
+    async fn open(&self, patience: Patience, limit: Duration) -> Opened {
+        let (process, output, input) = match ServerProcess::start(&self.settings, &self.words) {
+            Ok(started) => started,
+            Err(error) => {
+                let why = error.to_string();
+                let why = why.split(" (os error").next().unwrap_or(&why);
+                let why = format!("'{}' cannot be run: {why}", self.settings.command);
+                return (None, Err(McpError::NotStarted(why)));
+            }
+        };
+        let is_over = {
+            let mut state = self.state.lock();
+            state.groups.extend(process.group());
+            state.is_over
+        };
+        let opened = match is_over {
+            true => Err(McpError::Ended),
+            false => Connection::open(output, input, patience, limit).await,
+        };
+        (Some(process), opened)
+    }
+
+    async fn end(&self, process: Option<ServerProcess>) {
+        if let Some(mut process) = process {
+            let group = process.group();
+            process.end().await;
+            self.state.lock().groups.retain(|it| Some(*it) != group);
+        }
     }
 
     /// Until it ends by itself, hangs, is idle or is to be no more. Then its input is closed.

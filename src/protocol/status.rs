@@ -19,9 +19,9 @@ pub struct Status {
     pub workers: WorkersStatus,
     pub web: WebStatus,
     pub resources: ResourcesStatus,
-    pub artifacts: ArtifactsStatus,
     /// The MCP servers of the settings.
     pub mcp: Vec<McpServerStatus>,
+    pub artifacts: ArtifactsStatus,
     /// Walks of the tree since the start.
     pub scans: u64,
     /// Where the log is written.
@@ -75,15 +75,6 @@ pub struct WebStatus {
     pub proxied: bool,
 }
 
-/// What sessions put away, all together.
-#[derive(Debug, Clone, Copy, Default, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct ArtifactsStatus {
-    pub count: usize,
-    pub bytes: u64,
-    pub budget_bytes: u64,
-}
-
 /// One MCP server of the settings.
 #[derive(Debug, Clone, Serialize)]
 pub struct McpServerStatus {
@@ -102,6 +93,15 @@ pub enum McpServerState {
     Running,
     /// It ended three times within a minute.
     Failing,
+}
+
+/// What sessions put away, all together.
+#[derive(Debug, Clone, Copy, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ArtifactsStatus {
+    pub count: usize,
+    pub bytes: u64,
+    pub budget_bytes: u64,
 }
 
 #[derive(Debug, Clone, Copy, Default, Serialize)]

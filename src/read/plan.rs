@@ -100,10 +100,10 @@ pub struct Reader {
     pub stores: Arc<Stores>,
     /// Skills and rules, as they were found last.
     pub folders: Folders,
-    /// What they were shown of what is in no file.
-    pub kept: Arc<KeptTexts>,
     /// What clients and MCP servers have.
     pub provided: Provided,
+    /// What they were shown of what is in no file.
+    pub kept: Arc<KeptTexts>,
 }
 
 impl Reader {
@@ -125,8 +125,8 @@ impl Reader {
             queriers: Queriers::new(worker::WorkerLimits::of_query()),
             stores: Arc::new(stores),
             folders: Folders::default(),
-            kept: Arc::default(),
             provided,
+            kept: Arc::default(),
         }
     }
 
@@ -144,6 +144,7 @@ impl Reader {
             overlays,
             stores: &self.stores,
             folders: &self.folders,
+            kept: &self.kept,
             provided: &self.provided,
             is_resolving: ask.is_resolving,
             names_lines: ask.request.lines.is_some(),
@@ -337,7 +338,6 @@ impl Reader {
             understood.push(header.sentence());
         }
         understood.extend_from_slice(&ask.request.remarks);
-        understood.extend_from_slice(&document.extras.above);
         let written = ask.dialect.write(&View {
             request: &ask.request,
             path: &path,

@@ -85,10 +85,10 @@ impl Engine {
     pub fn heed(&self, settings: &Settings) {
         self.reader.set_budget(settings.memory.budget_bytes);
         self.web.set_budget(settings.memory.budget_bytes / 8);
+        self.mcp.heed(&settings.mcp);
         let lasting = settings.internal.session_directory.as_deref();
         let lasting = lasting.and_then(user_directory);
         self.reader.stores.heed(settings.artifacts, lasting);
-        self.mcp.heed(&settings.mcp);
         let buffers = &self.reader.buffers;
         buffers.set_watch_limit(settings.watch.max_directories);
         buffers.judge_watched_again();

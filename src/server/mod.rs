@@ -117,7 +117,7 @@ impl Commits {
 
     /// Lets no commit begin any more, and waits for those that have as long as an ending leaves
     /// time: the process is to be gone within a second, except when the client says `exit`. Ends the MCP
-    /// servers, and removes what was fetched into files, and what sessions have of their own.
+    /// servers, and removes what was fetched into files and what sessions have of their own.
     pub async fn settled(&self, ending: Ending) {
         let limit = match ending {
             Ending::Exit => Duration::from_secs(5),

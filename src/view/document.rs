@@ -50,8 +50,6 @@ pub struct Extras {
     /// Why there is nothing to show but this note, in the words that dialects put in theirs
     /// (`encrypted`).
     pub unreadable: Option<String>,
-    /// Lines above the text, one sentence each, without brackets.
-    pub above: Vec<String>,
     /// What stands above the text of a web page.
     pub web_header: Option<WebHeader>,
     /// Where the pages of a document begin: they stand for its length while its lines are not counted.

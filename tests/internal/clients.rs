@@ -27,6 +27,10 @@ fn start(tree: &Tree) -> Daemon {
     offering(json!(["jira", "mcp"]), tree, json!({}))
 }
 
+fn first_line(result: &Value) -> &str {
+    text(result).lines().next().unwrap_or_default()
+}
+
 fn contents(uri: &str, text: &str) -> Value {
     json!({ "contents": [{ "uri": uri, "mimeType": "text/markdown", "text": text }] })
 }
@@ -57,7 +61,11 @@ fn read(daemon: &Daemon, path: &str, answer: impl Fn(&str) -> Value) -> Value {
     read.expect(path)
 }
 
-fn refused(daemon: &Daemon, path: &str, answer: impl Fn(&str) -> Value) -> crate::client::WireError {
+fn refused(
+    daemon: &Daemon,
+    path: &str,
+    answer: impl Fn(&str) -> Value,
+) -> crate::client::WireError {
     let (read, _) = read_by(daemon, json!({ "path": path }), answer);
     read.expect_err(path)
 }
@@ -68,9 +76,11 @@ fn what_the_client_has_is_numbered_rows() {
     let daemon = start(&tree);
     let body = "# DEMO-1\n\nIt does not start.\n";
     let params = json!({ "path": "JIRA://DEMO-1", "session": "s/1" });
-    let (result, asked) = read_by(&daemon, params, |uri| {
-        json!({ "contents": [{ "uri": uri, "mimeType": "text/markdown", "text": body }], "title": "A\nticket", "trusted": true })
-    });
+    let (result, asked) = read_by(
+        &daemon,
+        params,
+        |uri| json!({ "contents": [{ "uri": uri, "mimeType": "text/markdown", "text": body }], "title": "A\nticket", "trusted": true }),
+    );
     let result = result.expect("a text");
     assert_eq!(asked, ["jira://DEMO-1"]);
     assert_eq!(text(&result), numbered(body).join("\n"));
@@ -86,7 +96,10 @@ fn what_the_client_has_is_numbered_rows() {
         assert!(details[absent].is_null(), "{absent}");
     }
     let raw = read(&daemon, "jira://DEMO-1:raw", |uri| contents(uri, body));
-    assert_eq!((text(&raw), &raw["details"]["trusted"]), (body, &json!(false)));
+    assert_eq!(
+        (text(&raw), &raw["details"]["trusted"]),
+        (body, &json!(false))
+    );
 }
 
 #[test]
@@ -94,7 +107,10 @@ fn its_address_is_passed_on_as_it_is_written() {
     let tree = Tree::new();
     let daemon = start(&tree);
     for (path, uri) in [
-        ("jira://Host:8080/a%20b/../c?x=1&y#z", "jira://Host:8080/a%20b/../c?x=1&y#z"),
+        (
+            "jira://Host:8080/a%20b/../c?x=1&y#z",
+            "jira://Host:8080/a%20b/../c?x=1&y#z",
+        ),
         ("Jira://", "jira://"),
         ("jira://DEMO-1:5-9", "jira://DEMO-1"),
         ("jira://DEMO-1:5-9:raw", "jira://DEMO-1"),
@@ -108,7 +124,10 @@ fn its_address_is_passed_on_as_it_is_written() {
     }
     let params = json!({ "path": "jira://DEMO-1:5-9", "selector": "2" });
     let (result, asked) = read_by(&daemon, params, |uri| contents(uri, "1\n2\n"));
-    assert_eq!((text(&result.expect("a line")), &asked[..]), ("2:2", &["jira://DEMO-1:5-9".to_owned()][..]));
+    assert_eq!(
+        (text(&result.expect("a line")), &asked[..]),
+        ("2:2", &["jira://DEMO-1:5-9".to_owned()][..])
+    );
 }
 
 #[test]
@@ -149,12 +168,17 @@ fn an_open_document_goes_first_then_the_client_then_ours() {
     daemon.expect_notification("agent/didChangeSnapshot");
     let theirs = read(&daemon, "jira://A-1", |uri| contents(uri, "the client's\n"));
     assert_eq!(text(&theirs), "1:the client's");
-    let theirs = read(&daemon, "pilcrow://read", |uri| contents(uri, "the client's\n"));
+    let theirs = read(&daemon, "pilcrow://read", |uri| {
+        contents(uri, "the client's\n")
+    });
     assert_eq!(text(&theirs), "1:the client's");
     let ours = read(&daemon, "pilcrow://edit", |_| Value::Null);
     assert!(text(&ours).starts_with("1:# Editing"));
     assert_eq!(ours["details"]["provider"], "daemon");
-    assert_eq!(daemon.read_text("./jira:/A-1").lines().last(), Some("1:a file"));
+    assert_eq!(
+        daemon.read_text("./jira:/A-1").lines().last(),
+        Some("1:a file")
+    );
 }
 
 #[test]
@@ -169,9 +193,16 @@ fn schemes_come_and_go() {
     let result = read(&daemon, "jira://A-1", |uri| contents(uri, "there\n"));
     assert_eq!(text(&result), "1:there");
     let error = daemon.read("other://A-1").expect_err("nobody's");
-    assert!(error.message.contains("jira://, wiki://"), "{}", error.message);
+    assert!(
+        error.message.contains("jira://, wiki://"),
+        "{}",
+        error.message
+    );
     daemon.notify("agent/didChangeSchemes", json!({ "schemes": [] }));
-    assert_eq!(daemon.read("jira://A-1").expect_err("gone").kind(), "unsupported");
+    assert_eq!(
+        daemon.read("jira://A-1").expect_err("gone").kind(),
+        "unsupported"
+    );
     for (bad, said) in [
         (json!(["file", "local"]), "'file' cannot be taken over"),
         (json!(["a b"]), "'a b' is no name of a scheme"),
@@ -180,7 +211,10 @@ fn schemes_come_and_go() {
     ] {
         daemon.notify("agent/didChangeSchemes", json!({ "schemes": bad }));
         let told = daemon.expect_notification("window/showMessage");
-        assert!(told["message"].as_str().is_some_and(|it| it.contains(said)), "{told}");
+        assert!(
+            told["message"].as_str().is_some_and(|it| it.contains(said)),
+            "{told}"
+        );
         if bad == json!(["file", "local"]) {
             daemon.expect_notification("window/showMessage");
         }
@@ -203,22 +237,31 @@ fn several_contents_and_bytes_are_shown_as_what_they_are() {
     let several = read(&daemon, "jira://A", |_| parts.clone());
     assert_eq!(
         text(&several),
-        "1:--- jira://A/one ---\n2:first\n3:--- jira://A/two ---\n4:zweite\n5:--- jira://A/ three ---\n6:[application/x-thing, 4B: not text]"
+        "1:--- jira://A/one ---\n2:first\n3:--- jira://A/two ---\n4:zweite\n5:--- jira://A/ three ---\n6:[application/x-thing, 4B: not text; artifact://1]"
     );
     let png = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/image/flag-gray.png");
     let png = std::fs::read(png).expect("a picture");
-    let image = read(&daemon, "jira://logo", |uri| {
-        json!({ "contents": [{ "uri": uri, "mimeType": "image/png", "blob": blob(&png) }] })
-    });
+    let image = read(
+        &daemon,
+        "jira://logo",
+        |uri| json!({ "contents": [{ "uri": uri, "mimeType": "image/png", "blob": blob(&png) }] }),
+    );
     assert_eq!(image["details"]["kind"], "image");
     assert_eq!(image["details"]["meta"]["source"], "jira://logo");
-    let zip = read(&daemon, "jira://files", |uri| {
-        json!({ "contents": [{ "uri": uri, "mimeType": "application/octet-stream", "blob": blob(&[0, 1, 2, 3, 255, 254]) }] })
-    });
-    assert_eq!(text(&zip), "[application/octet-stream, 6B: not text]");
-    let unlabelled = read(&daemon, "jira://text", |uri| {
-        json!({ "contents": [{ "uri": uri, "blob": blob(b"plain\ntext\n") }] })
-    });
+    let zip = read(
+        &daemon,
+        "jira://files",
+        |uri| json!({ "contents": [{ "uri": uri, "mimeType": "application/octet-stream", "blob": blob(&[0, 1, 2, 3, 255, 254]) }] }),
+    );
+    assert_eq!(
+        text(&zip),
+        "[application/octet-stream, 6B: not text; artifact://2]"
+    );
+    let unlabelled = read(
+        &daemon,
+        "jira://text",
+        |uri| json!({ "contents": [{ "uri": uri, "blob": blob(b"plain\ntext\n") }] }),
+    );
     assert_eq!(text(&unlabelled), "1:plain\n2:text");
     assert_eq!(unlabelled["details"]["kind"], "internal");
     let nothing = read(&daemon, "jira://none", |_| json!({ "contents": [] }));
@@ -241,8 +284,14 @@ fn what_it_lists_is_rows_that_harm_nothing() {
     let rows: Vec<&str> = text(&list).lines().collect();
     assert_eq!(rows.len(), 3, "{rows:?}");
     assert!(rows[0].starts_with("jira://A       first "), "{rows:?}");
-    assert!(rows[0].ends_with("  text/plain  First of [all]"), "{rows:?}");
-    assert!(rows[1].ends_with("x…") && rows[1].chars().count() < 260, "{rows:?}");
+    assert!(
+        rows[0].ends_with("  text/plain  First of [all]"),
+        "{rows:?}"
+    );
+    assert!(
+        rows[1].ends_with("x…") && rows[1].chars().count() < 260,
+        "{rows:?}"
+    );
     assert_eq!(rows[2], "jira://{id}  (template)");
     let details = &list["details"];
     assert_eq!(details["resources"][0]["uri"], "jira://A");
@@ -259,7 +308,10 @@ fn pages_are_of_one_text_and_a_bare_read_asks_again() {
     let first = json!({ "path": "jira://A", "budget": { "lines": 15 } });
     let (page, asked) = read_by(&daemon, first.clone(), |uri| contents(uri, &version(1)));
     let mut page = page.expect("a page");
-    assert_eq!((asked.len(), &page["details"]["cache"]), (1, &json!("miss")));
+    assert_eq!(
+        (asked.len(), &page["details"]["cache"]),
+        (1, &json!("miss"))
+    );
     let mut seen: Vec<String> = Vec::new();
     loop {
         let rows = text(&page).split("\n\n[").next().expect("rows");
@@ -277,16 +329,26 @@ fn pages_are_of_one_text_and_a_bare_read_asks_again() {
     // Another session was shown nothing of it.
     let other = json!({ "path": "jira://A:1-1", "session": "other" });
     let (other, asked) = read_by(&daemon, other, |uri| contents(uri, &version(3)));
-    assert_eq!((text(&other.expect("a line")), asked.len()), ("1:3-1", 1));
+    assert_eq!(
+        (first_line(&other.expect("a line")), asked.len()),
+        ("1:3-1", 1)
+    );
     let (again, asked) = read_by(&daemon, first, |uri| contents(uri, &version(2)));
     assert_eq!(asked.len(), 1);
     assert!(text(&again.expect("a page")).starts_with("1:2-1"));
     let params = json!({ "path": "jira://A:2-2" });
     let (line, _) = read_by(&daemon, params, |_| Value::Null);
-    assert_eq!(text(&line.expect("a line")), "2:2-2");
-    daemon.call("agent/closeSession", json!({})).expect("closed");
-    let (line, asked) = read_by(&daemon, json!({ "path": "jira://A:2-2" }), |uri| contents(uri, &version(4)));
-    assert_eq!((text(&line.expect("a line")), asked.len()), ("2:4-2", 1));
+    assert_eq!(first_line(&line.expect("a line")), "2:2-2");
+    daemon
+        .call("agent/closeSession", json!({}))
+        .expect("closed");
+    let (line, asked) = read_by(&daemon, json!({ "path": "jira://A:2-2" }), |uri| {
+        contents(uri, &version(4))
+    });
+    assert_eq!(
+        (first_line(&line.expect("a line")), asked.len()),
+        ("2:4-2", 1)
+    );
 }
 
 #[test]
@@ -300,7 +362,10 @@ fn an_answer_that_holds_for_a_while_is_asked_for_once() {
     };
     for asks in [1, 0, 0] {
         let (result, asked) = read_by(&daemon, json!({ "path": "jira://A" }), answer);
-        assert_eq!((text(&result.expect("a text")), asked.len()), ("1:it holds", asks));
+        assert_eq!(
+            (text(&result.expect("a text")), asked.len()),
+            ("1:it holds", asks)
+        );
     }
 }
 
@@ -317,9 +382,16 @@ fn what_it_refuses_and_garbage_are_said() {
     for code in [-32002, -32602] {
         assert_eq!(answered(code, "there is none").kind(), "notFound");
     }
-    let error = answered(-32000, &format!("the server\nis {} away", "far ".repeat(200)));
+    let error = answered(
+        -32000,
+        &format!("the server\nis {} away", "far ".repeat(200)),
+    );
     assert_eq!(error.kind(), "io");
-    assert!(error.message.contains("the server is far far"), "{}", error.message);
+    assert!(
+        error.message.contains("the server is far far"),
+        "{}",
+        error.message
+    );
     assert!(error.message.chars().count() < 350, "{}", error.message);
     assert_eq!(answered(-32601, "Method not found").kind(), "io");
     for garbage in [
@@ -360,7 +432,11 @@ fn one_that_never_answers_is_told_that_nobody_waits() {
     let (id, _) = daemon.expect_request("agent/resolve");
     let error = daemon.wait(&read).expect_err("no answer");
     assert_eq!(error.kind(), "timeout");
-    assert!(error.message.contains("internal.resolveTimeoutMs"), "{}", error.message);
+    assert!(
+        error.message.contains("internal.resolveTimeoutMs"),
+        "{}",
+        error.message
+    );
     let cancelled = daemon.expect_notification("$/cancelRequest");
     assert_eq!(cancelled["id"], json!(id));
     // It answers all the same, too late for anybody.
@@ -374,21 +450,33 @@ fn a_reader_that_gives_up_calls_the_question_off() {
     let tree = Tree::new();
     let daemon = start(&tree);
     let read = |session: &str| {
-        daemon.request("agent/read", json!({ "path": "jira://A", "session": session }))
+        daemon.request(
+            "agent/read",
+            json!({ "path": "jira://A", "session": session }),
+        )
     };
     let (one, two) = (read("s"), read("s"));
     let (id, _) = daemon.expect_request("agent/resolve");
     // The other one of the same session waits for the same answer.
     daemon.notify("$/cancelRequest", json!({ "id": one }));
-    assert_eq!(daemon.wait(&one).expect_err("cancelled").kind(), "cancelled");
+    assert_eq!(
+        daemon.wait(&one).expect_err("cancelled").kind(),
+        "cancelled"
+    );
     daemon.respond(id, contents("jira://A", "for the other\n"));
     assert_eq!(text(&daemon.wait(&two).expect("a text")), "1:for the other");
     let last = read("t");
     let (id, params) = daemon.expect_request("agent/resolve");
     assert_eq!(params["session"], "t");
     daemon.notify("$/cancelRequest", json!({ "id": last }));
-    assert_eq!(daemon.wait(&last).expect_err("cancelled").kind(), "cancelled");
-    assert_eq!(daemon.expect_notification("$/cancelRequest")["id"], json!(id));
+    assert_eq!(
+        daemon.wait(&last).expect_err("cancelled").kind(),
+        "cancelled"
+    );
+    assert_eq!(
+        daemon.expect_notification("$/cancelRequest")["id"],
+        json!(id)
+    );
 }
 
 #[test]
@@ -403,18 +491,28 @@ fn the_client_may_read_through_us_to_answer_and_no_circle_turns() {
     let patch = json!({ "path": "b.txt", "text": "new\n" });
     daemon.call("agent/write", patch).expect("written");
     let inner = daemon.read_with(json!({ "path": "a.txt", "_meta": meta }));
-    let inner = text(&inner.expect("the file")).lines().last().expect("a row").to_owned();
+    let inner = text(&inner.expect("the file"))
+        .lines()
+        .last()
+        .expect("a row")
+        .to_owned();
     for path in ["jira://A", "jira://B", "mcp://x"] {
         let error = daemon.read_with(json!({ "path": path, "_meta": meta }));
         assert_eq!(error.expect_err("a circle").kind(), "unsupported", "{path}");
     }
     let targets = json!([{ "path": "jira://A" }, { "path": "a.txt" }]);
-    let many = daemon.call("agent/readMany", json!({ "targets": targets, "_meta": meta }));
+    let many = daemon.call(
+        "agent/readMany",
+        json!({ "targets": targets, "_meta": meta }),
+    );
     let many = many.expect("results");
     assert_eq!(many["results"][0]["error"]["data"]["kind"], "unsupported");
     assert!(many["results"][1]["ok"].is_object());
     daemon.respond(id, contents("jira://A", &inner));
-    assert_eq!(text(&daemon.wait(&read).expect("a text")), "1:1:from the file");
+    assert_eq!(
+        text(&daemon.wait(&read).expect("a text")),
+        "1:1:from the file"
+    );
     assert!(begun.elapsed() < AT_ONCE);
 }
 
@@ -451,7 +549,10 @@ fn nobody_else_waits_for_64_questions_and_more() {
     uris.dedup();
     assert_eq!(uris.len(), 100);
     for (n, read) in reads.iter().enumerate() {
-        assert_eq!(text(&daemon.wait(read).expect("a text")), format!("1:jira://{n}"));
+        assert_eq!(
+            text(&daemon.wait(read).expect("a text")),
+            format!("1:jira://{n}")
+        );
     }
 }
 
@@ -496,12 +597,30 @@ fn in_each_dialect() {
             "<path>jira://A</path>\n<type>file</type>\n<content>\n1: one\n2: two",
             None,
         ),
-        ("pikuri", "path", "     1\tone\n     2\ttwo", Some("Error: file not found: jira://B")),
-        ("llm-gateway", "filePath", "<file path=\"jira://A\" lines=\"1-2\"", Some("File not found: jira://B")),
-        ("roo", "path", "1 | one\n2 | two", Some("Error: File not found at path 'jira://B'.")),
+        (
+            "pikuri",
+            "path",
+            "     1\tone\n     2\ttwo",
+            Some("Error: file not found: jira://B"),
+        ),
+        (
+            "llm-gateway",
+            "filePath",
+            "<file path=\"jira://A\" lines=\"1-2\"",
+            Some("File not found: jira://B"),
+        ),
+        (
+            "roo",
+            "path",
+            "1 | one\n2 | two",
+            Some("Error: File not found at path 'jira://B'."),
+        ),
     ] {
-        let params = |path: &str| json!({ "dialect": dialect, parameter: path, "session": dialect });
-        let (read, _) = read_by(&daemon, params("jira://A"), |uri| contents(uri, "one\ntwo\n"));
+        let params =
+            |path: &str| json!({ "dialect": dialect, parameter: path, "session": dialect });
+        let (read, _) = read_by(&daemon, params("jira://A"), |uri| {
+            contents(uri, "one\ntwo\n")
+        });
         let read = read.expect(dialect);
         assert!(text(&read).starts_with(shown), "{dialect}: {}", text(&read));
         let (read, _) = read_by(&daemon, params("jira://B"), |_| Value::Null);
@@ -513,6 +632,10 @@ fn in_each_dialect() {
         let listing = json!({ "resources": [{ "uri": "jira://A", "name": "first" }] });
         let (list, _) = read_by(&daemon, params("jira://"), |_| listing.clone());
         let list = list.expect(dialect);
-        assert!(text(&list).contains("jira://A  first"), "{dialect}: {}", text(&list));
+        assert!(
+            text(&list).contains("jira://A  first"),
+            "{dialect}: {}",
+            text(&list)
+        );
     }
 }

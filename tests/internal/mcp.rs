@@ -35,7 +35,10 @@ fn a_resource_is_read_below_a_line_that_says_whose_it_is() {
     assert_eq!(servers.count("small", "resources/list"), 0);
     assert_eq!(servers.count("small", "start"), 1);
     let bytes = daemon.read_text("MCP://small/demo://bytes");
-    assert_eq!(bytes, format!("{TOP}[application/x-thing, 4B: not text]"));
+    assert_eq!(
+        bytes,
+        format!("{TOP}[application/x-thing, 4B: not text; artifact://1]")
+    );
     assert_eq!(
         daemon.read_text("mcp://small/demo://t/7"),
         format!("{TOP}1:this is demo://t/7")
@@ -96,8 +99,8 @@ fn what_there_is_is_listed_below_the_servers_names() {
 fn its_server_is_found_by_the_uri_alone() {
     let tree = Tree::new();
     let servers = Servers::new()
-        .with("one", &["listed=demo://only", "template=x://{a}"])
-        .with("two", &["template=x://{a}", "template=y://{+b}"]);
+        .with("one", &["listed=demo://only", "template=xx://{a}"])
+        .with("two", &["template=xx://{a}", "template=y://{+b}"]);
     let daemon = servers.daemon(&tree);
     // Nobody has listed anything yet, and nobody is started for it.
     let error = daemon.read("demo://only").expect_err("not listed yet");
@@ -112,7 +115,7 @@ fn its_server_is_found_by_the_uri_alone() {
         "mcp://one/demo://only"
     );
     assert!(text(&as_it_is).ends_with("\n1:this is demo://only"));
-    for several in ["mcp://demo://a", "mcp://x://1", "demo://a", "x://1"] {
+    for several in ["mcp://demo://a", "mcp://xx://1", "demo://a", "xx://1"] {
         let error = daemon.read(several).expect_err("several");
         assert_eq!(error.kind(), "notFound", "{several}");
         assert!(error.message.contains("one, two"), "{}", error.message);

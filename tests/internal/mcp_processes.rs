@@ -59,7 +59,7 @@ fn it_sees_no_more_of_the_environment_than_it_needs_and_no_workspace() {
 fn one_that_hangs_holds_nobody_up_and_is_ended_after_two_timeouts() {
     let tree = Tree::new().file("a.txt", "mine\n");
     let servers = Servers::new().with("hangs", &[]).with("small", &["new"]);
-    let daemon = servers.set_up(&tree, json!({ "timeoutMs": 1500 })).start();
+    let daemon = servers.set_up(&tree, json!({ "timeoutMs": 3000 })).start();
     daemon.read("mcp://hangs/demo://a").expect("it runs");
     let begun = Instant::now();
     let waits = daemon.request("agent/read", json!({ "path": "mcp://hangs/demo://wait" }));
@@ -92,7 +92,7 @@ fn one_that_hangs_holds_nobody_up_and_is_ended_after_two_timeouts() {
 fn one_that_never_answers_does_not_keep_the_others_from_being_listed() {
     let tree = Tree::new();
     let servers = Servers::new().with("mute", &["mute"]).with("small", &[]);
-    let daemon = servers.set_up(&tree, json!({ "timeoutMs": 1500 })).start();
+    let daemon = servers.set_up(&tree, json!({ "timeoutMs": 3000 })).start();
     let list = daemon.read_text("mcp://");
     assert!(list.starts_with("mute  (does not "), "{list}");
     assert!(list.contains("\nsmall\ndemo://a "), "{list}");

@@ -1,6 +1,8 @@
 //! Small MCP servers of the tests' own (`mcp_server.py`), each with a log of what reached it.
 
 use std::path::PathBuf;
+use std::process::Command;
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use serde_json::{Map, Value, json};
@@ -28,7 +30,7 @@ impl Servers {
         let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/internal/mcp_server.py");
         let mut args = vec![json!("-u"), json!(script), json!(self.log_file(name))];
         args.extend(behaviours.iter().map(|it| json!(it)));
-        let server = json!({ "command": "python3", "args": args });
+        let server = json!({ "command": python(), "args": args });
         self.servers.insert(name.to_owned(), server);
         self
     }
@@ -85,6 +87,19 @@ impl Servers {
             !processes.iter().any(|process| runs(*process))
         });
     }
+}
+
+/// The interpreter itself, and no script in front of it that has an environment of its own.
+fn python() -> &'static str {
+    static PYTHON: OnceLock<String> = OnceLock::new();
+    PYTHON.get_or_init(|| {
+        let mut command = Command::new("python3");
+        let output = command
+            .args(["-c", "import sys; print(sys.executable)"])
+            .output();
+        let printed = output.expect("there is a python3").stdout;
+        String::from_utf8(printed).expect("UTF-8").trim().to_owned()
+    })
 }
 
 /// Whether a process is there and no mere line in the process table.

@@ -2,10 +2,10 @@
 
 use crate::protocol::Refusal;
 use crate::protocol::read::Cache;
+use crate::session::Prior;
 
 use super::super::super::obtained::{ClientAnswer, Lacking, Obtained};
-use super::kept::{Shown, is_changed};
-use super::resource::Answerer;
+use super::resource::{Answerer, Resource, is_changed};
 use super::{Given, InternalAsk, InternalContext, Provider};
 
 /// The provider of schemes that only the client has.
@@ -64,17 +64,16 @@ pub fn get(
     if context.overlays.offered.name(scheme).is_none() {
         return Ok(OfClient::NotItsOwn);
     }
-    let kept = &context.provided.kept;
     let answerer = |notices| Answerer {
         provider: CLIENT.name(),
         notices,
     };
-    let shown = kept.shown(context.session, uri);
+    let shown: Prior<Resource> = context.kept.shown(context.session, uri);
     let answer = context.obtained.and_then(Obtained::resources);
     match answer.and_then(|it| it.of_client(uri)) {
         Some(ClientAnswer::Given(resource)) => {
             let notices = is_changed(&shown, resource, ask).into_iter().collect();
-            kept.show(context.session, uri, resource);
+            context.kept.show(context.session, uri, resource.clone());
             let given = resource.given(ask.spelled, answerer(notices), Cache::Miss, context)?;
             return Ok(OfClient::Given(given));
         }
@@ -83,7 +82,7 @@ pub fn get(
         Some(ClientAnswer::Refused(refusal)) => return Err(refusal.clone()),
         None => {}
     }
-    if let Shown::This(resource) = &shown
+    if let Prior::Kept(resource) = &shown
         && (ask.reads_on || resource.is_fresh())
     {
         let given = resource.given(ask.spelled, answerer(Vec::new()), Cache::Hit, context)?;

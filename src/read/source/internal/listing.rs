@@ -1,6 +1,6 @@
 //! Rows of ours for what there is, and what others wrote in them made harmless.
 
-use crate::protocol::read::{InternalDetails, NamedResource};
+use crate::protocol::read::NamedResource;
 use crate::text;
 
 /// Characters of what others wrote that stand in a row.
@@ -16,7 +16,6 @@ pub struct Listing {
     pub resources: Vec<NamedResource>,
     /// How to read one, without brackets.
     pub footer: Option<String>,
-    pub details: InternalDetails,
 }
 
 impl Listing {

@@ -46,7 +46,7 @@ pub fn locate(target: &Target, context: &InternalContext) -> Result<Option<Locat
     };
     match target {
         Target::Literal(_, selector) => match lookup.at(written.len(), selector)? {
-            Some(spot) => Ok(Some(Located::found(spot, selector.clone()))),
+            Some(spot) => Ok(Some(located(spot, selector.clone()))),
             None => Err(lookup.refusal(written.len())),
         },
         Target::Spelled(_) => lookup.spelled().map(Some),
@@ -120,8 +120,8 @@ impl Lookup<'_> {
         for (end, selector) in std::iter::once(whole).chain(splits) {
             match self.at(end, &selector) {
                 Ok(None) => {}
-                // What there is at all tells where a name ends.
-                Ok(Some(spot)) if lacks_catalogue(&spot) => {
+                // What a server lists tells where a name ends.
+                Ok(Some(spot)) if lacks_of_server(&spot) => {
                     return Ok(Located::found(spot, selector));
                 }
                 Ok(Some(spot)) if lacks(&spot) => lacking = Some((spot, selector)),
@@ -132,7 +132,7 @@ impl Lookup<'_> {
             }
         }
         if let Some((spot, selector)) = lacking {
-            return Ok(Located::found(spot, selector));
+            return Ok(located(spot, selector));
         }
         if let Some(refusal) = refused {
             return Err(refusal);
@@ -150,10 +150,10 @@ impl Lookup<'_> {
     fn found(&self, spot: Spot, end: usize, selector: Selector) -> Located {
         let tail = &self.written[end..];
         match leads_on(&spot, tail) {
-            false => Located::found(spot, selector),
+            false => located(spot, selector),
             true => Located {
                 inner: Some(tail.to_owned()),
-                ..Located::found(spot, Selector::default())
+                ..located(spot, Selector::default())
             },
         }
     }
@@ -218,11 +218,15 @@ impl Lookup<'_> {
     }
 }
 
-fn lacks_catalogue(spot: &Spot) -> bool {
+/// Whether a list is lacking, or a resource that is in one.
+fn lacks_of_server(spot: &Spot) -> bool {
     let Spot::Internal(spot) = spot else {
         return false;
     };
-    matches!(spot.given, Given::Lacks(Lacking::Catalogues(_)))
+    matches!(
+        spot.given,
+        Given::Lacks(Lacking::Catalogues(_) | Lacking::McpResource { .. })
+    )
 }
 
 /// Whether it says that nothing has such a name.
@@ -231,6 +235,18 @@ fn is_miss(refusal: &Refusal) -> bool {
         refusal.kind(),
         RefusalKind::NotFound | RefusalKind::BadParams
     )
+}
+
+/// With what is said above it.
+pub(super) fn located(spot: Spot, selector: Selector) -> Located {
+    let understood = match &spot {
+        Spot::Internal(spot) => spot.given.notices().to_vec(),
+        Spot::OnDisk(_) | Spot::InEditor(..) | Spot::Web(_) => Vec::new(),
+    };
+    Located {
+        understood,
+        ..Located::found(spot, selector)
+    }
 }
 
 fn lacks(spot: &Spot) -> bool {

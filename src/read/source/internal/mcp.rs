@@ -5,15 +5,16 @@
 //! is told by what its server lists.
 
 use crate::mcp_client::{Catalogues, McpError, McpServers, who_has};
-use crate::protocol::read::{Cache, InternalDetails};
+use crate::protocol::read::Cache;
 use crate::protocol::{Refusal, shortened};
+use crate::session::Prior;
 use crate::view::{Selector, Target};
 use crate::workspace::{InternalUrl, decode_file_uri};
 
 use super::super::super::obtained::{Lacking, Obtained};
 use super::super::super::target::{Located, Spot};
-use super::kept::{Shown, is_changed};
-use super::resource::{Answerer, rows};
+use super::locate::located;
+use super::resource::{Answerer, Resource, is_changed, rows};
 use super::{Given, GivenSpot, InternalAsk, InternalContext, Listing, Provider};
 
 pub static MCP: Mcp = Mcp;
@@ -97,10 +98,10 @@ fn of_listed(
     ask: &InternalAsk,
     context: &InternalContext,
 ) -> Result<Option<Given>, Refusal> {
-    let kept = &context.provided.kept;
     let shorter = format!("mcp://{}", ask.shortest);
     // Who reads on needs no list: only another name could be meant, which was not shown.
-    let reads_on = matches!(kept.shown(context.session, &shorter), Shown::This(_));
+    let shown: Prior<Resource> = context.kept.shown(context.session, &shorter);
+    let reads_on = matches!(shown, Prior::Kept(_));
     let obtained = context.obtained.and_then(Obtained::resources);
     let listed = match obtained.and_then(|it| it.catalogues(Some(server))) {
         Some(catalogues) => lists(server, uri, catalogues),
@@ -186,8 +187,7 @@ fn resource(
         context.scope.look_at(&path)?;
     }
     let url = InternalUrl::new("mcp", &format!("{server}/{uri}"));
-    let kept = &context.provided.kept;
-    let shown = kept.shown(context.session, url.as_str());
+    let shown: Prior<Resource> = context.kept.shown(context.session, url.as_str());
     let answerer = |changed: Option<String>| Answerer {
         provider: MCP.name(),
         notices: changed
@@ -201,13 +201,14 @@ fn resource(
     let (given, cache) = match obtained.and_then(|it| it.of_mcp(server, uri)) {
         Some(Ok(resource)) => {
             let changed = is_changed(&shown, resource, ask);
-            kept.show(context.session, url.as_str(), resource);
+            let shown = resource.clone();
+            context.kept.show(context.session, url.as_str(), shown);
             let given = resource.given(ask.spelled, answerer(changed), Cache::Miss, context)?;
             (given, Cache::Miss)
         }
         Some(Err(error)) => return Err(error.clone().into_refusal(server, ask.spelled)),
         None => match &shown {
-            Shown::This(resource) if ask.reads_on || resource.is_fresh() => {
+            Prior::Kept(resource) if ask.reads_on || resource.is_fresh() => {
                 let given = resource.given(ask.spelled, answerer(None), Cache::Hit, context)?;
                 (given, Cache::Hit)
             }
@@ -245,10 +246,6 @@ fn listing(server: Option<&str>, context: &InternalContext) -> Given {
         return Given::Lacks(Lacking::Catalogues(server.map(str::to_owned)));
     };
     let mut all = Listing {
-        details: InternalDetails {
-            trusted: Some(false),
-            ..InternalDetails::default()
-        },
         footer: Some("mcp://SERVER/URI reads one".to_owned()),
         ..Listing::default()
     };
@@ -316,7 +313,7 @@ pub fn listed_so_far(
             provider: &MCP,
             given,
         }));
-        return Ok(Some(Located::found(spot, selector)));
+        return Ok(Some(located(spot, selector)));
     }
     Ok(None)
 }

@@ -9,7 +9,6 @@ pub mod artifact;
 pub mod client;
 pub mod folders;
 pub mod guide;
-mod kept;
 mod listing;
 pub mod local;
 pub mod locate;
@@ -24,7 +23,7 @@ use std::fmt;
 use crate::buffer::Overlays;
 use crate::protocol::Refusal;
 use crate::protocol::read::{Cache, InternalDetails};
-use crate::session::Stores;
+use crate::session::{KeptTexts, Stores};
 use crate::task::Work;
 use crate::text::Text;
 use crate::view::Selector;
@@ -46,6 +45,7 @@ pub struct InternalContext<'a> {
     pub stores: &'a Stores,
     /// What was found in folders.
     pub folders: &'a Folders,
+    pub kept: &'a KeptTexts,
     pub provided: &'a Provided,
     /// The client waits for this read to answer what it was asked.
     pub is_resolving: bool,

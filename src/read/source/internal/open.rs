@@ -3,7 +3,7 @@
 use encoding_rs::{Encoding, UTF_8};
 
 use crate::protocol::Refusal;
-use crate::protocol::read::{Cache, Location, MoreDetails, ResourceKind};
+use crate::protocol::read::{Cache, InternalDetails, Location, MoreDetails, ResourceKind};
 use crate::text::Text;
 use crate::view::{Document, Extras, Style};
 use crate::workspace::ResourceId;
@@ -62,17 +62,17 @@ fn text(given: &GivenText, provider: &dyn Provider, location: Location) -> Opene
                 ..details(&given.about, provider)
             },
             text: text.into(),
-            notices: given.about.notices.clone(),
-            extras: Extras {
-                above: given.about.notices.clone(),
-                ..Extras::default()
-            },
+            notices: Vec::new(),
+            extras: Extras::default(),
         })
     }
 }
 
 fn list(listing: &Listing, provider: &dyn Provider, location: Location) -> Opened {
     let text = Text::new(&listing.text());
+    // What others list is theirs, whoever of ours has the scheme.
+    let mut listed = listing.resources.iter().map(|it| it.provider);
+    let others = listed.find(|it| matches!(*it, "client" | "server"));
     Opened::read_only(Document {
         kind: ResourceKind::Internal,
         style: Style::Listing,
@@ -80,9 +80,14 @@ fn list(listing: &Listing, provider: &dyn Provider, location: Location) -> Opene
         cache: Cache::Hit,
         details: MoreDetails {
             total_lines: Some(text.len_lines() as u64),
-            provider: Some(provider.name()),
+            provider: Some(others.unwrap_or(provider.name())),
             resources: Some(listing.resources.clone()),
-            internal: Some(Box::new(listing.details.clone())),
+            internal: others.map(|_| {
+                Box::new(InternalDetails {
+                    trusted: Some(false),
+                    ..InternalDetails::default()
+                })
+            }),
             ..MoreDetails::default()
         },
         text: text.into(),
@@ -134,11 +139,6 @@ fn file(
         (opened, _) => opened?,
     };
     let document = &mut opened.document;
-    document.notices.splice(0..0, given.about.notices.clone());
-    document
-        .extras
-        .above
-        .extend_from_slice(&given.about.notices);
     document.location.source = source.source;
     let own = details(&given.about, provider);
     (document.details.provider, document.details.internal) = (own.provider, own.internal);

@@ -8,18 +8,23 @@ use base64::Engine as _;
 use base64::engine::DecodePaddingMode;
 use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig};
 
-use crate::net::{Body, Spool, SpooledFile};
+use crate::net::{Body, SpooledFile};
 use crate::protocol::Refusal;
 use crate::protocol::read::{Cache, InternalDetails, NamedResource};
 use crate::protocol::resources::{
     ListedResource, PartBody, ResourceAnswer, ResourceContents, ResourceListing, ResourcePart,
 };
+use crate::session::{Keepable, Key, Label, Material, Prior};
 use crate::text::{Text, decode};
+use crate::view::Selector;
 use crate::view::size::file_size;
 use crate::workspace::Handle;
 
+use super::super::kind::{self, KINDS};
 use super::super::web;
-use super::{About, Given, GivenFile, GivenText, Hold, InternalContext, Listing, one_line};
+use super::{
+    About, Given, GivenFile, GivenText, Hold, InternalAsk, InternalContext, Listing, one_line,
+};
 
 /// An answer, and what was made of it.
 #[derive(Debug)]
@@ -72,29 +77,6 @@ impl Resource {
         }
     }
 
-    /// By which two answers are told apart.
-    pub fn hash(&self) -> u128 {
-        let mut hasher = xxhash_rust::xxh3::Xxh3::new();
-        match &self.answer {
-            ResourceAnswer::Contents(contents) => {
-                for part in &contents.contents {
-                    let (PartBody::Text(body) | PartBody::Blob(body)) = &part.body;
-                    hasher.update(part.uri.as_bytes());
-                    hasher.update(&[0]);
-                    hasher.update(body.as_bytes());
-                    hasher.update(&[0]);
-                }
-            }
-            ResourceAnswer::Listing(listing) => {
-                for resource in &listing.resources {
-                    hasher.update(resource.uri.as_bytes());
-                    hasher.update(&[0]);
-                }
-            }
-        }
-        hasher.digest128()
-    }
-
     /// As a provider gives it. Blocking: bytes become a file.
     pub fn given(
         self: &Arc<Resource>,
@@ -105,24 +87,20 @@ impl Resource {
     ) -> Result<Given, Refusal> {
         let contents = match &self.answer {
             ResourceAnswer::Listing(listing) => {
-                return Ok(Given::List(Listing {
-                    details: self.details(None),
-                    ..rows(listing, None, answerer.provider)
-                }));
+                return Ok(Given::List(rows(listing, None, answerer.provider)));
             }
             ResourceAnswer::Contents(contents) => contents,
         };
         let mut about = About {
             provider: Some(answerer.provider),
-            details: self.details(Some(contents)),
+            details: self.details(contents),
             notices: answerer.notices,
             ..About::default()
         };
         let made = match self.made.get() {
             Some(made) => made,
             None => {
-                let made = make(contents, context.provided.spool())
-                    .map_err(|error| Refusal::io(spelled, &error))?;
+                let made = make(contents, context).map_err(|error| Refusal::io(spelled, &error))?;
                 // Another read may have been as quick, with the same.
                 self.made.get_or_init(|| made)
             }
@@ -150,31 +128,73 @@ impl Resource {
         })
     }
 
-    fn details(&self, contents: Option<&ResourceContents>) -> InternalDetails {
-        let only = match contents.map(|it| &it.contents[..]) {
-            Some([only]) => only.mime_type.as_deref(),
+    fn details(&self, contents: &ResourceContents) -> InternalDetails {
+        let only = match &contents.contents[..] {
+            [only] => only.mime_type.as_deref(),
             _ => None,
         };
-        let title = contents.and_then(|it| it.title.as_deref());
         InternalDetails {
-            title: title.map(one_line),
+            title: contents.title.as_deref().map(one_line),
             content_type: only.map(one_line),
             fetched_at: Some(web::rfc3339(self.got_at)),
-            trusted: Some(contents.is_some_and(|it| it.trusted == Some(true))),
+            trusted: Some(contents.trusted == Some(true)),
             ..InternalDetails::default()
         }
     }
 }
 
+impl Keepable for Resource {
+    fn bytes(&self) -> u64 {
+        self.answer.bytes()
+    }
+
+    fn hash(&self) -> u128 {
+        let mut hasher = xxhash_rust::xxh3::Xxh3::new();
+        match &self.answer {
+            ResourceAnswer::Contents(contents) => {
+                for part in &contents.contents {
+                    let (PartBody::Text(body) | PartBody::Blob(body)) = &part.body;
+                    hasher.update(part.uri.as_bytes());
+                    hasher.update(&[0]);
+                    hasher.update(body.as_bytes());
+                    hasher.update(&[0]);
+                }
+            }
+            ResourceAnswer::Listing(listing) => {
+                for resource in &listing.resources {
+                    hasher.update(resource.uri.as_bytes());
+                    hasher.update(&[0]);
+                }
+            }
+        }
+        hasher.digest128()
+    }
+}
+
+/// What is said where a session reads on in what is no longer what it was shown.
+pub fn is_changed(prior: &Prior<Resource>, now: &Resource, ask: &InternalAsk) -> Option<String> {
+    match prior {
+        Prior::Dropped(hash) if ask.reads_on && *hash != now.hash() => Some(CHANGED.to_owned()),
+        _ => None,
+    }
+}
+
+const CHANGED: &str = "It has changed since it was last shown; line numbers may differ";
+
 /// Several contents are set apart by their URIs; one that is no text is a file.
-fn make(contents: &ResourceContents, spool: &Spool) -> io::Result<Made> {
+fn make(contents: &ResourceContents, context: &InternalContext) -> io::Result<Made> {
     if let [part] = &contents.contents[..] {
         return match bytes(part) {
             Some(bytes) => match text_of(part, &bytes) {
                 Some(text) => Ok(Made::Text(text)),
                 None => {
-                    let note = not_text(part, &bytes);
                     let name = file_name(part, &bytes);
+                    let note = match is_of_a_kind(&name, &bytes) {
+                        // No artifact is made of what is shown as what it is.
+                        true => not_text(part, bytes.len(), None),
+                        false => not_text(part, bytes.len(), put_away(part, &bytes, context)),
+                    };
+                    let spool = context.provided.spool();
                     let file = spool.keep(&Body::Memory(bytes.into()), &name)?;
                     Ok(Made::File(file, note))
                 }
@@ -189,7 +209,11 @@ fn make(contents: &ResourceContents, spool: &Spool) -> io::Result<Made> {
             None => push_text(&mut all, &text(part)),
             Some(bytes) => match text_of(part, &bytes) {
                 Some(text) => push_text(&mut all, &text),
-                None => all.push_str(&(not_text(part, &bytes) + "\n")),
+                None => {
+                    let number = put_away(part, &bytes, context);
+                    all.push_str(&not_text(part, bytes.len(), number));
+                    all.push('\n');
+                }
             },
         }
     }
@@ -247,13 +271,52 @@ fn essence(part: &ResourcePart) -> String {
     one_line(essence).to_ascii_lowercase()
 }
 
-/// `[application/octet-stream, 12.3KB: not text]`.
-fn not_text(part: &ResourcePart, bytes: &[u8]) -> String {
+/// `[application/octet-stream, 12.3KB: not text; artifact://5]`.
+fn not_text(part: &ResourcePart, bytes: usize, artifact: Option<u64>) -> String {
     let essence = match essence(part) {
         essence if essence.is_empty() => "application/octet-stream".to_owned(),
         essence => essence,
     };
-    format!("[{essence}, {}: not text]", file_size(bytes.len() as u64))
+    let size = file_size(bytes as u64);
+    match artifact {
+        Some(number) => format!("[{essence}, {size}: not text; artifact://{number}]"),
+        None => format!("[{essence}, {size}: not text]"),
+    }
+}
+
+/// Whether bytes are shown as text or as some kind of file, as their beginning tells.
+fn is_of_a_kind(name: &str, bytes: &[u8]) -> bool {
+    let head = &bytes[..bytes.len().min(kind::HEAD)];
+    kind::is_claimed(name, &Selector::default())
+        || KINDS.iter().any(|kind| kind.claims_bytes(head))
+        || decode(head, None).is_ok()
+}
+
+/// Bytes that are not shown become an artifact of the session; a store that is full or off costs no more
+/// than that.
+fn put_away(part: &ResourcePart, bytes: &[u8], context: &InternalContext) -> Option<u64> {
+    if !context.stores.is_on() {
+        return None;
+    }
+    let label = Label {
+        title: Some(one_line(&part.uri)),
+        mime_type: Some(essence(part)).filter(|it| !it.is_empty()),
+        is_terminal: false,
+        is_text: false,
+        is_spilled: true,
+    };
+    let material = Material::Bytes(bytes.to_vec());
+    let put = context
+        .stores
+        .put(context.session, None, label, None, &material, context.work);
+    match put
+        .inspect_err(|error| tracing::warn!(%error, "not kept"))
+        .ok()?
+        .key
+    {
+        Key::Number(number) => Some(number),
+        Key::Agent(_) => None,
+    }
 }
 
 /// As kinds are told: the last part of its URI, with an extension that is right for its bytes.
