@@ -11,6 +11,12 @@ pub mod protocol;
 /// Cancel tokens, deadlines, threads and pools of blocking work. Never waits without a limit.
 pub mod task;
 
+/// Resources of MCP servers that the settings name. Never knows how they are shown.
+#[allow(
+    clippy::disallowed_methods,
+    reason = "it starts servers in an environment of their own"
+)]
+pub mod mcp_client;
 /// Who may be asked over the network, and the client that asks. Never knows what a body is for.
 #[allow(
     clippy::disallowed_methods,

@@ -15,7 +15,7 @@ const LINES: &[&[&str]] = &[
     &["chance"],
     &["picture", "protocol", "text"],
     &["task"],
-    &["rpc", "net"],
+    &["rpc", "net", "mcp_client"],
     &["worker"],
     &["syntax", "convert"],
     &["hashline", "notebook", "outline"],

@@ -14,9 +14,11 @@ use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use pilcrow::buffer::Overlays;
+use pilcrow::mcp_client::McpServers;
+use pilcrow::net::Spool;
 use pilcrow::protocol::Settings;
 use pilcrow::protocol::read::ReadResult;
-use pilcrow::read::{Ask, Reader, StageResult};
+use pilcrow::read::{Ask, Provided, Reader, StageResult};
 use pilcrow::session::Stores;
 use pilcrow::task::{CancelToken, Work};
 use pilcrow::workspace::Scope;
@@ -97,6 +99,16 @@ impl Peer {
     pub fn daemon(root: &Path) -> Answer<Peer> {
         let mut command = Command::new(env!("CARGO_BIN_EXE_pilcrow"));
         command.args(["serve", "--stdio"]);
+        Peer::start(command, root)
+    }
+
+    /// The daemon of somebody with this home directory.
+    pub fn daemon_of_home(root: &Path, home: &Path) -> Answer<Peer> {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_pilcrow"));
+        command.args(["serve", "--stdio"]).env("HOME", home);
+        for moved in ["CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_CONFIG_HOME"] {
+            command.env_remove(moved);
+        }
         Peer::start(command, root)
     }
 
@@ -311,7 +323,13 @@ impl InProcess {
 
     /// A reader that has read nothing yet.
     pub fn reader() -> Reader {
-        Reader::new(Settings::default().memory.budget_bytes, Stores::new(None))
+        // It starts no server, so that nothing ever runs on it.
+        let runtime = tokio::runtime::Builder::new_current_thread().build();
+        let runtime = runtime.expect("a runtime");
+        let mcp = McpServers::new(runtime.handle().clone());
+        let provided = Provided::new(mcp, Arc::new(Spool::new(std::env::temp_dir())));
+        let budget = Settings::default().memory.budget_bytes;
+        Reader::new(budget, Stores::new(None), provided)
     }
 
     pub fn read(&self, reader: &Reader) -> Answer<ReadResult> {

@@ -14,6 +14,7 @@ use crate::text::PositionEncoding;
 use crate::workspace::{RealPath, Scope};
 
 use super::leads::Leads;
+use super::offered::OfferedSchemes;
 use super::overlay::{Change, DocumentKey, Overlay};
 
 /// All open documents. A clone is the state of one moment; taking it and changing what it was
@@ -29,6 +30,8 @@ pub struct Overlays {
     leads: Arc<Leads>,
     /// When this state was taken to go by; `None` for one that cannot change.
     pub taken_at: Option<Instant>,
+    /// The schemes of which the client has the texts, whether it has opened any of them or not.
+    pub offered: OfferedSchemes,
 }
 
 impl Overlays {

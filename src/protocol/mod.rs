@@ -7,6 +7,7 @@ pub mod edit_refusal;
 pub mod params;
 pub mod read;
 pub mod refusal;
+pub mod resources;
 pub mod settings;
 pub mod status;
 pub mod tools;
@@ -14,6 +15,7 @@ pub mod typed;
 
 pub use edit_refusal::EditRefusal;
 pub use refusal::{Refusal, RefusalKind, Rule, shortened};
+pub use resources::ResourceAnswer;
 pub use settings::Settings;
 
 /// Version of the wire contract, reported at `initialize` and by `agent/status`.

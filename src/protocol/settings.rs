@@ -1,10 +1,14 @@
 //! The settings object of `protocol.md` with its defaults; nothing here is ever read from the workspace.
 
+mod mcp;
+
 use std::ops::RangeInclusive;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use url::Url;
+
+pub use mcp::{Mcp, McpServer};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Default)]
 pub struct Settings {
@@ -15,6 +19,7 @@ pub struct Settings {
     pub web: Web,
     pub internal: Internal,
     pub artifacts: Artifacts,
+    pub mcp: Mcp,
     pub github: Github,
     pub memory: Memory,
     pub watch: Watch,
@@ -411,6 +416,11 @@ impl Settings {
         let timeout = settings.web.timeout_ms;
         settings.web.timeout_ms = timeout.clamp(*timeouts.start(), *timeouts.end());
         settings.web.max_bytes = settings.web.max_bytes.max(1);
+        let (timeouts, timeout) = (Mcp::TIMEOUTS_MS, settings.mcp.timeout_ms);
+        settings.mcp.timeout_ms = timeout.clamp(*timeouts.start(), *timeouts.end());
+        problems.extend(settings.mcp.leave_out());
+        let (timeouts, timeout) = (Mcp::TIMEOUTS_MS, settings.internal.resolve_timeout_ms);
+        settings.internal.resolve_timeout_ms = timeout.clamp(*timeouts.start(), *timeouts.end());
         (settings, problems)
     }
 
@@ -442,6 +452,20 @@ fn merge(
         at.push(key.clone());
         let name = at.join(".");
         match known.get(key) {
+            // A table of what has names of the client's own.
+            None if known.is_empty() && !at[..at.len() - 1].is_empty() => {
+                let mut trial = merged.clone();
+                let place = at
+                    .iter()
+                    .fold(&mut trial, |place, part| &mut place[part.as_str()]);
+                *place = value.clone();
+                match serde_json::from_value::<Settings>(trial.clone()) {
+                    Ok(_) => *merged = trial,
+                    Err(error) => {
+                        problems.push(format!("Pilcrow setting '{name}' is ignored: {error}."))
+                    }
+                }
+            }
             None => {
                 let nearest = nearest(key, known.keys());
                 let hint = nearest.map(|near| format!(" Did you mean '{near}'?"));

@@ -18,6 +18,9 @@ pub struct Status {
     pub cache: CacheCounts,
     pub workers: WorkersStatus,
     pub web: WebStatus,
+    pub resources: ResourcesStatus,
+    /// The MCP servers of the settings.
+    pub mcp: Vec<McpServerStatus>,
     pub artifacts: ArtifactsStatus,
     /// Walks of the tree since the start.
     pub scans: u64,
@@ -43,6 +46,18 @@ pub struct MemoryUse {
     pub bytes: u64,
 }
 
+/// What was found in folders for skills, rules and memories.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct ResourcesStatus {
+    pub skills: usize,
+    pub rules: usize,
+    pub memories: usize,
+    /// What has a name that something else goes by.
+    pub shadowed: usize,
+    /// What was left out, and why: a sentence each.
+    pub problems: Vec<String>,
+}
+
 /// Web pages that are kept, and how reads of them were answered.
 #[derive(Debug, Clone, Copy, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -58,6 +73,26 @@ pub struct WebStatus {
     pub in_flight: usize,
     /// A proxy was asked: it resolves names, so that only names and literal addresses were judged.
     pub proxied: bool,
+}
+
+/// One MCP server of the settings.
+#[derive(Debug, Clone, Serialize)]
+pub struct McpServerStatus {
+    pub name: String,
+    pub state: McpServerState,
+    /// Its last words on stderr, at most 2 KiB.
+    pub stderr: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum McpServerState {
+    /// Not started yet, or ended; the next read that needs it starts it.
+    Stopped,
+    Starting,
+    Running,
+    /// It ended three times within a minute.
+    Failing,
 }
 
 /// What sessions put away, all together.

@@ -12,17 +12,14 @@ use crate::protocol::read::{
     Cache, ContentBlock, Location, MoreDetails, ReadDetails, ReadResult, ResourceKind,
 };
 use crate::protocol::{Refusal, RefusalKind, Settings, shortened};
-use crate::session::Stores;
-use crate::task::Work;
 use crate::text::{encoding_for_label, percent_of_controls};
 use crate::view::dialect::{self, Asked, Dialect, Request, Said};
 use crate::view::window::Limits;
 use crate::view::{Budget, Document, Selector, Style};
 use crate::workspace::{FileType, Scope};
 
-use super::obtained::{Lacking, Obtained};
+use super::obtained::Lacking;
 use super::scheme;
-use super::source::internal::InternalContext;
 use super::source::kind::Subject;
 use super::source::web::{self, Looks, PageAsk, PageLacking, WebAddress};
 use super::target::{Located, Spot};
@@ -76,6 +73,8 @@ pub struct Ask {
     pub tells_title: bool,
     /// As what the client hears how far a wait for the network is.
     pub progress: Option<Value>,
+    /// The client waits for it to answer a question of ours: it is not asked another.
+    pub is_resolving: bool,
 }
 
 /// First bytes of a text in which control characters are counted (seed 001).
@@ -127,6 +126,7 @@ impl Ask {
             editable: settings.edit.enabled,
             tells_title: false,
             progress: fields.get("workDoneToken").cloned(),
+            is_resolving: is_resolving(fields)?,
         })
     }
 
@@ -159,24 +159,16 @@ impl Ask {
         web::looks(self.path()) == Looks::Web
     }
 
-    /// What a provider may use to answer it.
-    pub fn context<'a>(
-        &'a self,
-        (scope, overlays): (&'a Scope, &'a Overlays),
-        stores: &'a Stores,
-        obtained: Option<&'a Obtained>,
-        work: &'a Work,
-    ) -> InternalContext<'a> {
-        InternalContext {
-            session: &self.session,
-            scope,
-            overlays,
-            stores,
-            names_lines: self.request.lines.is_some(),
-            tells_title: self.tells_title,
-            obtained,
-            work,
-        }
+    /// Whether it can be of nothing that an edit changes: a web page, or what the client or a server
+    /// has and no open document is.
+    pub fn is_of_no_file(&self, overlays: &Overlays) -> bool {
+        let path = self.path();
+        let open = || {
+            let ends = Selector::splits(path).into_iter().map(|(end, _)| end);
+            ends.chain([path.len()])
+                .any(|end| overlays.called(&path[..end]).is_some())
+        };
+        self.is_of_web() || (scheme::is_elsewhere(path, overlays) && !open())
     }
 
     /// A page that it is of.
@@ -215,12 +207,26 @@ impl Ask {
 
     /// The limits of what was found: a text of which no lines in particular are asked for, or
     /// something else.
-    pub(super) fn limits_of(&self, is_whole_text: bool) -> Limits {
+    pub(super) fn limits_of(&self, is_whole_text: bool, is_shown_whole: bool) -> Limits {
         let mut limits = self.limits();
+        if is_shown_whole {
+            return self.hard_limits();
+        }
         if let (Some(lines), true) = (self.request.truncate, is_whole_text)
             && self.budget.lines.is_none()
         {
             limits.open_lines = limits.open_lines.min(lines);
+        }
+        limits
+    }
+
+    /// Those that hold for whatever is read, below which only the caller's own are.
+    pub(super) fn hard_limits(&self) -> Limits {
+        let hard = self.budget.over(Budget::CAP);
+        let limits = self.request.limits;
+        let mut limits = limits.with_budget(Some(hard.lines), Some(hard.bytes));
+        if let Some(most) = self.request.most {
+            limits.budget.lines = limits.budget.lines.min(most);
         }
         limits
     }
@@ -339,7 +345,7 @@ impl Ask {
 
 /// The absolute path that a path is, where it is found, or in the first root.
 fn absolute(path: &str, scope: &Scope) -> String {
-    if scheme::is_internal(path) || web::looks(path) == Looks::Web {
+    if scheme::looks_like_address(path) || web::looks(path) == Looks::Web {
         return path.to_owned();
     }
     let folders = || scope.roots().iter().map(|root| root.spelled().join(path));
@@ -350,6 +356,12 @@ fn absolute(path: &str, scope: &Scope) -> String {
     let absolute = there.or_else(|| folders().next());
     let absolute = absolute.map(|path| path.to_string_lossy().into_owned());
     absolute.unwrap_or_else(|| path.to_owned())
+}
+
+/// Whether it carries what a question to the client came with.
+pub fn is_resolving(fields: Fields) -> Result<bool, Refusal> {
+    let meta = fields.object("_meta")?;
+    Ok(meta.is_some_and(|meta| meta.get("pilcrow/resolving").is_some()))
 }
 
 fn wants_display_content(fields: Fields) -> Result<bool, Refusal> {

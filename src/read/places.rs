@@ -73,7 +73,7 @@ pub fn places_to_read(ask: &Ask, context: &InternalContext) -> Result<Vec<Resour
     let target = &ask.request.target;
     let written = target.as_written();
     let mut places = Vec::new();
-    if scheme::is_internal(written) {
+    if scheme::is_internal(written, overlays) {
         let located = internal::locate::locate(target, context).ok().flatten();
         places.extend(located.map(|located| located.place(scope)));
         if scope.is_in_writable_folder(written) {

@@ -25,7 +25,7 @@ use super::look::{Look, Wanted};
 use super::obtained::{Lacking, Obtained};
 use super::outlines::Outlines;
 use super::places::{Whereabouts, go_on_mount};
-use super::source::internal::{self, InternalContext};
+use super::source::internal::{self, Folders, InternalContext, Provided};
 use super::source::web::{self, PageLacking};
 use super::source::{self, Memory, Opened, ReadContext};
 use super::source_file::{Lack, SourceFile};
@@ -42,11 +42,17 @@ pub struct Prepared {
     is_bare: bool,
     /// A text, of which no lines in particular are asked for.
     is_whole_text: bool,
+    /// What only the hard limits cut.
+    is_shown_whole: bool,
     /// What it defines, where that is to be told if it is not shown to its end.
     definitions: Option<Arc<[Definition]>>,
 }
 
 impl Prepared {
+    fn limits(&self, ask: &Ask) -> Limits {
+        ask.limits_of(self.is_whole_text, self.is_shown_whole)
+    }
+
     /// How what was found is called in headers and messages.
     fn name(&self) -> &str {
         let part = self.opened.name.as_deref();
@@ -92,6 +98,10 @@ pub struct Reader {
     pub queriers: Queriers,
     /// What sessions have of their own.
     pub stores: Arc<Stores>,
+    /// Skills and rules, as they were found last.
+    pub folders: Folders,
+    /// What clients and MCP servers have.
+    pub provided: Provided,
     /// What they were shown of what is in no file.
     pub kept: Arc<KeptTexts>,
 }
@@ -99,7 +109,7 @@ pub struct Reader {
 impl Reader {
     /// Holds at most `budget` bytes: an eighth of it in outlines and definitions, as much in what
     /// other kinds than text keep warm, the rest in buffers and in snapshots alike.
-    pub fn new(budget: u64, stores: Stores) -> Reader {
+    pub fn new(budget: u64, stores: Stores, provided: Provided) -> Reader {
         let (texts, eighth) = shares(budget);
         let parsers = Arc::new(Parsers::new(worker::WorkerLimits::of_syntax()));
         Reader {
@@ -114,7 +124,33 @@ impl Reader {
             converters: Converters::new(worker::WorkerLimits::of_convert()),
             queriers: Queriers::new(worker::WorkerLimits::of_query()),
             stores: Arc::new(stores),
+            folders: Folders::default(),
+            provided,
             kept: Arc::default(),
+        }
+    }
+
+    /// What a provider may use to answer a read.
+    pub fn context<'a>(
+        &'a self,
+        ask: &'a Ask,
+        (scope, overlays): (&'a Scope, &'a Overlays),
+        obtained: Option<&'a Obtained>,
+        work: &'a Work,
+    ) -> InternalContext<'a> {
+        InternalContext {
+            session: &ask.session,
+            scope,
+            overlays,
+            stores: &self.stores,
+            folders: &self.folders,
+            kept: &self.kept,
+            provided: &self.provided,
+            is_resolving: ask.is_resolving,
+            names_lines: ask.request.lines.is_some(),
+            tells_title: ask.tells_title,
+            obtained,
+            work,
         }
     }
 
@@ -144,7 +180,7 @@ impl Reader {
         }
         let target = &ask.request.target;
         let page = obtained.and_then(Obtained::page);
-        let context = ask.context((scope, overlays), &self.stores, obtained, work);
+        let context = self.context(ask, (scope, overlays), obtained, work);
         let mut located = match page {
             Some(page) => Located::on_web(page.ask.address.clone()),
             None => {
@@ -152,14 +188,17 @@ impl Reader {
                 locate_any(ask, &context)?
             }
         };
+        // No edit waits for what is obtained.
+        found(Whereabouts::At(located.place(scope)));
         if let Some(lacking) = located.lacks() {
             return Ok(StageResult::Lacks(lacking));
         }
         // Until it is opened it stays as it is.
         let hold = located.take_hold();
-        found(Whereabouts::At(located.place(scope)));
         ask.refuse_barred(&located)?;
         let is_bare = located.selector == Selector::default() && located.inner.is_none();
+        let is_shown_whole =
+            matches!(&located.spot, Spot::Internal(spot) if spot.provider.is_shown_whole());
         located.selector = ask.selected(&located.selector);
         let means = ReadContext {
             display: located.display(),
@@ -171,7 +210,10 @@ impl Reader {
             converters: &self.converters,
             queriers: &self.queriers,
             selector: &located.selector,
-            limits: ask.limits(),
+            limits: match is_shown_whole {
+                true => ask.hard_limits(),
+                false => ask.limits(),
+            },
             listing: ask.request.listing,
             whole_file: ask.request.whole_file.filter(|_| is_bare),
             image_bytes: ask.request.image_bytes,
@@ -240,13 +282,14 @@ impl Reader {
             wanted,
             is_bare,
             is_whole_text,
+            is_shown_whole,
             definitions,
         }))
     }
 
     /// What a read would take if it alone had the whole of a shared budget.
     pub fn demand(&self, ask: &Ask, prepared: &Prepared, shared: Budget) -> Spent {
-        let limits = ask.limits_of(prepared.is_whole_text).at_most(shared);
+        let limits = prepared.limits(ask).at_most(shared);
         let Prepared { opened, wanted, .. } = prepared;
         wanted.look(&opened.document, &limits).window().spent
     }
@@ -269,8 +312,8 @@ impl Reader {
         } = prepared;
         let document = &opened.document;
         let limits = match share {
-            Some(share) => ask.limits_of(prepared.is_whole_text).at_most(share),
-            None => ask.limits_of(prepared.is_whole_text),
+            Some(share) => prepared.limits(ask).at_most(share),
+            None => prepared.limits(ask),
         };
         let look = wanted.look(document, &limits);
         let window = look.window();
@@ -499,13 +542,20 @@ fn locate_any(ask: &Ask, context: &InternalContext) -> Result<Located, Refusal> 
     let InternalContext {
         scope, overlays, ..
     } = context;
-    locate(
+    let found = locate(
         target,
         Some(ask.request.guess),
         scope,
         overlays,
         context.work,
-    )
+    );
+    // An address that nobody has, and no file.
+    if let Err(Refusal::Unsupported { .. }) = &found
+        && let Some(located) = internal::mcp::listed_so_far(target, context)?
+    {
+        return Ok(located);
+    }
+    found
 }
 
 /// What was opened as a text that may be in some language. A notebook's text is in none.

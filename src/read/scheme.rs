@@ -16,8 +16,13 @@ use crate::workspace::Scope;
 use super::source::internal::Provider;
 use super::source::internal::agent::AGENTS;
 use super::source::internal::artifact::ARTIFACTS;
+use super::source::internal::client::CLIENT;
+use super::source::internal::folders::memories::MEMORIES;
+use super::source::internal::folders::rules::RULES;
+use super::source::internal::folders::skills::SKILLS;
 use super::source::internal::guide::GUIDE;
 use super::source::internal::local::LOCAL;
+use super::source::internal::mcp::MCP;
 use super::source::web::{self, Looks, WebAddress};
 use super::target::{Located, Spot};
 
@@ -80,6 +85,26 @@ static SCHEMES: &[&Scheme] = &[
         aliases: &["omp"],
         opens: Opens::Provider(&GUIDE),
     },
+    &Scheme {
+        name: "skill",
+        aliases: &[],
+        opens: Opens::Provider(&SKILLS),
+    },
+    &Scheme {
+        name: "rule",
+        aliases: &[],
+        opens: Opens::Provider(&RULES),
+    },
+    &Scheme {
+        name: "memory",
+        aliases: &[],
+        opens: Opens::Provider(&MEMORIES),
+    },
+    &Scheme {
+        name: "mcp",
+        aliases: &[],
+        opens: Opens::Provider(&MCP),
+    },
     // Schemes of open documents are known to the editor alone; it was asked before this row is.
     &Scheme {
         name: "",
@@ -115,8 +140,18 @@ fn row_of(written: &str) -> Option<(&'static Scheme, &str)> {
 }
 
 /// Whether a path string is an address of some provider's.
-pub fn is_internal(written: &str) -> bool {
-    provider_of(written).is_some()
+pub fn is_internal(written: &str, overlays: &Overlays) -> bool {
+    provider_of(written, overlays).is_some()
+}
+
+/// Whether a path string is an address of what is in no file of this machine, the web aside.
+pub fn is_elsewhere(written: &str, overlays: &Overlays) -> bool {
+    provider_of(written, overlays).is_some_and(|(_, provider, _)| provider.is_elsewhere())
+}
+
+/// Whether a path string begins as an address of no file does.
+pub fn looks_like_address(written: &str) -> bool {
+    row_of(written).is_some_and(|(row, _)| !matches!(row.opens, Opens::DiskOrEditor))
 }
 
 /// Whether it is the address of what `agent/putArtifact` puts there.
@@ -145,12 +180,21 @@ pub fn web_address_of_no_file(target: &Target) -> Result<Option<WebAddress>, Ref
     }
 }
 
-/// The name of its scheme, who has it, and what stands behind the `://`.
-pub fn provider_of(written: &str) -> Option<(&'static str, &'static dyn Provider, &str)> {
+/// The name of its scheme, who has it, and what stands behind the `://`. What no row has may be one
+/// that the client offers.
+pub fn provider_of<'a>(
+    written: &'a str,
+    overlays: &'a Overlays,
+) -> Option<(&'a str, &'static dyn Provider, &'a str)> {
     let (row, rest) = row_of(written)?;
     match row.opens {
         Opens::Provider(provider) => Some((row.name, provider, rest)),
-        Opens::DiskOrEditor | Opens::Web | Opens::Nobody => None,
+        Opens::Nobody => {
+            let name = &written[..written.len() - rest.len() - "://".len()];
+            let offered = overlays.offered.name(name)?;
+            Some((offered, &CLIENT, rest))
+        }
+        Opens::DiskOrEditor | Opens::Web => None,
     }
 }
 
@@ -158,7 +202,7 @@ pub fn provider_of(written: &str) -> Option<(&'static str, &'static dyn Provider
 /// have it besides.
 pub fn in_editor(target: &Target, overlays: &Overlays) -> Option<Located> {
     let written = target.as_written();
-    provider_of(written)?;
+    provider_of(written, overlays)?;
     let own = match target {
         Target::Literal(_, selector) => selector.clone(),
         Target::Spelled(_) => Selector::default(),
@@ -172,7 +216,7 @@ pub fn in_editor(target: &Target, overlays: &Overlays) -> Option<Located> {
 /// is its own.
 pub fn refuse_change(written: &str, scope: &Scope, overlays: &Overlays) -> Result<(), Refusal> {
     let path = shortened(written).into_owned();
-    let message = match provider_of(written) {
+    let message = match provider_of(written, overlays) {
         Some(_) if scope.is_in_writable_folder(written) => return Ok(()),
         Some((_, provider, rest)) => {
             let instead = provider.instead_of_change(rest, scope);
@@ -197,7 +241,7 @@ const OTHERS: &[&str] = &["data:", "javascript:", "view-source:", "mailto:"];
 
 /// Web and other addresses are not files; saying so beats `notFound`. For what is neither on disk
 /// nor in the editor.
-pub fn refuse_unknown(spelled: &str) -> Result<(), Refusal> {
+pub fn refuse_unknown(spelled: &str, overlays: &Overlays) -> Result<(), Refusal> {
     let scheme = match row_of(spelled) {
         Some((row, rest)) => match row.opens {
             Opens::Nobody => &spelled[..spelled.len() - rest.len()],
@@ -214,7 +258,10 @@ pub fn refuse_unknown(spelled: &str) -> Result<(), Refusal> {
             }
         }
     };
-    let names: Vec<String> = schemes().iter().map(|name| format!("{name}://")).collect();
+    let offered = overlays.offered.names();
+    let offered = offered.filter(|name| !schemes().contains(name));
+    let names = schemes().into_iter().chain(offered);
+    let names: Vec<String> = names.map(|name| format!("{name}://")).collect();
     let spelled = shortened(spelled).into_owned();
     Err(Refusal::Unsupported {
         message: format!(

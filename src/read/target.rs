@@ -287,7 +287,7 @@ impl Search<'_> {
         if let Some(address) = scheme::web_address_of_no_file(&Target::Spelled(path.to_owned()))? {
             return Ok(Located::on_web(address));
         }
-        scheme::refuse_unknown(path)?;
+        scheme::refuse_unknown(path, self.overlays)?;
         self.refuse_mistyped_selector(path)?;
         // What exists nowhere is read as leading into as much, and with as much selector, as can be.
         if let Some(&parted) = source::kind::splits(path).first() {

@@ -34,14 +34,26 @@ struct PendingRequests {
     waiting: Mutex<HashMap<Id, oneshot::Sender<Result<Value, Error>>>>,
 }
 
-/// Takes a question off the list when nobody waits for its answer any more.
-struct Question<'a>(&'a PendingRequests, Id);
+/// Takes a question off the list when nobody waits for its answer any more; where that is to be told,
+/// the client hears that it is called off, unless it has answered.
+struct Question<'a> {
+    client: &'a Client,
+    id: Id,
+    tells: bool,
+}
 
 impl Drop for Question<'_> {
     fn drop(&mut self) {
-        self.0.waiting.lock().remove(&self.1);
+        let waited = self.client.asked.waiting.lock().remove(&self.id);
+        if waited.is_some() && self.tells {
+            let message =
+                json!({ "jsonrpc": "2.0", "method": CANCEL, "params": { "id": self.id } });
+            self.client.outbox.send(&message);
+        }
     }
 }
+
+const CANCEL: &str = "$/cancelRequest";
 
 impl Client {
     pub(super) fn new(outbox: Arc<Outbox>) -> Client {
@@ -68,14 +80,36 @@ impl Client {
         R::Params: Serialize,
         R::Result: DeserializeOwned,
     {
+        self.question::<R>(params, false).await
+    }
+
+    /// As [`Client::ask`]; where the future is dropped before the answer, the client hears
+    /// `$/cancelRequest`.
+    pub async fn ask_or_cancel<R: Request>(&self, params: R::Params) -> Result<R::Result, Error>
+    where
+        R::Params: Serialize,
+        R::Result: DeserializeOwned,
+    {
+        self.question::<R>(params, true).await
+    }
+
+    async fn question<R: Request>(&self, params: R::Params, tells: bool) -> Result<R::Result, Error>
+    where
+        R::Params: Serialize,
+        R::Result: DeserializeOwned,
+    {
         self.outbox.room().await;
         let number = self.asked.next.fetch_add(1, Ordering::Relaxed);
         let id = Id::String(format!("pilcrow:{number}"));
         let (answer, answered) = oneshot::channel();
         self.asked.waiting.lock().insert(id.clone(), answer);
-        let question = Question(&self.asked, id);
+        let question = Question {
+            client: self,
+            id,
+            tells,
+        };
         let message =
-            json!({ "jsonrpc": "2.0", "id": question.1, "method": R::METHOD, "params": params });
+            json!({ "jsonrpc": "2.0", "id": question.id, "method": R::METHOD, "params": params });
         self.outbox.send(&message);
         let answer = answered
             .await

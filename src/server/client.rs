@@ -17,7 +17,7 @@ use tower_lsp::ls_types::notification::{Notification, ShowMessage};
 use tower_lsp::ls_types::request::Request;
 use tower_lsp::ls_types::{MessageType, ShowMessageParams};
 
-use crate::buffer::{DocumentKey, Overlay, Overlays};
+use crate::buffer::{DocumentKey, OfferedSchemes, Overlay, Overlays};
 use crate::protocol::Settings;
 use crate::rpc::{self, Shutdown};
 use crate::session::Actor;
@@ -25,8 +25,9 @@ use crate::text::{PositionEncoding, Text};
 
 use super::OnSettings;
 use super::config::{ClientSnapshot, WorkspaceConfig};
-use super::engine::Engine;
+use super::engine::{Engine, with_folders_over};
 use super::problems::Problems;
+use super::resolve::Resolver;
 
 /// What the client said it can do.
 #[derive(Debug, Clone, Copy, Default)]
@@ -71,6 +72,8 @@ pub struct Client {
     pub asked: Mutex<HashSet<DocumentKey>>,
     /// Open documents that were clean until an edit of ours, which is not saved.
     pub unsaved_by_us: Mutex<HashSet<DocumentKey>>,
+    /// What it is being asked for the texts of.
+    pub resolver: Resolver,
 }
 
 impl Client {
@@ -96,6 +99,7 @@ impl Client {
             expected: Mutex::default(),
             asked: Mutex::default(),
             unsaved_by_us: Mutex::default(),
+            resolver: Resolver::default(),
         }
     }
 
@@ -165,11 +169,7 @@ impl Client {
         let stores = engine.reader.stores.clone();
         let open = move |path: &Path| {
             let config = config.lock().clone();
-            let folder = stores.folder_over(path);
-            config
-                .scope
-                .with_folders(folder.into_iter().collect())
-                .open(path)
+            with_folders_over(&stores, &config.scope, path).open(path)
         };
         engine.reader.buffers.start_watching(Box::new(open));
     }
@@ -190,6 +190,22 @@ impl Client {
             let params = ShowMessageParams { typ, message };
             self.notify::<ShowMessage>(params).await;
         }
+    }
+
+    /// Asks it something; where the answer is no longer waited for, it hears that.
+    pub async fn ask_or_cancel<R: Request>(&self, params: R::Params) -> Result<R::Result, Error> {
+        match &self.connection {
+            Some(connection) => connection.ask_or_cancel::<R>(params).await,
+            None => Err(Error::method_not_found()),
+        }
+    }
+
+    /// Takes the schemes over of which it has the texts, for every request that comes later.
+    pub fn offer_schemes<'a>(&self, names: impl IntoIterator<Item = &'a str>) {
+        let (offered, problems) = OfferedSchemes::of(names);
+        self.change_overlays(|overlays| overlays.offered = offered);
+        let mut known = self.problems.lock();
+        problems.into_iter().for_each(|problem| known.add(problem));
     }
 
     /// Asks it something; without a limit, which is the caller's to set.

@@ -44,10 +44,12 @@ impl CommandLine {
         self.client.config().settings.clone()
     }
 
-    /// `agent/read`.
+    /// `agent/read`, the only one: what was started for it is ended.
     pub async fn read(&self, params: &Value) -> Result<ReadResult, Refusal> {
         let (_, answer) = read::answer(&self.engine, &self.client, params);
-        answer.await
+        let answered = answer.await;
+        self.engine.mcp.end().await;
+        answered
     }
 
     /// `agent/edit`, after what dead processes left is cleaned up.

@@ -15,7 +15,8 @@ use super::engine::Engine;
 use super::hold;
 use super::lsp::Lsp;
 use super::{
-    close_session, documents, edit, flush, put_artifact, read, read_many, status, tools, write,
+    close_session, documents, edit, flush, put_artifact, read, read_many, resolve, status, tools,
+    write,
 };
 
 /// Every `agent/*` method, as `initialize` and the README list them.
@@ -35,7 +36,7 @@ pub const METHODS: &[&str] = &[
 /// it means is looked up, before this returns. It does no I/O.
 type Begin = fn(&Arc<Engine>, &Arc<Client>, Call) -> rpc::CallFuture;
 
-/// The methods of ours, and the notification.
+/// The methods of ours, and the notifications.
 fn method(name: &str) -> Option<(&'static str, Begin)> {
     Some(match name {
         "agent/read" => ("agent/read", read::begin),
@@ -48,6 +49,7 @@ fn method(name: &str) -> Option<(&'static str, Begin)> {
         "agent/status" => ("agent/status", status::begin),
         "agent/closeSession" => ("agent/closeSession", close_session::begin),
         "agent/documentState" => ("agent/documentState", documents::begin_state),
+        "agent/didChangeSchemes" => ("agent/didChangeSchemes", resolve::begin_change),
         #[cfg(any(feature = "failpoints", debug_assertions))]
         "agent/testEdit" if hold::is_wanted() => ("agent/testEdit", hold::begin),
         _ => return None,

@@ -60,6 +60,10 @@ pub fn initialize(
             false => PositionEncoding::Utf16,
         },
     });
+    let experimental = params.capabilities.experimental.unwrap_or_default();
+    if let Some(schemes) = experimental["pilcrow"]["resources"]["schemes"].as_array() {
+        client.offer_schemes(schemes.iter().filter_map(Value::as_str));
+    }
     client.configure(engine, folders, settings);
     recovery::begin(engine, client);
     recovery::remove_stores(engine);

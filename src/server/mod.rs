@@ -34,6 +34,7 @@ mod puts;
 mod read;
 mod read_many;
 mod recovery;
+mod resolve;
 mod status;
 mod tools;
 mod turn;
@@ -115,8 +116,8 @@ impl Commits {
     }
 
     /// Lets no commit begin any more, and waits for those that have as long as an ending leaves
-    /// time: the process is to be gone within a second, except when the client says `exit`. Then
-    /// removes what was fetched into files, and what sessions have of their own.
+    /// time: the process is to be gone within a second, except when the client says `exit`. Ends the MCP
+    /// servers, and removes what was fetched into files and what sessions have of their own.
     pub async fn settled(&self, ending: Ending) {
         let limit = match ending {
             Ending::Exit => Duration::from_secs(5),
@@ -125,7 +126,8 @@ impl Commits {
                 Duration::from_millis(500)
             }
         };
-        self.0.edit_queue.settled(limit).await;
+        // Side by side: servers that are slow to end leave no less time for edits.
+        tokio::join!(self.0.edit_queue.settled(limit), self.0.mcp.end());
         self.0.web.spool().remove();
         self.0.reader.stores.remove();
     }

@@ -4,15 +4,20 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tokio::sync::watch;
+use tokio::time::timeout_at;
 
 use crate::net::Progress;
-use crate::protocol::{Refusal, Settings};
-use crate::read::{Ask, Lacking, Obtained, PageLacking, StageResult};
+use crate::protocol::{Refusal, ResourceAnswer, Settings};
+use crate::read::{Ask, Got, Lacking, Obtained, PageLacking, Resource, StageResult};
 use crate::task::Work;
 
 use super::client::Client;
 use super::engine::{Engine, WORK_LIMIT};
 use super::progress;
+use super::resolve::resolve;
+
+/// What a read may take that waits for the client or for MCP servers, before the last run of its job.
+const RESOURCE_LIMIT: Duration = Duration::from_secs(28);
 
 /// Runs the job of a read until it lacks nothing. What is named by its path alone is obtained before
 /// the first run. Nothing waits here but the future itself.
@@ -22,7 +27,7 @@ use super::progress;
 /// Those of the job, and of what it lacks.
 pub async fn run_obtaining<T: Send + 'static>(
     engine: &Arc<Engine>,
-    client: &Client,
+    client: &Arc<Client>,
     ask: &Ask,
     settings: &Arc<Settings>,
     job: impl Fn(&Work, Option<&Obtained>) -> Result<StageResult<T>, Refusal> + Send + Sync + 'static,
@@ -30,34 +35,46 @@ pub async fn run_obtaining<T: Send + 'static>(
     let job = Arc::new(job);
     let mut lacking = ask.lacks()?;
     let mut obtained: Option<Obtained> = None;
-    let deadline = Instant::now() + Duration::from_millis(settings.web.timeout_ms);
+    let begun = Instant::now();
+    let web_deadline = begun + Duration::from_millis(settings.web.timeout_ms);
     loop {
-        match (lacking.take(), &mut obtained) {
-            (Some(Lacking::Page(PageLacking::Page(address))), _) => {
-                let mut page = ask.of_page(*address, settings, deadline);
-                let token = ask.progress.as_ref().and_then(progress::token);
-                let page = match token {
-                    None => engine.web.page(&page).await,
-                    Some(token) => {
-                        let (tell, told) = watch::channel(Progress::Connecting);
-                        page.progress = Some(tell);
-                        let fetching = engine.web.page(&page);
-                        progress::reported(client, token, told, fetching).await
-                    }
+        match lacking.take() {
+            Some(Lacking::Page(page)) => {
+                obtain_page(
+                    engine,
+                    client,
+                    ask,
+                    settings,
+                    (page, &mut obtained),
+                    web_deadline,
+                )
+                .await?;
+            }
+            Some(lacking) => {
+                let mut resources = match obtained.take() {
+                    Some(Obtained::Resources(resources)) => resources,
+                    Some(Obtained::Page(_)) => return Err(Refusal::Internal),
+                    None => Box::default(),
                 };
-                obtained = Some(Obtained::Page(Box::new(page?)));
+                let deadline = begun + RESOURCE_LIMIT;
+                let getting = obtain_resource(engine, client, ask, settings, lacking);
+                match timeout_at(deadline.into(), getting).await {
+                    Ok(Some(got)) => resources.add(got),
+                    Ok(None) => return Err(Refusal::Internal),
+                    Err(_) => {
+                        return Err(Refusal::Timeout {
+                            message: "What was asked for did not come within 28 s.".to_owned(),
+                            path: Some(ask.path().to_owned()),
+                        });
+                    }
+                }
+                obtained = Some(Obtained::Resources(resources));
             }
-            (Some(Lacking::Page(PageLacking::Guesses(guesses))), Some(Obtained::Page(page))) => {
-                let web = page.web.clone();
-                web.more(page, guesses).await;
-            }
-            (Some(Lacking::Page(PageLacking::Guesses(_))), None) => {
-                return Err(Refusal::Internal);
-            }
-            (None, _) => {}
+            None => {}
         }
         let limit = match obtained {
-            Some(_) => deadline.saturating_duration_since(Instant::now()),
+            Some(Obtained::Page(_)) => web_deadline.saturating_duration_since(Instant::now()),
+            Some(Obtained::Resources(_)) => WORK_LIMIT.saturating_sub(begun.elapsed()),
             None => WORK_LIMIT,
         };
         let (job, so_far) = (job.clone(), obtained.clone());
@@ -67,4 +84,67 @@ pub async fn run_obtaining<T: Send + 'static>(
             StageResult::Lacks(more) => lacking = Some(more),
         }
     }
+}
+
+/// Gets a web page, or what is needed besides it.
+async fn obtain_page(
+    engine: &Engine,
+    client: &Client,
+    ask: &Ask,
+    settings: &Arc<Settings>,
+    (lacking, obtained): (PageLacking, &mut Option<Obtained>),
+    deadline: Instant,
+) -> Result<(), Refusal> {
+    match (lacking, obtained) {
+        (PageLacking::Page(address), obtained) => {
+            let mut page = ask.of_page(*address, settings, deadline);
+            let token = ask.progress.as_ref().and_then(progress::token);
+            let page = match token {
+                None => engine.web.page(&page).await,
+                Some(token) => {
+                    let (tell, told) = watch::channel(Progress::Connecting);
+                    page.progress = Some(tell);
+                    let fetching = engine.web.page(&page);
+                    progress::reported(client, token, told, fetching).await
+                }
+            };
+            *obtained = Some(Obtained::Page(Box::new(page?)));
+        }
+        (PageLacking::Guesses(guesses), Some(Obtained::Page(page))) => {
+            let web = page.web.clone();
+            web.more(page, guesses).await;
+        }
+        (PageLacking::Guesses(_), _) => return Err(Refusal::Internal),
+    }
+    Ok(())
+}
+
+/// Asks the client, or MCP servers. What they refuse is part of the answer; `None` is for what is no
+/// question to them.
+async fn obtain_resource(
+    engine: &Engine,
+    client: &Arc<Client>,
+    ask: &Ask,
+    settings: &Settings,
+    lacking: Lacking,
+) -> Option<Got> {
+    Some(match lacking {
+        Lacking::Client(uri) => {
+            let limit = Duration::from_millis(settings.internal.resolve_timeout_ms);
+            let answer = resolve(client, &ask.session, &uri, limit).await;
+            Got::OfClient(uri, answer)
+        }
+        Lacking::Catalogues(None) => Got::Catalogues(None, engine.mcp.catalogues().await),
+        Lacking::Catalogues(Some(server)) => {
+            let catalogue = engine.mcp.catalogue(&server).await;
+            let catalogues = vec![(server.clone(), catalogue)];
+            Got::Catalogues(Some(server), catalogues)
+        }
+        Lacking::McpResource { server, uri } => {
+            let read = engine.mcp.read(&server, &uri).await;
+            let read = read.map(|contents| Resource::new(ResourceAnswer::Contents(contents)));
+            Got::OfServer(server, uri, read)
+        }
+        Lacking::Page(_) => return None,
+    })
 }

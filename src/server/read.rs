@@ -45,7 +45,7 @@ pub fn answer(
         (engine.edit_queue.begin_read(&ask.session), puts, ask)
     });
     if let Ok((reading, _, ask)) = &begun
-        && ask.is_of_web()
+        && ask.is_of_no_file(&snapshot.overlays)
     {
         reading.is_of_no_file();
     }
@@ -63,7 +63,7 @@ pub fn answer(
 /// The answer to a read that waits for nothing but the edits before it.
 pub async fn answer_to(
     engine: &Arc<Engine>,
-    client: &Client,
+    client: &Arc<Client>,
     ask: Ask,
     snapshot: ClientSnapshot,
 ) -> Result<ReadResult, Refusal> {
@@ -73,7 +73,7 @@ pub async fn answer_to(
 
 async fn answered(
     engine: &Arc<Engine>,
-    client: &Client,
+    client: &Arc<Client>,
     reading: Reading,
     ask: Ask,
     snapshot: ClientSnapshot,
@@ -93,7 +93,7 @@ async fn answered(
 /// The answer, and what other sessions must hear; also where it is refused in words of the dialect.
 async fn read(
     engine: &Arc<Engine>,
-    client: &Client,
+    client: &Arc<Client>,
     reading: Arc<Reading>,
     ask: Arc<Ask>,
     snapshot: ClientSnapshot,

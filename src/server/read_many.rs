@@ -5,10 +5,13 @@ use std::sync::Arc;
 use futures::future::join_all;
 use serde_json::{Value, json};
 
+use crate::buffer::Overlays;
 use crate::protocol::Refusal;
 use crate::protocol::params::Fields;
 use crate::protocol::read::ReadResult;
-use crate::read::{Ask, BudgetParams, Obtained, Prepared, StageResult, session_name, share};
+use crate::read::{
+    Ask, BudgetParams, Obtained, Prepared, StageResult, is_resolving, session_name, share,
+};
 use crate::rpc;
 use crate::session::Notice;
 use crate::task::Work;
@@ -40,10 +43,10 @@ type BegunAsk = Result<(Arc<Reading>, Option<PutTurn>, Arc<Ask>), Refusal>;
 
 impl Asks {
     /// Registers each of them: one target waits for no edit of another.
-    fn begin(self, engine: &Engine) -> (Vec<BegunAsk>, Budget) {
+    fn begin(self, engine: &Engine, overlays: &Overlays) -> (Vec<BegunAsk>, Budget) {
         let begin = |ask: Arc<Ask>| {
             let reading = engine.edit_queue.begin_read(&ask.session);
-            if ask.is_of_web() {
+            if ask.is_of_no_file(overlays) {
                 reading.is_of_no_file();
             }
             let puts = ask
@@ -59,7 +62,8 @@ impl Asks {
 pub fn begin(engine: &Arc<Engine>, client: &Arc<Client>, call: Call) -> rpc::CallFuture {
     let snapshot = client.snapshot();
     let (engine, client) = (engine.clone(), client.clone());
-    let asks = parse(&call.params, &snapshot.config).map(|asks| asks.begin(&engine));
+    let asks =
+        parse(&call.params, &snapshot.config).map(|asks| asks.begin(&engine, &snapshot.overlays));
     call.answer(None, async move {
         let (begun, shared) = asks?;
         let each = begun
@@ -76,6 +80,7 @@ fn parse(params: &Value, config: &WorkspaceConfig) -> Result<Asks, Refusal> {
     let fields = Fields::of(params, "")?;
     let session = session_name(fields, DEFAULT_SESSION)?;
     let budget = BudgetParams::parse(fields)?;
+    let resolving = is_resolving(fields)?;
     let targets = fields.list("targets")?.unwrap_or_default();
     if targets.is_empty() || targets.len() > MAX_TARGETS {
         return Err(Refusal::bad_params(
@@ -85,6 +90,7 @@ fn parse(params: &Value, config: &WorkspaceConfig) -> Result<Asks, Refusal> {
     }
     let parse = |target| -> Result<Arc<Ask>, Refusal> {
         let mut ask = Ask::parse(target, &session, &config.settings)?;
+        ask.is_resolving |= resolving;
         if !ask.budget.is_set() {
             ask.shares_budget = true;
             ask.budget = budget;
@@ -133,7 +139,7 @@ struct LoadedTarget {
 /// Finds and loads one target, without yet applying a limit.
 async fn prepare(
     engine: &Arc<Engine>,
-    client: &Client,
+    client: &Arc<Client>,
     snapshot: &ClientSnapshot,
     begun: BegunAsk,
 ) -> One {
@@ -154,7 +160,7 @@ async fn prepare(
 /// Errors with what was refused before anything was looked for.
 async fn found(
     engine: &Arc<Engine>,
-    client: &Client,
+    client: &Arc<Client>,
     snapshot: &ClientSnapshot,
     reading: Arc<Reading>,
     ask: Arc<Ask>,

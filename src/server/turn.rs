@@ -19,7 +19,7 @@ pub async fn in_turn(
     ask: &Arc<Ask>,
     snapshot: ClientSnapshot,
 ) -> Result<ClientSnapshot, Refusal> {
-    if reading.is_free() || ask.is_of_web() {
+    if reading.is_free() || ask.is_of_no_file(&snapshot.overlays) {
         return Ok(snapshot);
     }
     let (jobs_ask, jobs_snapshot) = (ask.clone(), snapshot.clone());
@@ -29,11 +29,9 @@ pub async fn in_turn(
             let ClientSnapshot { config, overlays } = &jobs_snapshot;
             let scope = &jobs_engine.scope(config, &jobs_ask.session, work);
             go_on_mount(&jobs_ask, scope, &|it| jobs_reading.is_known(it))?;
-            let stores = &jobs_engine.reader.stores;
-            places_to_read(
-                &jobs_ask,
-                &jobs_ask.context((scope, overlays), stores, None, work),
-            )
+            let reader = &jobs_engine.reader;
+            let context = reader.context(&jobs_ask, (scope, overlays), None, work);
+            places_to_read(&jobs_ask, &context)
         })
         .await?;
     reading.turn(&places).await?;

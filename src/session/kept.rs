@@ -1,6 +1,8 @@
 //! Texts that are in no file, as they were shown: who reads on in one pages over what it was shown, whatever its provider would answer by then.
 
+use std::any::Any;
 use std::collections::HashMap;
+use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -31,10 +33,29 @@ pub struct KeptText {
     pub fresh_until: Option<Instant>,
 }
 
+/// What is kept as it was shown.
+pub trait Keepable: Any + fmt::Debug + Send + Sync {
+    /// What it holds.
+    fn bytes(&self) -> u64;
+
+    /// Its identity.
+    fn hash(&self) -> u128;
+}
+
+impl Keepable for KeptText {
+    fn bytes(&self) -> u64 {
+        self.text.len_bytes() as u64
+    }
+
+    fn hash(&self) -> u128 {
+        hash_of(&self.text)
+    }
+}
+
 /// What a session was shown of an address.
 #[derive(Debug, Clone)]
-pub enum PriorText {
-    Kept(Arc<KeptText>),
+pub enum Prior<T> {
+    Kept(Arc<T>),
     /// One that is no longer kept, and its hash.
     Dropped(u128),
     Never,
@@ -54,7 +75,7 @@ struct Table {
 #[derive(Debug)]
 struct Entry {
     /// `None` where it was dropped to make room.
-    text: Option<Arc<KeptText>>,
+    kept: Option<Arc<dyn Keepable>>,
     hash: u128,
     at: Instant,
 }
@@ -62,24 +83,31 @@ struct Entry {
 impl KeptTexts {
     /// What the session was shown of the address not too long ago. What is still fresh is found by a
     /// bare read, too.
-    pub fn shown(&self, session: &str, url: &str) -> PriorText {
+    pub fn shown<T: Keepable>(&self, session: &str, url: &str) -> Prior<T> {
         let table = self.0.lock();
         let entry = table.shown.get(&(session.to_owned(), url.to_owned()));
         match entry.filter(|it| it.at.elapsed() <= READ_ON) {
-            None => PriorText::Never,
-            Some(entry) => match &entry.text {
-                Some(text) => PriorText::Kept(text.clone()),
-                None => PriorText::Dropped(entry.hash),
-            },
+            None => Prior::Never,
+            Some(entry) => {
+                let kept = entry
+                    .kept
+                    .clone()
+                    .map(|kept| kept as Arc<dyn Any + Send + Sync>);
+                match kept.map(Arc::downcast) {
+                    Some(Ok(kept)) => Prior::Kept(kept),
+                    // What another provider made is not what was asked for.
+                    Some(Err(_)) | None => Prior::Dropped(entry.hash),
+                }
+            }
         }
     }
 
     /// The session is shown this text under this address.
-    pub fn show(&self, session: &str, url: &str, text: Arc<KeptText>) {
+    pub fn show(&self, session: &str, url: &str, kept: Arc<dyn Keepable>) {
         let entry = Entry {
-            hash: hash_of(&text.text),
+            hash: kept.hash(),
             at: Instant::now(),
-            text: Some(text),
+            kept: Some(kept),
         };
         let mut table = self.0.lock();
         table.bytes += entry.bytes();
@@ -100,7 +128,7 @@ impl KeptTexts {
     pub fn status(&self) -> MemoryUse {
         let table = self.0.lock();
         MemoryUse {
-            count: table.shown.values().filter(|it| it.text.is_some()).count(),
+            count: table.shown.values().filter(|it| it.kept.is_some()).count(),
             bytes: table.bytes,
         }
     }
@@ -108,9 +136,7 @@ impl KeptTexts {
 
 impl Entry {
     fn bytes(&self) -> u64 {
-        self.text
-            .as_ref()
-            .map_or(0, |it| it.text.len_bytes() as u64)
+        self.kept.as_ref().map_or(0, |it| it.bytes())
     }
 }
 
@@ -129,12 +155,12 @@ impl Table {
             }
         }
         while self.bytes > MAX_BYTES {
-            let kept = self.shown.values_mut().filter(|it| it.text.is_some());
+            let kept = self.shown.values_mut().filter(|it| it.kept.is_some());
             let Some(oldest) = kept.min_by_key(|it| it.at) else {
                 return;
             };
             let bytes = oldest.bytes();
-            oldest.text = None;
+            oldest.kept = None;
             self.bytes -= bytes;
         }
     }
@@ -167,19 +193,22 @@ mod tests {
         let kept = KeptTexts::default();
         kept.show("A", "x://1", text("one"));
         kept.show("A/b", "x://1", text("two"));
-        let is_kept = |session: &str, url: &str| match kept.shown(session, url) {
-            PriorText::Kept(text) => Some(text.text.line(0).into_owned()),
-            PriorText::Dropped(_) | PriorText::Never => None,
+        let is_kept = |session: &str, url: &str| match kept.shown::<KeptText>(session, url) {
+            Prior::Kept(text) => Some(text.text.line(0).into_owned()),
+            Prior::Dropped(_) | Prior::Never => None,
         };
         assert_eq!(is_kept("A", "x://1").as_deref(), Some("one"));
         assert_eq!(is_kept("A/b", "x://1").as_deref(), Some("two"));
         assert_eq!(is_kept("B", "x://1"), None);
         kept.show("B", "x://2", text(&"x".repeat(MAX_BYTES as usize)));
         assert!(
-            matches!(kept.shown("A", "x://1"), PriorText::Dropped(hash) if hash == hash_of(&Text::new("one")))
+            matches!(kept.shown::<KeptText>("A", "x://1"), Prior::Dropped(hash) if hash == hash_of(&Text::new("one")))
         );
         assert_eq!(kept.status().count, 1);
         kept.close("A");
-        assert!(matches!(kept.shown("A/b", "x://1"), PriorText::Never));
+        assert!(matches!(
+            kept.shown::<KeptText>("A/b", "x://1"),
+            Prior::Never
+        ));
     }
 }

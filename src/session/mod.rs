@@ -13,7 +13,7 @@ mod steps;
 mod store;
 mod versions;
 
-pub use kept::{KeptText, KeptTexts, PriorText, hash_of};
+pub use kept::{Keepable, KeptText, KeptTexts, Prior, hash_of};
 pub use notice::{Actor, Notice};
 pub use shown::{MAX_SESSIONS, Meaning, Sessions};
 pub use steps::steps;

@@ -8,6 +8,7 @@ mod compare;
 mod decode;
 mod encode;
 mod lines;
+mod one_line;
 mod reader;
 mod rivals;
 mod splice;
@@ -25,6 +26,7 @@ pub use decode::{
 };
 pub use encode::{Unmappable, encode};
 pub use lines::Lines;
+pub use one_line::one_line;
 pub use rivals::{Rival, disagreement, rivals};
 pub use splice::{LineSplice, Position, PositionEncoding, Splice, splice};
 pub use terminal::Terminal;

@@ -276,6 +276,12 @@ impl Daemon {
         self.send(&json!({ "jsonrpc": "2.0", "id": id, "result": result }));
     }
 
+    /// Refuses a request of the daemon.
+    pub fn respond_error(&self, id: Id, code: i64, message: &str) {
+        let error = json!({ "code": code, "message": message });
+        self.send(&json!({ "jsonrpc": "2.0", "id": id, "error": error }));
+    }
+
     fn send(&self, message: &Value) {
         self.send_raw(&wire::framed(message.to_string().as_bytes()));
     }

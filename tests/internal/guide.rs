@@ -71,7 +71,10 @@ fn the_bare_scheme_lists_its_pages() {
     let schemes = &daemon.initialize_result()["capabilities"]["experimental"]["pilcrow"]["schemes"];
     assert_eq!(
         *schemes,
-        json!(["file", "untitled", "http", "https", "pilcrow", "omp"])
+        json!([
+            "file", "untitled", "http", "https", "artifact", "agent", "local", "pilcrow", "omp",
+            "skill", "rule", "memory", "mcp"
+        ])
     );
 }
 

@@ -1,12 +1,14 @@
 //! From an address to what has it: where the name ends and a selector begins is told by asking for the longest name first.
 
-use crate::protocol::{Refusal, shortened};
+use crate::protocol::{Refusal, RefusalKind, shortened};
 use crate::view::{Selector, Target};
 use crate::workspace::{FileType, InternalUrl, MAX_PATH_BYTES, measure, percent_decoded};
 
+use super::super::super::obtained::Lacking;
 use super::super::super::scheme;
 use super::super::super::target::{Located, Spot};
 use super::super::kind;
+use super::client::{self, OfClient};
 use super::{Given, GivenFile, GivenSpot, InternalAsk, InternalContext, Provider};
 
 /// Places in an address at which a name may end that are looked at.
@@ -21,7 +23,7 @@ const MAX_SUGGESTIONS: usize = 3;
 /// refuses.
 pub fn locate(target: &Target, context: &InternalContext) -> Result<Option<Located>, Refusal> {
     let written = target.as_written();
-    let Some((scheme, provider, rest)) = scheme::provider_of(written) else {
+    let Some((scheme, provider, rest)) = scheme::provider_of(written, context.overlays) else {
         return Ok(None);
     };
     // Names are short, and only so much is looked at.
@@ -31,6 +33,13 @@ pub fn locate(target: &Target, context: &InternalContext) -> Result<Option<Locat
     let lookup = Lookup {
         written,
         name_at: written.len() - rest.len(),
+        shortest: match target {
+            Target::Literal(..) => written.len(),
+            Target::Spelled(_) => {
+                let splits = Selector::splits(written);
+                splits.last().map_or(written.len(), |(end, _)| *end)
+            }
+        },
         scheme,
         provider,
         context,
@@ -48,7 +57,9 @@ struct Lookup<'a> {
     written: &'a str,
     /// Where the name begins.
     name_at: usize,
-    scheme: &'static str,
+    scheme: &'a str,
+    /// Where the name ends if all that can be a selector is one.
+    shortest: usize,
     provider: &'static dyn Provider,
     context: &'a InternalContext<'a>,
 }
@@ -69,9 +80,14 @@ impl Lookup<'_> {
             written,
             name: &name,
             selector,
+            shortest: &self.written[self.name_at..self.shortest.min(end)],
             reads_on: self.context.names_lines || selector.has_lines(),
         };
-        let given = self.provider.get(&ask, self.context)?;
+        let given = match self.of_client(&ask)? {
+            OfClient::Given(given) => Some(given),
+            OfClient::NotItsOwn => self.provider.get(&ask, self.context)?,
+            OfClient::Nothing => None,
+        };
         Ok(given.map(|given| {
             let url = given.url().cloned();
             Spot::Internal(Box::new(GivenSpot {
@@ -80,6 +96,12 @@ impl Lookup<'_> {
                 given,
             }))
         }))
+    }
+
+    /// The client goes before the provider.
+    fn of_client(&self, ask: &InternalAsk) -> Result<OfClient, Refusal> {
+        let uri = format!("{}://{}", self.scheme, ask.written);
+        client::get(self.scheme, &uri, ask, self.context)
     }
 
     fn name(&self, written: &str) -> String {
@@ -93,24 +115,35 @@ impl Lookup<'_> {
     /// before a shorter: what has to be obtained is asked for by the shortest name.
     fn spelled(&self) -> Result<Located, Refusal> {
         let splits = Selector::splits(self.written);
-        let shortest = splits.last().map_or(self.written.len(), |(end, _)| *end);
         let whole = (self.written.len(), Selector::default());
-        let mut lacking = None;
+        let (mut lacking, mut refused) = (None, None);
         for (end, selector) in std::iter::once(whole).chain(splits) {
-            match self.at(end, &selector)? {
-                None => {}
-                Some(spot) if lacks(&spot) => lacking = Some((spot, selector)),
-                Some(spot) => return Ok(self.found(spot, end, selector)),
+            match self.at(end, &selector) {
+                Ok(None) => {}
+                // What a server lists tells where a name ends.
+                Ok(Some(spot)) if lacks_of_server(&spot) => {
+                    return Ok(Located::found(spot, selector));
+                }
+                Ok(Some(spot)) if lacks(&spot) => lacking = Some((spot, selector)),
+                Ok(Some(spot)) => return Ok(self.found(spot, end, selector)),
+                // What is no part of the name may be a selector.
+                Err(refusal) if is_miss(&refusal) => refused = Some(refusal),
+                Err(refusal) => return Err(refusal),
             }
         }
         if let Some((spot, selector)) = lacking {
             return Ok(located(spot, selector));
         }
+        if let Some(refusal) = refused {
+            return Err(refusal);
+        }
         if let Some(located) = self.within()? {
             return Ok(located);
         }
-        self.refuse_mistyped_selector()?;
-        Err(self.refusal(shortest))
+        match self.refuse_mistyped_selector()? {
+            Some(lacking) => Ok(Located::found(lacking, Selector::default())),
+            None => Err(self.refusal(self.shortest)),
+        }
     }
 
     /// Of an archive or a database what follows the name may be a way within it.
@@ -138,31 +171,33 @@ impl Lookup<'_> {
         Ok(None)
     }
 
-    /// What is there, followed by something that is no selector, was meant with one.
-    fn refuse_mistyped_selector(&self) -> Result<(), Refusal> {
+    /// What is there, followed by something that is no selector, was meant with one. What has to be
+    /// obtained to tell comes back.
+    fn refuse_mistyped_selector(&self) -> Result<Option<Spot>, Refusal> {
         for end in Selector::places(self.written, [b':'; 2]).take(4) {
-            let is_there = end >= self.name_at
-                && self
-                    .at(end, &Selector::default())?
-                    .is_some_and(|it| !lacks(&it));
-            if !is_there {
+            if end < self.name_at {
                 continue;
             }
+            match self.at(end, &Selector::default())? {
+                None => continue,
+                Some(spot) if lacks(&spot) => return Ok(Some(spot)),
+                Some(_) => {}
+            }
             return match Selector::parse(&self.written[end + 1..]) {
-                Ok(_) => Ok(()),
+                Ok(_) => Ok(None),
                 Err(error) => Err(Refusal::BadSelector {
                     path: Some(shortened(self.written).into_owned()),
                     message: error.to_string(),
                 }),
             };
         }
-        Ok(())
+        Ok(None)
     }
 
     /// That nothing has this name.
     fn refusal(&self, end: usize) -> Refusal {
         let rest = &self.written[self.name_at..];
-        if rest.contains('?') {
+        if rest.contains('?') && !self.provider.names_hold_queries() {
             let scheme = self.scheme;
             let message = match self.provider.parameters() {
                 [] => format!("{scheme}:// takes no parameters; leave out what follows the '?'."),
@@ -174,14 +209,36 @@ impl Lookup<'_> {
             return Refusal::bad_params("path", message);
         }
         let asked = self.written.get(self.name_at..end).unwrap_or_default();
-        let near = near_names(&self.name(asked), self.provider.names(self.context));
+        let near = near_names(
+            &self.name(asked),
+            self.provider.names_like(&self.name(asked), self.context),
+        );
         let near = near.iter().map(|name| format!("{}://{name}", self.scheme));
         not_found(self.written, near.collect())
     }
 }
 
+/// Whether a list is lacking, or a resource that is in one.
+fn lacks_of_server(spot: &Spot) -> bool {
+    let Spot::Internal(spot) = spot else {
+        return false;
+    };
+    matches!(
+        spot.given,
+        Given::Lacks(Lacking::Catalogues(_) | Lacking::McpResource { .. })
+    )
+}
+
+/// Whether it says that nothing has such a name.
+fn is_miss(refusal: &Refusal) -> bool {
+    matches!(
+        refusal.kind(),
+        RefusalKind::NotFound | RefusalKind::BadParams
+    )
+}
+
 /// With what is said above it.
-fn located(spot: Spot, selector: Selector) -> Located {
+pub(super) fn located(spot: Spot, selector: Selector) -> Located {
     let understood = match &spot {
         Spot::Internal(spot) => spot.given.notices().to_vec(),
         Spot::OnDisk(_) | Spot::InEditor(..) | Spot::Web(_) => Vec::new(),

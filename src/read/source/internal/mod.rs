@@ -6,11 +6,16 @@
 
 pub mod agent;
 pub mod artifact;
+pub mod client;
+pub mod folders;
 pub mod guide;
 mod listing;
 pub mod local;
 pub mod locate;
+pub mod mcp;
 pub mod open;
+pub mod provided;
+pub mod resource;
 
 use std::any::Any;
 use std::fmt;
@@ -18,7 +23,7 @@ use std::fmt;
 use crate::buffer::Overlays;
 use crate::protocol::Refusal;
 use crate::protocol::read::{Cache, InternalDetails};
-use crate::session::Stores;
+use crate::session::{KeptTexts, Stores};
 use crate::task::Work;
 use crate::text::Text;
 use crate::view::Selector;
@@ -26,7 +31,9 @@ use crate::workspace::{Handle, InternalUrl, Scope};
 
 use super::super::obtained::{Lacking, Obtained};
 
+pub use folders::Folders;
 pub use listing::{Listing, one_line};
+pub use provided::Provided;
 
 /// Whose read it is, and what of the daemon a provider may use.
 #[derive(Debug, Clone, Copy)]
@@ -36,6 +43,12 @@ pub struct InternalContext<'a> {
     pub scope: &'a Scope,
     pub overlays: &'a Overlays,
     pub stores: &'a Stores,
+    /// What was found in folders.
+    pub folders: &'a Folders,
+    pub kept: &'a KeptTexts,
+    pub provided: &'a Provided,
+    /// The client waits for this read to answer what it was asked.
+    pub is_resolving: bool,
     /// Parameters name the lines.
     pub names_lines: bool,
     /// What it is and how large stands above it.
@@ -57,6 +70,8 @@ pub struct InternalAsk<'a> {
     /// What of it is wanted. It is told from the name by this very question, so that it may be meant
     /// as part of the name.
     pub selector: &'a Selector,
+    /// As much of `written` as is the name if all that can be a selector is one.
+    pub shortest: &'a str,
     /// Lines are asked for, by the selector or by parameters: of what was shown before, that is read on in.
     pub reads_on: bool,
 }
@@ -69,9 +84,19 @@ pub trait Provider: Sync + fmt::Debug {
     /// What one of its things is, as a sentence names it.
     fn what(&self) -> &'static str;
 
+    /// Whether nothing of it is in a file of this machine.
+    fn is_elsewhere(&self) -> bool {
+        false
+    }
+
     /// Whether names are percent-decoded.
     fn decodes(&self) -> bool {
         true
+    }
+
+    /// Whether a `?` and what follows it are part of a name.
+    fn names_hold_queries(&self) -> bool {
+        false
     }
 
     /// The parameters that may follow a `?`.
@@ -85,6 +110,16 @@ pub trait Provider: Sync + fmt::Debug {
     /// Names to suggest where one is missing.
     fn names(&self, _: &InternalContext) -> Vec<String> {
         Vec::new()
+    }
+
+    /// The same for who asked for a name that nothing has.
+    fn names_like(&self, _asked: &str, context: &InternalContext) -> Vec<String> {
+        self.names(context)
+    }
+
+    /// Whether its texts are shown whole, as far as any text is.
+    fn is_shown_whole(&self) -> bool {
+        false
     }
 
     /// What to do instead of changing what has this name, as the end of a sentence that begins with
@@ -115,6 +150,8 @@ pub struct About {
     pub details: InternalDetails,
     /// A line each, above the text.
     pub notices: Vec<String>,
+    /// Of a file: what is shown in its place if it is neither text nor of any kind.
+    pub if_binary: Option<String>,
 }
 
 /// A text in memory.
@@ -133,6 +170,8 @@ pub struct GivenText {
 pub struct GivenFile {
     pub handle: Handle,
     pub about: About,
+    /// By what it is judged, where that is not by what the session may reach.
+    pub scope: Option<Box<Scope>>,
     /// It is edited by its address, and shown as a file of the workspace is.
     pub is_editable: bool,
     /// It is known to be text, in UTF-8.

@@ -3,7 +3,7 @@
 use encoding_rs::{Encoding, UTF_8};
 
 use crate::protocol::Refusal;
-use crate::protocol::read::{Cache, Location, MoreDetails, ResourceKind};
+use crate::protocol::read::{Cache, InternalDetails, Location, MoreDetails, ResourceKind};
 use crate::text::Text;
 use crate::view::{Document, Extras, Style};
 use crate::workspace::ResourceId;
@@ -70,6 +70,9 @@ fn text(given: &GivenText, provider: &dyn Provider, location: Location) -> Opene
 
 fn list(listing: &Listing, provider: &dyn Provider, location: Location) -> Opened {
     let text = Text::new(&listing.text());
+    // What others list is theirs, whoever of ours has the scheme.
+    let mut listed = listing.resources.iter().map(|it| it.provider);
+    let others = listed.find(|it| matches!(*it, "client" | "server"));
     Opened::read_only(Document {
         kind: ResourceKind::Internal,
         style: Style::Listing,
@@ -77,8 +80,14 @@ fn list(listing: &Listing, provider: &dyn Provider, location: Location) -> Opene
         cache: Cache::Hit,
         details: MoreDetails {
             total_lines: Some(text.len_lines() as u64),
-            provider: Some(provider.name()),
+            provider: Some(others.unwrap_or(provider.name())),
             resources: Some(listing.resources.clone()),
+            internal: others.map(|_| {
+                Box::new(InternalDetails {
+                    trusted: Some(false),
+                    ..InternalDetails::default()
+                })
+            }),
             ..MoreDetails::default()
         },
         text: text.into(),
@@ -87,6 +96,21 @@ fn list(listing: &Listing, provider: &dyn Provider, location: Location) -> Opene
             footers: listing.footer.clone().into_iter().collect(),
             ..Extras::default()
         },
+    })
+}
+
+/// What is said of bytes that are neither text nor of any kind.
+fn binary(note: &str, location: Location) -> Opened {
+    let text = Text::new(&format!("{note}\n"));
+    Opened::read_only(Document {
+        kind: ResourceKind::Internal,
+        style: Style::Note,
+        location,
+        cache: Cache::Hit,
+        details: MoreDetails::default(),
+        text: text.into(),
+        notices: Vec::new(),
+        extras: Extras::default(),
     })
 }
 
@@ -105,7 +129,15 @@ fn file(
         ..means
     };
     let encoding = encoding.or(given.is_text.then_some(UTF_8));
-    let mut opened = super::super::open(&given.handle, spelled, inner, encoding, means)?;
+    let means = ReadContext {
+        scope: given.scope.as_deref().unwrap_or(means.scope),
+        ..means
+    };
+    let opened = super::super::open(&given.handle, spelled, inner, encoding, means);
+    let mut opened = match (opened, &given.about.if_binary) {
+        (Err(Refusal::Binary { .. }), Some(note)) => binary(note, source.clone()),
+        (opened, _) => opened?,
+    };
     let document = &mut opened.document;
     document.location.source = source.source;
     let own = details(&given.about, provider);

@@ -153,9 +153,14 @@ pub fn file_name(headers: &HeaderMap, sent: &ContentType, url: &Url, head: &[u8]
         .and_then(named)
         .or_else(of_url)
         .unwrap_or_else(|| "page".to_owned());
-    let name = clean(&name);
+    name_for(&name, &sent.essence, head)
+}
+
+/// A name of one part, with an extension that is right for the bytes, else for their type.
+pub fn name_for(name: &str, essence: &str, head: &[u8]) -> String {
+    let name = clean(name);
     let found = infer::get(head).map(|found| found.extension());
-    let said = extension_of(&sent.essence);
+    let said = extension_of(essence);
     let has = name
         .rsplit_once('.')
         .map(|(_, extension)| extension.to_ascii_lowercase());

@@ -20,5 +20,7 @@ mod sites;
 mod summary;
 
 pub use address::{Looks, WebAddress, looks, parse, without_secrets};
+pub use content::name_for as file_name_for;
+pub use header::rfc3339;
 pub use obtain::{ObtainedPage, PageAsk, PageLacking, Web};
 pub use open::open;
