@@ -154,10 +154,10 @@ pub fn looks_like_address(written: &str) -> bool {
     row_of(written).is_some_and(|(row, _)| !matches!(row.opens, Opens::DiskOrEditor))
 }
 
-/// Whether it is the address of what `agent/putArtifact` puts there.
+/// Whether it is the address of what a session has of its own.
 pub fn is_of_store(written: &str) -> bool {
     let row = row_of(written).map(|(row, _)| row.name);
-    matches!(row, Some("artifact" | "agent"))
+    matches!(row, Some("artifact" | "agent" | "local"))
 }
 
 /// What a path string asks of the web, where it can be nothing else.

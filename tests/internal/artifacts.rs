@@ -475,6 +475,21 @@ fn over_32_mib_it_is_read_by_its_lines() {
 }
 
 #[test]
+fn several_are_read_at_once_and_one_that_is_missing_spoils_no_other() {
+    let tree = Tree::new().file("a.txt", "one\n");
+    let daemon = Daemon::start(tree.path());
+    let put = daemon.request("agent/putArtifact", json!({ "text": numbered_lines(1, 9) }));
+    let targets =
+        json!([{ "path": "artifact://1:2-3" }, { "path": "a.txt" }, { "path": "artifact://2" }]);
+    let many = daemon.request("agent/readMany", json!({ "targets": targets }));
+    daemon.wait(&put).expect("put");
+    let results = daemon.wait(&many).expect("results")["results"].clone();
+    assert!(text(&results[0]["ok"]).starts_with("2:line 2\n3:line 3\n\n["));
+    assert!(text(&results[1]["ok"]).ends_with("\n1:one"));
+    assert_eq!(results[2]["error"]["data"]["kind"], "notFound");
+}
+
+#[test]
 fn each_dialect_writes_it_as_a_file() {
     let tree = Tree::new();
     let daemon = Daemon::start(tree.path());

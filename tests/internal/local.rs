@@ -323,10 +323,52 @@ fn images_and_notebooks_are_read_as_such_in_each_dialect() {
         ),
         ("roo", "path", "1 | fn main() {}"),
     ] {
+        let params = json!({ "dialect": dialect, parameter: "local://" });
+        let list = daemon.read_with(params).expect(dialect);
+        assert!(
+            text(&list).contains("code.rs"),
+            "{dialect}: {}",
+            text(&list)
+        );
         let params = json!({ "dialect": dialect, parameter: "local://code.rs" });
         let got = daemon.read_with(params).expect(dialect);
         assert!(text(&got).starts_with(shown), "{dialect}: {}", text(&got));
     }
+}
+
+#[test]
+fn what_was_sent_before_a_session_is_closed_leaves_nothing() {
+    let tree = Tree::new();
+    let daemon = Daemon::start(tree.path());
+    let mut asked = Vec::new();
+    for n in 0..20 {
+        let write = json!({ "path": format!("local://{n}.txt"), "text": "x\n" });
+        asked.push(daemon.request("agent/write", write));
+    }
+    let close = daemon.request("agent/closeSession", json!({}));
+    let after = daemon.request("agent/read", json!({ "path": "local://" }));
+    for id in &asked {
+        daemon.wait(id).expect("written");
+    }
+    daemon.wait(&close).expect("closed");
+    assert_eq!(
+        text(&daemon.wait(&after).expect("read")),
+        "1:No files in local://"
+    );
+    let own = daemon.state_dir().join("pilcrow/sessions");
+    let left = fs::read_dir(own)
+        .expect("a folder")
+        .flatten()
+        .next()
+        .expect("this process'");
+    let left: Vec<_> = fs::read_dir(left.path())
+        .expect("a folder")
+        .flatten()
+        .map(|it| it.file_name())
+        .collect();
+    assert_eq!(left, ["lock"]);
+    write(&daemon, "local://new.txt", "x\n").expect("made");
+    assert!(daemon.read_text("local://new.txt").ends_with("\n1:x"));
 }
 
 #[test]
