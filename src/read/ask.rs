@@ -27,6 +27,8 @@ use super::target::{Located, Spot};
 pub struct BudgetParams {
     pub lines: Option<u64>,
     pub bytes: Option<u64>,
+    /// Characters of the whole text of an answer, whatever else stands in it.
+    pub chars: Option<u64>,
 }
 
 impl BudgetParams {
@@ -38,6 +40,7 @@ impl BudgetParams {
         Ok(BudgetParams {
             lines: budget.count("lines")?,
             bytes: budget.count("bytes")?,
+            chars: budget.count("chars")?,
         })
     }
 
@@ -65,6 +68,8 @@ pub struct Ask {
     pub shares_budget: bool,
     pub encoding: Option<&'static Encoding>,
     pub display_content: bool,
+    /// Whether documents are text, also in a dialect that gives the files themselves.
+    pub documents_as_text: bool,
     /// Whether snapshots are recorded and headers shown.
     pub editable: bool,
     /// As what the client hears how far a wait for the network is.
@@ -116,7 +121,8 @@ impl Ask {
             budget: BudgetParams::parse(fields)?,
             shares_budget: false,
             encoding,
-            display_content: wants_display_content(fields)?,
+            display_content: wants(fields, "displayContent")?,
+            documents_as_text: wants(fields, "text")?,
             editable: settings.edit.enabled,
             progress: fields.get("workDoneToken").cloned(),
         })
@@ -171,8 +177,15 @@ impl Ask {
 
     /// The limits before anything is known of what is read.
     pub(super) fn limits(&self) -> Limits {
-        let BudgetParams { lines, bytes } = self.budget;
+        let BudgetParams {
+            lines,
+            bytes,
+            chars,
+        } = self.budget;
         let mut limits = self.request.limits.with_budget(lines, bytes);
+        if let Some(chars) = chars {
+            limits = limits.in_answer_of(chars);
+        }
         if let Some(most) = self.request.most {
             limits.budget.lines = limits.budget.lines.min(most);
         }
@@ -318,15 +331,15 @@ fn absolute(path: &str, scope: &Scope) -> String {
     absolute.unwrap_or_else(|| path.to_owned())
 }
 
-fn wants_display_content(fields: Fields) -> Result<bool, Refusal> {
+/// What can be wanted beside what is shown.
+const WANTS: [&str; 2] = ["displayContent", "text"];
+
+fn wants(fields: Fields, what: &str) -> Result<bool, Refusal> {
     let wanted = fields.list("want")?.unwrap_or_default();
-    for item in wanted {
-        if item != "displayContent" {
-            return Err(Refusal::bad_params(
-                "want",
-                "'want' may only hold \"displayContent\".",
-            ));
-        }
+    let is_known = |item: &Value| WANTS.iter().any(|known| item == known);
+    if !wanted.iter().all(is_known) {
+        let message = "'want' may only hold \"displayContent\" and \"text\".";
+        return Err(Refusal::bad_params("want", message));
     }
-    Ok(!wanted.is_empty())
+    Ok(wanted.iter().any(|item| item == what))
 }

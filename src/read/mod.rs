@@ -2,6 +2,8 @@
 
 mod ask;
 mod definitions;
+mod finish;
+mod fit;
 mod look;
 mod outlines;
 mod places;
@@ -14,10 +16,11 @@ mod syntax_checks;
 mod target;
 
 pub use ask::{Ask, BudgetParams, session_name};
+pub use fit::cut;
 pub use places::{Whereabouts, go_on_mount, place_to_edit, places_to_read};
 pub use plan::{Prepared, Reader, StageResult};
 pub use scheme::{refuse_change, schemes};
-pub use share::share;
+pub use share::{Share, beside_rows, for_rows, share};
 #[cfg(any(test, fuzzing))]
 pub use source::archive_laws;
 pub use source::editor::id_of_unsaved;

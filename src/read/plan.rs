@@ -5,26 +5,21 @@ use std::sync::Arc;
 use crate::buffer::{DocumentKey, Overlays, Store, Warm};
 use crate::convert::Converters;
 use crate::outline::Definition;
-use crate::protocol::read::{
-    DisplayContent, Hashline, ListingLimits, MoreDetails, ReadDetails, ReadResult, ResourceKind,
-    SuffixResolution, Summary as SummaryDetails, Truncation,
-};
+use crate::protocol::read::ResourceKind;
 use crate::protocol::{Refusal, shortened};
-use crate::session::{self, Actor, Form, Notice, Sessions, Version};
+use crate::session::{self, Actor, Form, Notice, Sessions};
 use crate::sqlite::Queriers;
 use crate::structure::{NoStructure, Parsers};
 use crate::syntax;
 use crate::task::Work;
-use crate::view::dialect::{Body, View};
-use crate::view::excerpt::Lines;
-use crate::view::window::{Limits, Spent, Window};
-use crate::view::{Attachment, Budget, Document, LineSet, ListingStyle, Selector, Style};
+use crate::view::window::{Limits, Spent};
+use crate::view::{Budget, Document, ListingStyle, Selector, Style};
 use crate::worker;
-use crate::workspace::{At, FileType, Found, ResourceId, Scope, Via};
+use crate::workspace::{At, FileType, ResourceId, Scope};
 
 use super::ask::Ask;
 use super::definitions::Definitions;
-use super::look::{Look, Wanted};
+use super::look::Wanted;
 use super::outlines::Outlines;
 use super::places::{Whereabouts, go_on_mount};
 use super::scheme;
@@ -37,26 +32,26 @@ use super::target::{Located, Spot, locate};
 /// What was found, before any limit is applied to it.
 #[derive(Debug)]
 pub struct Prepared {
-    located: Located,
-    opened: Opened,
-    wanted: Wanted,
+    pub(super) located: Located,
+    pub(super) opened: Opened,
+    pub(super) wanted: Wanted,
     /// The path names no part of it; parameters may name lines.
-    is_bare: bool,
+    pub(super) is_bare: bool,
     /// A text, of which no lines in particular are asked for.
-    is_whole_text: bool,
+    pub(super) is_whole_text: bool,
     /// What it defines, where that is to be told if it is not shown to its end.
-    definitions: Option<Arc<[Definition]>>,
+    pub(super) definitions: Option<Arc<[Definition]>>,
 }
 
 impl Prepared {
     /// How what was found is called in headers and messages.
-    fn name(&self) -> &str {
+    pub(super) fn name(&self) -> &str {
         let part = self.opened.name.as_deref();
         part.unwrap_or(self.located.display())
     }
 
     /// The same, absolute: with the real path of what was found on disk.
-    fn path(&self) -> String {
+    pub(super) fn path(&self) -> String {
         let display = self.located.display();
         let Some(resolved) = &self.opened.document.location.resolved_path else {
             return self.name().to_owned();
@@ -159,7 +154,7 @@ impl Reader {
             selector: &located.selector,
             limits: ask.limits(),
             listing: ask.request.listing,
-            whole_file: ask.request.whole_file.filter(|_| is_bare),
+            whole_file: ask.request.whole_file.filter(|_| is_bare && !ask.documents_as_text),
             image_bytes: ask.request.image_bytes,
             counts_lines: ask.request.counts_lines,
             work,
@@ -236,111 +231,6 @@ impl Reader {
         let limits = ask.limits_of(prepared.is_whole_text).at_most(shared);
         let Prepared { opened, wanted, .. } = prepared;
         wanted.look(&opened.document, &limits).window().spent
-    }
-
-    /// Opens the window, records what it shows, and writes it down. `share` is the part of a
-    /// budget shared with other reads, if there is one. Also tells which sessions must hear that
-    /// what they were shown has changed.
-    pub fn finish(
-        &self,
-        ask: &Ask,
-        prepared: &Prepared,
-        share: Option<Budget>,
-    ) -> Result<(ReadResult, Vec<Notice>), Refusal> {
-        let Prepared {
-            located,
-            opened,
-            wanted,
-            ..
-        } = prepared;
-        let document = &opened.document;
-        let limits = match share {
-            Some(share) => ask.limits_of(prepared.is_whole_text).at_most(share),
-            None => ask.limits_of(prepared.is_whole_text),
-        };
-        let look = wanted.look(document, &limits);
-        let window = look.window();
-        let name = prepared.name();
-        let (version, notices) = self.record(ask, opened, &look, name).unzip();
-        let tag = version.as_ref().map(|version| version.tag.to_string());
-        let raw = window.raw.then(|| raw_text(opened, window));
-        let path = prepared.path();
-        let mut understood = located.understood.clone();
-        if let Some(header) = document.extras.web_header.as_ref()
-            && !ask.dialect.writes_web_header()
-        {
-            understood.push(header.sentence());
-        }
-        understood.extend_from_slice(&ask.request.remarks);
-        let written = ask.dialect.write(&View {
-            request: &ask.request,
-            path: &path,
-            asks_for_whole_file: prepared.is_bare,
-            definitions: prepared.definitions.as_deref().unwrap_or_default(),
-            understood: &understood,
-            header: tag.as_deref().map(|tag| (name, tag)),
-            name,
-            document,
-            attachments: attachments(document, window),
-            window,
-            byte_limit: limits.budget.bytes,
-            conflicts: look.conflicts_to_mention(document),
-            elided: match &look {
-                Look::Summary(summary) => Some(&summary.elided),
-                Look::Window(_) | Look::Conflicts(_) => None,
-            },
-            body: match (&look, &raw) {
-                (Look::Conflicts(sheet), _) => Body::Conflicts(sheet),
-                (_, Some(raw)) => Body::Raw(raw),
-                (_, None) => Body::Rows,
-            },
-        })?;
-        let mut more = details(ask, prepared, &look, &limits);
-        more.native = written.native;
-        if let Some(truncation) = &mut more.truncation {
-            truncation.next = written.next;
-        }
-        more.hashline = tag.map(|tag| Hashline {
-            path: name.to_owned(),
-            tag,
-        });
-        let kind = match more.web {
-            Some(_) => ResourceKind::Url,
-            None => document.kind,
-        };
-        let result = ReadResult {
-            content: written.content,
-            details: ReadDetails::new(kind, document.location.clone(), document.cache, more),
-            is_error: None,
-        };
-        Ok((result, notices.unwrap_or_default()))
-    }
-
-    /// Appends the facts: this text has this name, and these of its lines were shown.
-    fn record(
-        &self,
-        ask: &Ask,
-        opened: &Opened,
-        look: &Look,
-        name: &str,
-    ) -> Option<(Version, Vec<Notice>)> {
-        let is_text = !look.is_empty_sheet();
-        let snapshot = opened.snapshot.as_ref();
-        let snapshot = snapshot.filter(|_| ask.editable && is_text && opened.web.is_none())?;
-        let current = snapshot.current(opened.document.text.whole()?);
-        let document = &snapshot.document;
-        let (version, notices) = self.sessions.record(document, &current, &snapshot.actor);
-        let shown: LineSet = look.whole_lines().into_iter().collect();
-        self.sessions
-            .show(&ask.session, document, &version, &shown, name);
-        // What this very answer shows is no news to its reader.
-        let news = notices
-            .into_iter()
-            .filter_map(|notice| match notice.session == ask.session {
-                true => notice.without(&shown),
-                false => Some(notice),
-            });
-        Some((version, news.collect()))
     }
 
     /// A document is gone, in each of its forms: tells everyone who was shown lines of it.
@@ -504,94 +394,4 @@ fn is_longer(document: &Document, lines: u64) -> bool {
 fn shares(budget: u64) -> (u64, u64) {
     let eighth = budget / 8;
     ((budget - 2 * eighth) / 2, eighth)
-}
-
-/// The text of the window with its own line ends; a line that was cut stands as it was cut.
-fn raw_text(opened: &Opened, window: &Window) -> String {
-    let lines = Lines::from(&opened.document.text);
-    let mut raw = String::new();
-    for block in &window.blocks {
-        match &block.rows[..] {
-            [row] if row.total_chars.is_some() => raw.push_str(&row.text),
-            [first, .., last] | [first @ last] => {
-                raw.push_str(&lines.raw(first.number, last.number));
-            }
-            [] => {}
-        }
-    }
-    raw
-}
-
-/// The attachments of what is shown.
-fn attachments<'a>(document: &'a Document, window: &Window) -> Vec<&'a Attachment> {
-    let attachments = document.extras.attachments.iter();
-    attachments
-        .filter(|attachment| {
-            attachment.line.is_none_or(|line| {
-                let mut spans = window.spans();
-                spans.any(|span| span.start <= line && line <= span.end)
-            })
-        })
-        .collect()
-}
-
-fn details(ask: &Ask, prepared: &Prepared, look: &Look, limits: &Limits) -> MoreDetails {
-    let window = look.window();
-    let document = &prepared.opened.document;
-    let mut more = document.details.clone();
-    if let Spot::OnDisk(Found {
-        via: Via::Suffix { from, to },
-        ..
-    }) = &prepared.located.spot
-    {
-        more.suffix_resolution = Some(SuffixResolution {
-            from: from.clone(),
-            to: to.clone(),
-        });
-    }
-    // Rows counted from the end have no line numbers yet: nothing that names a line can be said.
-    let numbered = !window.is_from_end();
-    more.shown = numbered.then(|| look.whole_lines());
-    let cut_lines = window.cut_lines();
-    more.cut_lines = (numbered && !cut_lines.is_empty()).then_some(cut_lines);
-    more.truncation = window.stop.as_ref().map(|stop| Truncation {
-        reason: stop.reason,
-        next_selector: stop.next_selector.clone(),
-        next: None,
-    });
-    if let Look::Summary(summary) = look {
-        more.summary = Some(SummaryDetails {
-            language: summary.language,
-            lines: window.total_lines,
-            elided_lines: summary.elided.lines,
-            elided_spans: summary.elided.spans.clone(),
-        });
-    }
-    if document.style == Style::Listing && window.stop.is_some() {
-        // A read that names its end goes on to it.
-        let selector = prepared.opened.selector.as_ref();
-        let open = match selector
-            .unwrap_or(&prepared.located.selector)
-            .is_open_ended()
-        {
-            true => limits.open_lines,
-            false => u64::MAX,
-        };
-        let of_kind = document.extras.open_lines.unwrap_or(u64::MAX);
-        more.limits = Some(ListingLimits {
-            result_limit: limits.budget.lines.min(open).min(of_kind),
-            total: more.total_lines,
-        });
-    }
-    if ask.display_content && numbered {
-        let rows: Vec<&str> = window.rows().map(|row| row.text.as_ref()).collect();
-        more.display_content = Some(DisplayContent {
-            text: rows.join("\n"),
-            start_line: window.rows().next().map_or(1, |row| row.number),
-        });
-    }
-    let mut notices = document.notices.clone();
-    notices.extend(window.skipped_notices());
-    more.notices = (!notices.is_empty()).then_some(notices);
-    more
 }
