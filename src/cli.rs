@@ -372,10 +372,7 @@ impl Common {
 }
 
 /// Sets what `KEY=VALUE` says, one after the other.
-fn assign<'a>(
-    given: &mut Value,
-    assignments: impl Iterator<Item = &'a str>,
-) -> anyhow::Result<()> {
+fn assign<'a>(given: &mut Value, assignments: impl Iterator<Item = &'a str>) -> anyhow::Result<()> {
     for assignment in assignments {
         let (key, value) = assignment
             .split_once('=')

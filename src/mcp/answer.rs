@@ -58,7 +58,8 @@ impl Answer {
         };
         answer.add(result.content);
         if is_line_cut {
-            answer.add_line("[More of one line has room after a start with a larger --budget-bytes]");
+            answer
+                .add_line("[More of one line has room after a start with a larger --budget-bytes]");
         }
         answer
     }
@@ -91,7 +92,8 @@ impl Answer {
             }
             if !has_header(&one.text) {
                 let path = paths.get(at).map_or("", String::as_str);
-                all.text.push_str(&format!("[{} of {count}: {path}]\n", at + 1));
+                all.text
+                    .push_str(&format!("[{} of {count}: {path}]\n", at + 1));
             }
             all.text.push_str(&one.text);
             all.images.extend(one.images);
@@ -246,7 +248,9 @@ mod tests {
             what: String::new(),
             instead: String::new(),
         });
-        let result = answer.expect("an answer").result(&["[told]".to_owned()], false, 9_000);
+        let result = answer
+            .expect("an answer")
+            .result(&["[told]".to_owned()], false, 9_000);
         let result = serde_json::to_value(result).expect("JSON");
         let text = result["content"][0]["text"].as_str().expect("a text");
         assert!(text.chars().count() <= 9_000 && text.ends_with("\n\n[told]"));

@@ -28,7 +28,11 @@ pub fn mended(kind: Kind, tool: &Tool, given: Value) -> Result<Value, Refusal> {
         Value::Object(given) => given,
         Value::String(text) => match serde_json::from_str(&text) {
             Ok(Value::Object(given)) => given,
-            _ => return Err(bad_arguments("'arguments' must be an object, not a string.")),
+            _ => {
+                return Err(bad_arguments(
+                    "'arguments' must be an object, not a string.",
+                ));
+            }
         },
         _ => return Err(bad_arguments("'arguments' must be an object.")),
     };
@@ -44,7 +48,9 @@ pub fn mended(kind: Kind, tool: &Tool, given: Value) -> Result<Value, Refusal> {
             }
             continue;
         }
-        let alias = ALIASES.iter().find(|(alias, name)| *alias == key && is_known(name));
+        let alias = ALIASES
+            .iter()
+            .find(|(alias, name)| *alias == key && is_known(name));
         match alias {
             Some((_, name)) => aliased.push((*name, value)),
             None => return Err(unknown(&key, properties)),
@@ -80,7 +86,9 @@ fn coerced(schema: &Value, value: Value) -> Value {
     };
     match value {
         Value::Array(items) => {
-            let items = items.into_iter().map(|item| coerced(&schema["items"], item));
+            let items = items
+                .into_iter()
+                .map(|item| coerced(&schema["items"], item));
             Value::Array(items.collect())
         }
         Value::Object(members) => {

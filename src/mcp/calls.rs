@@ -142,6 +142,7 @@ impl Shared {
         match kind {
             Kind::Read => {
                 self.limit(&mut params, 0);
+                params["want"] = json!(["text"]);
                 let read = agent.read(&params);
                 Box::pin(async move { Outcome::Read(shared.read(read.await)) })
             }
@@ -149,6 +150,7 @@ impl Shared {
                 let paths = paths(&params);
                 let headings: u64 = paths.iter().map(|path| path.chars().count() as u64).sum();
                 self.limit(&mut params, headings + HEADING * paths.len() as u64);
+                params["want"] = json!(["text"]);
                 let read = agent.read_many(&params);
                 Box::pin(async move {
                     let each = |one| shared.read(one);
@@ -182,7 +184,6 @@ impl Shared {
         let chars = self.budget.most_chars() - MOST_CHARS;
         let chars = chars.saturating_sub(beside).max(1);
         params["budget"] = json!({ "lines": lines, "bytes": bytes, "chars": chars });
-        params["want"] = json!(["text"]);
     }
 
     fn read(&self, read: Result<ReadResult, Refusal>) -> Result<ReadResult, Refusal> {

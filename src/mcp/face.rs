@@ -240,7 +240,9 @@ fn too_long(kind: Kind) -> Refusal {
         path: None,
         message: match kind {
             Kind::Read | Kind::ReadMany => {
-                format!("This took longer than {seconds} s and was stopped. Ask for less, or again later.")
+                format!(
+                    "This took longer than {seconds} s and was stopped. Ask for less, or again later."
+                )
             }
             Kind::Edit | Kind::Write => format!(
                 "This took longer than {seconds} s, so it is not known whether it was made. Read the file before you go on; do not send the edit again unseen."
@@ -295,7 +297,10 @@ impl ServerHandler for Face {
         let begun = context.extensions.get::<BegunCall>();
         match begun.and_then(|call| call.0.lock().take()) {
             Some(begun) => self.finish(begun, &context).await,
-            None => Err(ErrorData::internal_error(bad_arguments("").to_string(), None)),
+            None => Err(ErrorData::internal_error(
+                bad_arguments("").to_string(),
+                None,
+            )),
         }
     }
 

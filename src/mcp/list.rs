@@ -66,7 +66,9 @@ impl ToolList {
                 if !tools.iter().any(|tool| is_called(tool, name)) {
                     let names: Vec<&str> = tools.iter().map(|(_, tool)| tool.name).collect();
                     let names = names.join(", ");
-                    return Err(anyhow!("There is no tool '{name}' here. There are {names}."));
+                    return Err(anyhow!(
+                        "There is no tool '{name}' here. There are {names}."
+                    ));
                 }
             }
             tools.retain(|tool| wanted.iter().any(|name| is_called(tool, name)));
@@ -87,7 +89,10 @@ impl ToolList {
 
     /// What `tools/list` gives. `web` says whether web addresses are read.
     pub fn listed(&self, web: bool) -> Vec<ListedTool> {
-        let listed = self.tools.iter().map(|(kind, tool)| listed(*kind, tool, web));
+        let listed = self
+            .tools
+            .iter()
+            .map(|(kind, tool)| listed(*kind, tool, web));
         listed.collect()
     }
 }

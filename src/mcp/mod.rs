@@ -107,8 +107,12 @@ pub async fn serve(
     let outbox = rpc::write_lines(output, UNSENT_BYTES, shutdown.clone())?;
     let in_flight = InFlight::new(IN_FLIGHT);
     let face = Face::new(Arc::new(list), calls, folders);
-    let (reader, transport) =
-        LineReader::new(face.clone(), in_flight.clone(), outbox.clone(), shutdown.clone());
+    let (reader, transport) = LineReader::new(
+        face.clone(),
+        in_flight.clone(),
+        outbox.clone(),
+        shutdown.clone(),
+    );
     reader.start(input, LINE_BYTES)?;
     let serving = tokio::spawn(answer_lines(face, transport));
     let ending = shutdown.ended().await;
@@ -137,9 +141,9 @@ async fn answer_lines(face: Face, transport: LineTransport) {
                 let _ = running.waiting().await;
                 return;
             }
-            Err(
-                ServerInitializeError::ConnectionClosed(_) | ServerInitializeError::Cancelled,
-            ) => return,
+            Err(ServerInitializeError::ConnectionClosed(_) | ServerInitializeError::Cancelled) => {
+                return;
+            }
             Err(error) => tracing::debug!(%error, "the client has not begun as it should"),
         }
     }

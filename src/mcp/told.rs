@@ -214,7 +214,9 @@ mod tests {
         told.hear(vec![notice("src/a.ts", Actor::Editor)]);
         assert_eq!(
             told.take("a", &[], true),
-            ["[src/a.ts changed after you read it: lines 10-14, by the editor. Its tag is now B85D.]"]
+            [
+                "[src/a.ts changed after you read it: lines 10-14, by the editor. Its tag is now B85D.]"
+            ]
         );
         assert!(told.take("a", &[], true).is_empty());
         let names = ["a", "b", "c", "d", "e", "f"];

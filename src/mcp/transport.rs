@@ -199,7 +199,9 @@ impl LineReader {
         match (method.as_ref(), &id) {
             ("tools/call", Some(id)) => return self.call_tool(id, params),
             ("notifications/cancelled", None) => {
-                let cancelled = params.as_ref().and_then(|params| as_id(&params["requestId"]));
+                let cancelled = params
+                    .as_ref()
+                    .and_then(|params| as_id(&params["requestId"]));
                 if let Some(cancelled) = cancelled {
                     self.in_flight.cancel(&cancelled);
                 }
@@ -269,7 +271,11 @@ impl LineReader {
             Err(error) => {
                 tracing::debug!(%error, "a message of no form that is known");
                 if let (Some(id), true) = (id, is_request) {
-                    self.refuse(Some(id), INVALID_PARAMS, "The parameters are of another form.");
+                    self.refuse(
+                        Some(id),
+                        INVALID_PARAMS,
+                        "The parameters are of another form.",
+                    );
                 }
                 Ok(())
             }

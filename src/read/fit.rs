@@ -78,7 +78,10 @@ mod tests {
         assert!(cut(&mut content, 100));
         assert_eq!(
             content,
-            [text(&format!("{}{CUT}", ["0123456789"; 4].join("\n"))), text("")]
+            [
+                text(&format!("{}{CUT}", ["0123456789"; 4].join("\n"))),
+                text("")
+            ]
         );
         assert!(chars_of(&content) <= 100);
     }

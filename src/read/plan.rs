@@ -154,7 +154,10 @@ impl Reader {
             selector: &located.selector,
             limits: ask.limits(),
             listing: ask.request.listing,
-            whole_file: ask.request.whole_file.filter(|_| is_bare && !ask.documents_as_text),
+            whole_file: ask
+                .request
+                .whole_file
+                .filter(|_| is_bare && !ask.documents_as_text),
             image_bytes: ask.request.image_bytes,
             counts_lines: ask.request.counts_lines,
             work,

@@ -189,7 +189,10 @@ mod tests {
     #[test]
     fn an_id_is_found_at_either_end() {
         let id = |text: &str| found_id(text.as_bytes(), text.as_bytes());
-        assert_eq!(id(r#"{"jsonrpc":"2.0","id":7,"method":"m","params":{bad"#), Some("7".into()));
+        assert_eq!(
+            id(r#"{"jsonrpc":"2.0","id":7,"method":"m","params":{bad"#),
+            Some("7".into())
+        );
         assert_eq!(id(r#"{ "id" : "a\"b" , x"#), Some(r#""a\"b""#.into()));
         assert_eq!(
             id(r#"{"method":"m","params":{"x":"\ud800},"jsonrpc":"2.0","id":12}"#),

@@ -34,7 +34,12 @@ impl CommandLine {
         let config = WorkspaceConfig::new(folders, settings, &engine.scans);
         let no_log = Box::new(|_: &Settings| Ok(String::new()));
         CommandLine {
-            client: Arc::new(Client::new(Listener::Nobody, config, Shutdown::new(), no_log)),
+            client: Arc::new(Client::new(
+                Listener::Nobody,
+                config,
+                Shutdown::new(),
+                no_log,
+            )),
             engine,
         }
     }

@@ -50,6 +50,7 @@ fn submit(
     let change = Change {
         session: request.session.clone(),
         dry_run: request.dry_run,
+        chars: request.chars,
         cancel,
     };
     let locate = move |scope: &Scope, overlays: &Overlays, work: &Work| {

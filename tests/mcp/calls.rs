@@ -10,7 +10,9 @@ const DOT: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+
 
 fn dot() -> Vec<u8> {
     use base64::Engine;
-    base64::prelude::BASE64_STANDARD.decode(DOT).expect("base64")
+    base64::prelude::BASE64_STANDARD
+        .decode(DOT)
+        .expect("base64")
 }
 
 #[test]
@@ -19,10 +21,16 @@ fn a_read_an_edit_and_a_stale_edit_that_is_mended_from_its_error() {
     let server = Mcp::start(tree.path());
     let read = server.text("read", json!({ "path": "a.txt" }));
     assert_eq!(read, "¶a.txt#7CCB\n1:l1\n2:l2\n3:l3\n4:l4\n5:l5");
-    let edited = server.text("edit", json!({ "patch": "¶a.txt#7CCB\nreplace 2:\n+changed\n" }));
+    let edited = server.text(
+        "edit",
+        json!({ "patch": "¶a.txt#7CCB\nreplace 2:\n+changed\n" }),
+    );
     let tag = tag_in(&edited);
     assert_eq!(edited, format!("¶a.txt#{tag}\n1:l1\n2:changed\n3:l3\n4:l4"));
-    let stale = server.error("edit", json!({ "patch": "¶a.txt#7CCB\nreplace 2:\n+stale\n" }));
+    let stale = server.error(
+        "edit",
+        json!({ "patch": "¶a.txt#7CCB\nreplace 2:\n+stale\n" }),
+    );
     // Its first line alone says what to do; the rows are those that count as shown.
     let first = stale.lines().next().expect("a line");
     assert!(first.contains(&format!("¶a.txt#{tag}")), "{stale}");
@@ -51,7 +59,10 @@ fn several_reads_are_one_text() {
     assert!(said.starts_with(&expected), "{said}");
     let content = result["content"].as_array().expect("content");
     assert_eq!(content.len(), 2);
-    assert_eq!((&content[1]["type"], &content[1]["mimeType"]), (&json!("image"), &json!("image/png")));
+    assert_eq!(
+        (&content[1]["type"], &content[1]["mimeType"]),
+        (&json!("image"), &json!("image/png"))
+    );
     let none = server.call("read_many", json!({ "paths": ["x.txt", "y.txt"] }));
     assert_eq!(none["isError"], true);
     let targets = server.text("read_many", json!({ "targets": [{ "path": "a.txt" }] }));
@@ -71,18 +82,31 @@ fn a_picture_comes_behind_its_note() {
 
 #[test]
 fn documents_are_text_in_every_dialect() {
-    let pdf = std::fs::read(concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/documents/plain.pdf"));
+    let pdf = std::fs::read(concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/fixtures/document/report.pdf"
+    ));
     let Ok(pdf) = pdf else {
         panic!("a PDF among the fixtures");
     };
     let tree = Tree::new().file("a.pdf", pdf);
-    for (dialect, parameter) in [("opencode", "filePath"), ("llm-gateway", "filePath"), ("hashline", "path")] {
-        let server = Mcp::in_directory(tree.path()).arg("--dialect").arg(dialect).start();
+    for (dialect, parameter) in [
+        ("opencode", "filePath"),
+        ("llm-gateway", "filePath"),
+        ("hashline", "path"),
+    ] {
+        let server = Mcp::in_directory(tree.path())
+            .arg("--dialect")
+            .arg(dialect)
+            .start();
         let mut arguments = json!({});
         arguments[parameter] = json!(tree.spelled("a.pdf"));
         let result = server.call("read", arguments);
         let content = result["content"].as_array().expect("content");
-        assert!(content.iter().all(|block| block["type"] != "resource"), "{dialect}");
+        assert!(
+            content.iter().all(|block| block["type"] != "resource"),
+            "{dialect}"
+        );
         assert!(text(&result).len() > 20, "{dialect}: {result}");
     }
 }
@@ -91,20 +115,37 @@ fn documents_are_text_in_every_dialect() {
 fn arguments_that_can_be_meant_are_taken() {
     let tree = Tree::new().file("a.txt", numbered_lines(1, 9));
     let server = Mcp::start(tree.path());
-    let read = server.text("read", json!({ "file_path": "a.txt:9-9", "selector": null }));
+    let read = server.text(
+        "read",
+        json!({ "file_path": "a.txt:9-9", "selector": null }),
+    );
     assert!(read.ends_with("\n9:line 9"), "{read}");
     server.text("read_many", json!({ "paths": "a.txt" }));
     server.text("read_many", json!({ "paths": "[\"a.txt\"]" }));
     server.text("write", json!({ "filename": "b.txt", "content": "b\n" }));
     let as_text = server.text("read", json!("{\"path\":\"b.txt\"}"));
     assert!(as_text.ends_with("\n1:b"), "{as_text}");
-    let opencode = Mcp::in_directory(tree.path()).arg("--dialect=opencode").start();
-    let read = opencode.text("read", json!({ "filePath": "a.txt", "offset": "8", "limit": 1 }));
-    assert!(read.contains("8: line 8") && !read.contains("9: line 9"), "{read}");
+    let opencode = Mcp::in_directory(tree.path())
+        .arg("--dialect=opencode")
+        .start();
+    let read = opencode.text(
+        "read",
+        json!({ "filePath": "a.txt", "offset": "8", "limit": 1 }),
+    );
+    assert!(
+        read.contains("8: line 8") && !read.contains("9: line 9"),
+        "{read}"
+    );
     for (arguments, why) in [
         (json!({ "pth": "a.txt" }), "Did you mean 'path'?"),
-        (json!({ "path": "a.txt", "session": "x" }), "no parameter 'session'"),
-        (json!({ "path": "a.txt", "budget": { "lines": 9 } }), "no parameter 'budget'"),
+        (
+            json!({ "path": "a.txt", "session": "x" }),
+            "no parameter 'session'",
+        ),
+        (
+            json!({ "path": "a.txt", "budget": { "lines": 9 } }),
+            "no parameter 'budget'",
+        ),
         (json!({}), "'path' is missing"),
         (json!([]), "must be an object"),
     ] {
@@ -120,10 +161,20 @@ fn a_program_may_know_more_than_the_model() {
     let meta = json!({ "pilcrow/details": true });
     let result = server.call_with("read", json!({ "path": "a.txt" }), meta.clone());
     let details = &result["_meta"]["pilcrow/details"];
-    assert_eq!((&details["kind"], &details["totalLines"]), (&json!("file"), &json!(1)));
-    let result = server.call_with("read_many", json!({ "paths": ["a.txt", "b.txt"] }), meta.clone());
+    assert_eq!(
+        (&details["kind"], &details["totalLines"]),
+        (&json!("file"), &json!(1))
+    );
+    let result = server.call_with(
+        "read_many",
+        json!({ "paths": ["a.txt", "b.txt"] }),
+        meta.clone(),
+    );
     let details = &result["_meta"]["pilcrow/details"];
-    assert_eq!((&details[0]["kind"], &details[1]["kind"]), (&json!("file"), &json!("notFound")));
+    assert_eq!(
+        (&details[0]["kind"], &details[1]["kind"]),
+        (&json!("file"), &json!("notFound"))
+    );
     let result = server.call_with("edit", json!({ "patch": "nonsense" }), meta);
     assert_eq!(result["_meta"]["pilcrow/details"]["kind"], "patchSyntax");
 }
@@ -132,8 +183,14 @@ fn a_program_may_know_more_than_the_model() {
 fn numbers_before_rows_can_be_taken_off_a_text() {
     let tree = Tree::new();
     let server = Mcp::start(tree.path());
-    let error = server.error("write", json!({ "path": "a.txt", "text": "1:one\n2:two\n" }));
-    assert!(error.ends_with("\n\nThe cleaned text:\none\ntwo\n"), "{error}");
+    let error = server.error(
+        "write",
+        json!({ "path": "a.txt", "text": "1:one\n2:two\n" }),
+    );
+    assert!(
+        error.ends_with("\n\nThe cleaned text:\none\ntwo\n"),
+        "{error}"
+    );
 }
 
 #[test]

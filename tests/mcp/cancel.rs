@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::client::HANG;
 use crate::tree::Tree;
-use crate::web::server::{Gate, Reply, Server};
+use crate::web::server::{Gate, Reply, Running, Server};
 
 use super::{Mcp, tag_in, text};
 
@@ -23,14 +23,17 @@ fn wait_for(path: &Path) {
 }
 
 /// A server whose pages are there when the gate is opened.
-fn slow(gate: &Gate) -> Server {
+fn slow(gate: &Gate) -> Running {
     let gate = gate.clone();
-    let reply = move |_: &_| Reply::text("slow\n").before(gate.clone());
+    let reply = move |_: &_| Reply::text("slow\n").held(&gate);
     Server::new().route("/slow", reply).start()
 }
 
 fn with_web(tree: &Tree) -> Mcp {
-    Mcp::in_directory(tree.path()).arg("--set").arg("web.enabled=true").start()
+    Mcp::in_directory(tree.path())
+        .arg("--set")
+        .arg("web.enabled=true")
+        .start()
 }
 
 #[test]
@@ -57,7 +60,9 @@ fn a_commit_that_has_begun_is_finished_and_told_of() {
     let signals = tempfile::tempdir().expect("a folder");
     let go_on = signals.path().join("go");
     let fail = format!("answer:1:HOLD={}", go_on.display());
-    let server = Mcp::in_directory(tree.path()).env("PILCROW_FAIL", &fail).start();
+    let server = Mcp::in_directory(tree.path())
+        .env("PILCROW_FAIL", &fail)
+        .start();
     let tag = server.tag("a.txt");
     let patch = format!("¶a.txt#{tag}\nreplace 1:\n+1\n");
     let edit = server.begin_call("edit", json!({ "patch": patch }));
@@ -74,10 +79,22 @@ fn a_commit_that_has_begun_is_finished_and_told_of() {
         assert!(std::time::Instant::now() < deadline, "{said}");
     };
     let tag = server.tag("a.txt");
-    assert!(said.ends_with(&format!("\n\n[The cancelled edit was made: a.txt is #{tag} now.]")), "{said}");
+    assert!(
+        said.ends_with(&format!(
+            "\n\n[The cancelled edit was made: a.txt is #{tag} now.]"
+        )),
+        "{said}"
+    );
     assert!(!server.has(|message| message["id"] == edit));
-    assert_eq!(std::fs::read_to_string(tree.join("a.txt")).expect("the file"), "1\n");
-    assert!(!server.text("read", json!({ "path": "b.txt" })).contains("cancelled"));
+    assert_eq!(
+        std::fs::read_to_string(tree.join("a.txt")).expect("the file"),
+        "1\n"
+    );
+    assert!(
+        !server
+            .text("read", json!({ "path": "b.txt" }))
+            .contains("cancelled")
+    );
 }
 
 #[test]
@@ -86,7 +103,9 @@ fn a_cancelled_edit_that_waits_is_not_made() {
     let signals = tempfile::tempdir().expect("a folder");
     let go_on = signals.path().join("go");
     let fail = format!("rename:1:HOLD={}", go_on.display());
-    let server = Mcp::in_directory(tree.path()).env("PILCROW_FAIL", &fail).start();
+    let server = Mcp::in_directory(tree.path())
+        .env("PILCROW_FAIL", &fail)
+        .start();
     let tag = tag_in(&server.text("read", json!({ "path": "a.txt" })));
     let patch = |line: u8| json!({ "patch": format!("¶a.txt#{tag}\nreplace {line}:\n+new\n") });
     let first = server.begin_call("edit", patch(1));
@@ -97,7 +116,10 @@ fn a_cancelled_edit_that_waits_is_not_made() {
     std::fs::write(&go_on, "").expect("a signal");
     assert_eq!(server.result(first)["isError"], false);
     server.text("read", json!({ "path": "a.txt" }));
-    assert_eq!(std::fs::read_to_string(tree.join("a.txt")).expect("the file"), "new\ntwo\n");
+    assert_eq!(
+        std::fs::read_to_string(tree.join("a.txt")).expect("the file"),
+        "new\ntwo\n"
+    );
 }
 
 #[test]
@@ -107,7 +129,8 @@ fn a_call_that_takes_long_says_so_to_who_wants_to_hear_it() {
     let web = slow(&gate);
     let server = with_web(&tree);
     let arguments = json!({ "path": web.url("/slow") });
-    let params = json!({ "name": "read", "arguments": arguments, "_meta": { "progressToken": "p" } });
+    let params =
+        json!({ "name": "read", "arguments": arguments, "_meta": { "progressToken": "p" } });
     let read = server.begin("tools/call", params);
     let mut last = 0.0;
     for _ in 0..2 {

@@ -28,7 +28,11 @@ fn the_handshake_knows_every_version_that_has_one() {
         assert_eq!(result["serverInfo"]["version"], env!("CARGO_PKG_VERSION"));
         let instructions = result["instructions"].as_str().expect("instructions");
         assert!(instructions.chars().count() <= 400 && instructions.contains("¶PATH#TAG"));
-        assert!(server.text("read", json!({ "path": "a.txt" })).ends_with("\n1:one"));
+        assert!(
+            server
+                .text("read", json!({ "path": "a.txt" }))
+                .ends_with("\n1:one")
+        );
         assert_eq!(server.request("ping", json!({}))["result"], json!({}));
     }
 }
@@ -50,17 +54,21 @@ fn each_request_may_say_all_by_itself() {
     let version = "2026-07-28";
     let discovered = server.request("server/discover", json!({ "_meta": meta(version) }));
     let discovered = &discovered["result"];
-    let versions = discovered["supportedVersions"].as_array().expect("versions");
+    let versions = discovered["supportedVersions"]
+        .as_array()
+        .expect("versions");
     assert!(versions.contains(&json!(version)), "{discovered}");
     assert_eq!(discovered["capabilities"], json!({ "tools": {} }));
     let listed = server.request("tools/list", json!({ "_meta": meta(version) }));
     assert_eq!(listed["result"]["tools"].as_array().map(Vec::len), Some(4));
-    let params = json!({ "name": "read", "arguments": { "path": "a.txt" }, "_meta": meta(version) });
+    let params =
+        json!({ "name": "read", "arguments": { "path": "a.txt" }, "_meta": meta(version) });
     let read = server.request("tools/call", params);
     assert_eq!(read["result"]["resultType"], "complete");
     assert!(super::text(&read["result"]).ends_with("\n1:one"));
     // Nothing is asked of such a client, and what is not there is said.
-    let params = json!({ "name": "read", "arguments": { "path": "a.txt" }, "_meta": meta("2099-01-01") });
+    let params =
+        json!({ "name": "read", "arguments": { "path": "a.txt" }, "_meta": meta("2099-01-01") });
     let refused = server.request("tools/call", params);
     assert_eq!(refused["error"]["code"], -32022, "{refused}");
     let missing = server.request("tools/list", json!({}));
@@ -78,7 +86,10 @@ fn a_call_that_is_refused_for_its_form_does_nothing() {
     server.initialize("2025-06-18", json!({}));
     let missing = server.error("read", json!({ "path": "new.txt" }));
     assert!(missing.starts_with("File not found: new.txt."), "{missing}");
-    assert_eq!(server.request("tools/call", write)["result"]["isError"], false);
+    assert_eq!(
+        server.request("tools/call", write)["result"]["isError"],
+        false
+    );
 }
 
 #[test]

@@ -19,12 +19,23 @@ fn it_ends_with_its_input_and_answers_what_was_sent_before() {
     let id = server.begin_call("write", json!({ "path": "b.txt", "text": "b\n" }));
     server.close_stdin();
     assert_eq!(server.result(id)["isError"], false);
-    assert!(server.wait_exit(HANG).is_some_and(|status| status.success()));
-    assert_eq!(std::fs::read_to_string(tree.join("b.txt")).expect("the file"), "b\n");
+    assert!(
+        server
+            .wait_exit(HANG)
+            .is_some_and(|status| status.success())
+    );
+    assert_eq!(
+        std::fs::read_to_string(tree.join("b.txt")).expect("the file"),
+        "b\n"
+    );
     // Without a word, too.
     let silent = Mcp::in_directory(tree.path()).spawn();
     silent.close_stdin();
-    assert!(silent.wait_exit(HANG).is_some_and(|status| status.success()));
+    assert!(
+        silent
+            .wait_exit(HANG)
+            .is_some_and(|status| status.success())
+    );
 }
 
 #[test]
@@ -40,19 +51,26 @@ fn it_ends_by_a_signal() {
         }
         let pid = Pid::from_raw(server.pid() as i32).expect("a process");
         kill_process(pid, Signal::TERM).expect("sent");
-        assert!(server.wait_exit(HANG).is_some_and(|status| status.success()));
+        assert!(
+            server
+                .wait_exit(HANG)
+                .is_some_and(|status| status.success())
+        );
     }
 }
+
+/// What is in the background has no input of the shell's, unless that is said.
+const SHELL: &str = "exec 3<&0; \"$0\" mcp <&3 & echo $! >&2; wait";
 
 /// A shell that starts it with a pipe which outlives the shell.
 #[test]
 fn it_ends_when_who_started_it_dies() {
     let tree = Tree::new();
     let home = tempfile::tempdir().expect("a home");
-    let (mut read, written) = std::io::pipe().expect("a pipe");
+    let (read, written) = std::io::pipe().expect("a pipe");
     let (held, mut input) = std::io::pipe().expect("a pipe");
     let mut shell = std::process::Command::new("sh")
-        .args(["-c", "\"$0\" mcp & echo $! >&2; wait", env!("CARGO_BIN_EXE_pilcrow")])
+        .args(["-c", SHELL, env!("CARGO_BIN_EXE_pilcrow")])
         .current_dir(tree.path())
         .env("HOME", home.path())
         .env("XDG_STATE_HOME", home.path())
@@ -65,8 +83,12 @@ fn it_ends_when_who_started_it_dies() {
     let mut pid = String::new();
     stderr.read_line(&mut pid).expect("its number");
     let pid = Pid::from_raw(pid.trim().parse().expect("a number")).expect("a process");
-    // A shell gives what it starts in the background no input of its own.
-    let _ = writeln!(input, r#"{{"jsonrpc":"2.0","id":1,"method":"ping"}}"#);
+    writeln!(input, r#"{{"jsonrpc":"2.0","id":1,"method":"ping"}}"#).expect("it listens");
+    let mut answer = String::new();
+    BufReader::new(&read)
+        .read_line(&mut answer)
+        .expect("an answer");
+    assert!(answer.contains("\"id\":1"), "{answer}");
     shell.kill().expect("killed");
     shell.wait().expect("dead");
     let deadline = Instant::now() + HANG;
@@ -75,8 +97,6 @@ fn it_ends_when_who_started_it_dies() {
         std::thread::sleep(Duration::from_millis(5));
     }
     drop(input);
-    let mut rest = String::new();
-    let _ = std::io::Read::read_to_string(&mut read, &mut rest);
 }
 
 #[test]
@@ -101,9 +121,14 @@ fn it_starts_without_looking_at_the_workspace() {
 #[test]
 fn the_log_has_no_content() {
     let tree = Tree::new().file("a.txt", "the content\n");
-    let server = Mcp::in_directory(tree.path()).env("PILCROW_LOG", "trace").start();
+    let server = Mcp::in_directory(tree.path())
+        .env("PILCROW_LOG", "trace")
+        .start();
     server.text("read", json!({ "path": "a.txt" }));
-    server.text("write", json!({ "path": "b.txt", "text": "other content\n" }));
+    server.text(
+        "write",
+        json!({ "path": "b.txt", "text": "other content\n" }),
+    );
     let log = server.home.path().join("state/pilcrow");
     server.close_stdin();
     assert!(server.wait_exit(HANG).is_some());

@@ -12,18 +12,42 @@ const MIB: usize = 1 << 20;
 fn garbage_is_answered_and_the_next_line_served() {
     let tree = Tree::new().file("a.txt", "one\n");
     let server = Mcp::start(tree.path());
-    for line in ["nonsense", "{", "7", "null", "{\"jsonrpc\":\"2.0\"}", "[]", "[1,2]"] {
+    for line in [
+        "nonsense",
+        "{",
+        "7",
+        "null",
+        "{\"jsonrpc\":\"2.0\"}",
+        "[]",
+        "[1,2]",
+    ] {
         server.send_raw(line.as_bytes());
         let code = server.error_without_id()["error"]["code"].as_i64();
         assert!(matches!(code, Some(-32700 | -32600)), "{line}: {code:?}");
     }
     for (line, id, code) in [
-        (r#"{"jsonrpc":"2.0","id":70,"method":"tools/call","params":{bad}}"#, json!(70), -32700),
-        (r#"{"method":"tools/call","params":{bad},"jsonrpc":"2.0","id":"x"}"#, json!("x"), -32700),
+        (
+            r#"{"jsonrpc":"2.0","id":70,"method":"tools/call","params":{bad}}"#,
+            json!(70),
+            -32700,
+        ),
+        (
+            r#"{"method":"tools/call","params":{bad},"jsonrpc":"2.0","id":"x"}"#,
+            json!("x"),
+            -32700,
+        ),
         (r#"{"id":71,"method":"ping"}"#, json!(71), -32600),
         (r#"{"jsonrpc":"2.0","id":72,"method":5}"#, json!(72), -32600),
-        (r#"{"jsonrpc":"2.0","id":73,"method":"tools/call"}"#, json!(73), -32602),
-        (r#"{"jsonrpc":"2.0","id":74,"method":"tools/call","params":[1]}"#, json!(74), -32602),
+        (
+            r#"{"jsonrpc":"2.0","id":73,"method":"tools/call"}"#,
+            json!(73),
+            -32602,
+        ),
+        (
+            r#"{"jsonrpc":"2.0","id":74,"method":"tools/call","params":[1]}"#,
+            json!(74),
+            -32602,
+        ),
     ] {
         server.send_raw(line.as_bytes());
         assert_eq!(server.answer(&id)["error"]["code"], code, "{line}");
@@ -95,8 +119,12 @@ fn long_lines_are_served_and_longer_ones_refused() {
     assert_eq!(written.len() as usize, long.len());
     let longer = "y".repeat(65 * MIB);
     for line in [
-        format!(r#"{{"jsonrpc":"2.0","id":70,"method":"tools/call","params":{{"name":"write","arguments":{{"path":"b","text":"{longer}"}}}}}}"#),
-        format!(r#"{{"method":"tools/call","params":{{"name":"write","arguments":{{"path":"b","text":"{longer}"}}}},"jsonrpc":"2.0","id":70}}"#),
+        format!(
+            r#"{{"jsonrpc":"2.0","id":70,"method":"tools/call","params":{{"name":"write","arguments":{{"path":"b","text":"{longer}"}}}}}}"#
+        ),
+        format!(
+            r#"{{"method":"tools/call","params":{{"name":"write","arguments":{{"path":"b","text":"{longer}"}}}},"jsonrpc":"2.0","id":70}}"#
+        ),
     ] {
         server.send_raw(line.as_bytes());
         assert_eq!(server.answer(&json!(70))["error"]["code"], -32600);

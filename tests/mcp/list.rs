@@ -59,7 +59,10 @@ fn schemas_have_only_words_that_every_provider_knows() {
         "llm-gateway",
         "roo",
     ] {
-        let server = Mcp::in_directory(tree.path()).arg("--dialect").arg(dialect).start();
+        let server = Mcp::in_directory(tree.path())
+            .arg("--dialect")
+            .arg(dialect)
+            .start();
         for tool in listed(&server) {
             let schema = &tool["inputSchema"];
             assert_eq!(schema["type"], "object");
@@ -90,7 +93,11 @@ fn the_list_is_short_and_says_what_each_tool_does_to_files() {
         assert_eq!(tool["_meta"]["anthropic/maxResultSizeChars"], 500_000);
         assert!(tool["title"].is_string());
         let description = tool["description"].as_str().expect("a description");
-        let first = description.split('.').next().unwrap_or_default().to_lowercase();
+        let first = description
+            .split('.')
+            .next()
+            .unwrap_or_default()
+            .to_lowercase();
         assert!(first.contains("file"), "{first}");
         tool.as_object_mut().expect("a tool").remove("_meta");
     }
@@ -122,21 +129,34 @@ fn switches_say_which_tools_there_are() {
     assert_eq!(server.text("read", json!({ "path": "a.txt" })), "1:one");
     let edit = server.request("tools/call", json!({ "name": "edit", "arguments": {} }));
     assert_eq!(edit["error"]["code"], -32602);
-    let server = Mcp::in_directory(tree.path()).arg("--tools").arg("edit,read").start();
+    let server = Mcp::in_directory(tree.path())
+        .arg("--tools")
+        .arg("edit,read")
+        .start();
     assert_eq!(names(&server), ["read", "edit"]);
     let roo = Mcp::in_directory(tree.path()).arg("--dialect=roo").start();
     assert_eq!(names(&roo)[0], "read_file");
-    let web = Mcp::in_directory(tree.path()).arg("--set").arg("web.enabled=true").start();
+    let web = Mcp::in_directory(tree.path())
+        .arg("--set")
+        .arg("web.enabled=true")
+        .start();
     let tools = listed(&web);
     assert_eq!(tools[0]["annotations"]["openWorldHint"], true);
-    assert!(tools[0]["description"].as_str().is_some_and(|it| it.contains("web address")));
+    assert!(
+        tools[0]["description"]
+            .as_str()
+            .is_some_and(|it| it.contains("web address"))
+    );
 }
 
 #[test]
 fn what_it_cannot_start_with_is_said_on_stderr() {
     let tree = Tree::new();
     for (arguments, why) in [
-        (&["--tools", "read,grep"][..], "There is no tool 'grep' here."),
+        (
+            &["--tools", "read,grep"][..],
+            "There is no tool 'grep' here.",
+        ),
         (&["--dialect", "opncode"], "Did you mean 'opencode'?"),
         (&["--set", "read.colour=1"], "Unknown Pilcrow setting"),
         (&["--root", "missing"], "There is no folder"),

@@ -1,8 +1,8 @@
 //! `pilcrow mcp` by raw lines over a real process; the client here knows JSON and nothing of the protocol.
 
-mod caps;
 mod calls;
 mod cancel;
+mod caps;
 mod eras;
 mod life;
 mod lines;
@@ -168,7 +168,10 @@ impl Mcp {
     }
 
     pub fn begin_call(&self, name: &str, arguments: Value) -> i64 {
-        self.begin("tools/call", json!({ "name": name, "arguments": arguments }))
+        self.begin(
+            "tools/call",
+            json!({ "name": name, "arguments": arguments }),
+        )
     }
 
     /// Calls a tool; its result.
@@ -268,7 +271,10 @@ impl Mcp {
     }
 
     pub fn pid(&self) -> u32 {
-        self.child.lock().unwrap_or_else(PoisonError::into_inner).id()
+        self.child
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .id()
     }
 
     /// Waits for the end of the process.

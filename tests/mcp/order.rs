@@ -29,7 +29,11 @@ fn no_read_of_a_burst_is_stale() {
         let edit = json!({ "op": "replace_text", "old": old, "new": format!("number {pair}\n") });
         let files = json!([{ "path": "a.txt", "edits": [edit] }]);
         burst += &call(10_000 + 2 * pair, "edit", json!({ "files": files }));
-        burst += &call(10_001 + 2 * pair, "read_file", json!({ "path": "a.txt", "start_line": 7, "end_line": 7 }));
+        burst += &call(
+            10_001 + 2 * pair,
+            "read_file",
+            json!({ "path": "a.txt", "start_line": 7, "end_line": 7 }),
+        );
     }
     burst.pop();
     server.send_raw(burst.as_bytes());
@@ -47,7 +51,10 @@ fn no_read_of_a_burst_is_stale() {
             busy += 1;
             continue;
         }
-        assert!(read.contains(&format!("number {last}")), "after {last}: {read}");
+        assert!(
+            read.contains(&format!("number {last}")),
+            "after {last}: {read}"
+        );
     }
     assert_eq!(busy, 0);
     assert_eq!(last, PAIRS - 1);

@@ -30,11 +30,14 @@ fn the_first_call_waits_for_the_clients_roots() {
         server.begin_call("write", json!({ "path": "new.txt", "text": "new\n" })),
         server.begin_call("read", json!({ "path": "new.txt" })),
     ];
-    name_roots(&server, json!([
-        { "uri": uri(&there) },
-        { "uri": "https://example.com/" },
-        { "uri": "file:///no/such/folder" },
-    ]));
+    name_roots(
+        &server,
+        json!([
+            { "uri": uri(&there) },
+            { "uri": "https://example.com/" },
+            { "uri": "file:///no/such/folder" },
+        ]),
+    );
     assert_eq!(server.result(early[0])["isError"], false);
     assert!(text(&server.result(early[1])).ends_with("\n1:new"));
     assert!(there.join("new.txt").exists() && !here.join("new.txt").exists());
@@ -50,7 +53,10 @@ fn the_first_call_waits_for_the_clients_roots() {
 #[test]
 fn a_client_that_names_none_has_the_directory_of_the_process() {
     let here = Tree::new().file("here.txt", "here\n");
-    for answer in [json!({ "result": { "roots": [] } }), json!({ "error": { "code": -32601, "message": "no" } })] {
+    for answer in [
+        json!({ "result": { "roots": [] } }),
+        json!({ "error": { "code": -32601, "message": "no" } }),
+    ] {
         let server = Mcp::in_directory(here.path()).spawn();
         server.initialize("2025-06-18", with_roots());
         let asked = server.asked("roots/list");
@@ -73,7 +79,10 @@ fn a_client_that_names_none_has_the_directory_of_the_process() {
 fn what_the_user_named_is_not_replaced() {
     let here = Tree::new().file("here.txt", "here\n");
     let there = Tree::new().file("there.txt", "there\n");
-    let server = Mcp::in_directory(here.path()).arg("--root").arg(there.spelled("")).spawn();
+    let server = Mcp::in_directory(here.path())
+        .arg("--root")
+        .arg(there.spelled(""))
+        .spawn();
     server.initialize("2025-06-18", with_roots());
     server.text("read", json!({ "path": "there.txt" }));
     server.error("read", json!({ "path": "here.txt" }));
@@ -82,9 +91,13 @@ fn what_the_user_named_is_not_replaced() {
 
 #[test]
 fn a_home_directory_is_no_workspace() {
-    let home = Tree::new().file("secret.txt", "secret\n").file("work/a.txt", "one\n");
+    let home = Tree::new()
+        .file("secret.txt", "secret\n")
+        .file("work/a.txt", "one\n");
     let start = |directory: &std::path::Path| {
-        Mcp::in_directory(directory).env("HOME", &home.spelled("")).start()
+        Mcp::in_directory(directory)
+            .env("HOME", &home.spelled(""))
+            .start()
     };
     let server = start(home.path());
     for (tool, arguments) in [
@@ -92,13 +105,19 @@ fn a_home_directory_is_no_workspace() {
         ("read", json!({ "path": home.spelled("secret.txt") })),
         ("edit", json!({ "patch": "¶secret.txt#AAAA\ndelete 1\n" })),
         ("write", json!({ "path": "new.txt", "text": "x\n" })),
-        ("read_many", json!({ "paths": ["secret.txt", "work/a.txt"] })),
+        (
+            "read_many",
+            json!({ "paths": ["secret.txt", "work/a.txt"] }),
+        ),
     ] {
         let error = server.error(tool, arguments);
         assert!(error.contains("--root DIR"), "{tool}: {error}");
     }
     server.text("read", json!({ "path": "pilcrow://read" }));
     start(&home.join("work")).text("read", json!({ "path": "a.txt" }));
-    let named = Mcp::in_directory(home.path()).env("HOME", &home.spelled("")).arg("--root=.").start();
+    let named = Mcp::in_directory(home.path())
+        .env("HOME", &home.spelled(""))
+        .arg("--root=.")
+        .start();
     named.text("read", json!({ "path": "secret.txt" }));
 }

@@ -26,7 +26,10 @@ fn what_one_session_was_shown_is_not_anothers() {
     assert_eq!(made["isError"], false, "{made}");
     // Without a name all are one, and what is no name is none.
     let tag = tag_in(&read(&server, "a.txt", json!({ "pilcrow/session": 5 })));
-    server.text("edit", json!({ "patch": format!("¶a.txt#{tag}\nreplace 2:\n+2\n") }));
+    server.text(
+        "edit",
+        json!({ "patch": format!("¶a.txt#{tag}\nreplace 2:\n+2\n") }),
+    );
 }
 
 #[test]
@@ -55,7 +58,9 @@ fn told(server: &Mcp, path: &str, meta: Value) -> String {
 
 #[test]
 fn a_change_by_others_is_told_once_with_the_next_answer() {
-    let tree = Tree::new().file("a.txt", numbered_lines(1, 20)).file("b.txt", "b\n");
+    let tree = Tree::new()
+        .file("a.txt", numbered_lines(1, 20))
+        .file("b.txt", "b\n");
     let server = Mcp::start(tree.path());
     read(&server, "a.txt", session("a"));
     read(&server, "a.txt", session("b"));
@@ -64,7 +69,9 @@ fn a_change_by_others_is_told_once_with_the_next_answer() {
     let said = told(&server, "b.txt", session("a"));
     let (_, notice) = said.split_once("\n\n").expect("a blank line");
     assert!(
-        notice.starts_with("[a.txt changed after you read it: line 7, by another program. Its tag is now "),
+        notice.starts_with(
+            "[a.txt changed after you read it: line 7, by another program. Its tag is now "
+        ),
         "{said}"
     );
     assert!(!read(&server, "b.txt", session("a")).contains("after you read it"));
@@ -84,7 +91,9 @@ fn an_edit_is_news_to_others_and_not_to_who_made_it() {
     let said = told(&server, "b.txt", session("a"));
     let tag = tag_in(&made);
     assert!(
-        said.ends_with(&format!("\n\n[a.txt changed after you read it: line 1, by another agent. Its tag is now {tag}.]")),
+        said.ends_with(&format!(
+            "\n\n[a.txt changed after you read it: line 1, by another agent. Its tag is now {tag}.]"
+        )),
         "{said}"
     );
     assert!(!read(&server, "b.txt", session("b")).contains("after you read it"));
