@@ -73,8 +73,12 @@ impl AnswerBudget {
     }
 }
 
-/// At most so many calls at a time, and so many bytes of a line and of what is not written.
-const IN_FLIGHT: usize = 512;
+/// At most so many calls at a time: so few that the last edit of them has its turn in time. One more
+/// waits for so long, and everything behind it.
+const IN_FLIGHT: usize = 64;
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Bytes of a line, and of what is not written yet.
 const LINE_BYTES: usize = 64 << 20;
 const UNSENT_BYTES: usize = 64 << 20;
 
@@ -105,7 +109,7 @@ pub async fn serve(
     let calls = Calls::new(agent.clone(), budget, told.clone());
     let folders = Folders::new(agent.clone(), folders, calls.clone());
     let outbox = rpc::write_lines(output, UNSENT_BYTES, shutdown.clone())?;
-    let in_flight = InFlight::new(IN_FLIGHT);
+    let in_flight = InFlight::new(IN_FLIGHT, PATIENCE);
     let face = Face::new(Arc::new(list), calls, folders);
     let (reader, transport) = LineReader::new(
         face.clone(),

@@ -287,7 +287,7 @@ impl LineReader {
     }
 
     fn busy(&self, id: &Id) {
-        let text = "The daemon is busy: 512 calls are in flight. Send the call again.";
+        let text = "The daemon is busy: 64 calls are under way. Send the call again.";
         self.outbox.send(&json!({
             "jsonrpc": "2.0",
             "id": id,

@@ -75,6 +75,9 @@ pub struct TransportLimits {
     pub busy: fn() -> Error,
 }
 
+/// How long the reader waits for a place in flight: what is sent by the thousand is paced.
+const PATIENCE: Duration = Duration::from_millis(100);
+
 /// Writes what is sent, a line each, until the outbox is closed.
 ///
 /// # Errors
@@ -135,7 +138,7 @@ impl Connection {
             stream,
             limits,
         } = self;
-        let in_flight = InFlight::new(limits.in_flight);
+        let in_flight = InFlight::new(limits.in_flight, PATIENCE);
         let reader = MessageReader {
             service,
             client,

@@ -29,7 +29,10 @@ fn here() -> &'static Path {
 fn turn() -> Option<MutexGuard<'static, ()>> {
     static TURN: Mutex<()> = Mutex::new(());
     std::env::var_os("PILCROW_LONG")?;
-    Some(TURN.lock().unwrap_or_else(std::sync::PoisonError::into_inner))
+    Some(
+        TURN.lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner),
+    )
 }
 
 /// Runs a command; what it writes. Where it fails the test does, with what it said.
@@ -69,7 +72,12 @@ fn project() -> TempDir {
         let _ = writeln!(wide, "{number:04} {}", "w".repeat(22));
     }
     write("wide.txt", wide.as_bytes());
-    output(Command::new("git").args(["init", "--quiet"]).current_dir(&folder), "");
+    output(
+        Command::new("git")
+            .args(["init", "--quiet"])
+            .current_dir(&folder),
+        "",
+    );
     folder
 }
 
@@ -82,7 +90,10 @@ fn results(agent: &str, project: &Path) -> Vec<Value> {
     let mut command = Command::new("bash");
     command
         .arg(here().join("run_agent.sh"))
-        .args([agent, here().join("edit-script.json").to_str().expect("UTF-8")])
+        .args([
+            agent,
+            here().join("edit-script.json").to_str().expect("UTF-8"),
+        ])
         .args([project, out.path()])
         .args(["--", PILCROW, "mcp"])
         .env("AGENTS", &bin)
@@ -120,11 +131,18 @@ fn works_with(agent: &str) {
     let wide = text(6);
     for number in 0..1000 {
         let row = format!("\n{}:{number:04} {}\n", BEFORE + 1 + number, "w".repeat(22));
-        assert!(wide.contains(&row), "{agent}: row {number} is missing: {}", wide.len());
+        assert!(
+            wide.contains(&row),
+            "{agent}: row {number} is missing: {}",
+            wide.len()
+        );
     }
     assert!(wide.contains("Use :1001001- to continue"), "{agent}");
     let written = std::fs::read_to_string(project.path().join("a.txt")).expect("the file");
-    assert_eq!(written, "l1\nmended from the error\nl3\nl4\nl5\n", "{agent}");
+    assert_eq!(
+        written, "l1\nmended from the error\nl3\nl4\nl5\n",
+        "{agent}"
+    );
 }
 
 #[test]
@@ -151,7 +169,8 @@ fn opencode() {
 fn calls_all(mut client: Command, mode: &str, version: &str) {
     let project = project();
     client.arg(mode).arg(project.path()).args([PILCROW, "mcp"]);
-    let patch = |text: &str| json!(["edit", { "patch": format!("¶a.txt#7CCB\nreplace 2:\n+{text}\n") }]);
+    let patch =
+        |text: &str| json!(["edit", { "patch": format!("¶a.txt#7CCB\nreplace 2:\n+{text}\n") }]);
     let calls = json!([
         ["read", { "path": "a.txt" }],
         patch("new"),
@@ -166,7 +185,10 @@ fn calls_all(mut client: Command, mode: &str, version: &str) {
     let calls = said["calls"].as_array().expect("calls");
     let errors: Vec<&Value> = calls.iter().map(|call| &call["error"]).collect();
     assert_eq!(errors, [false, false, true, false, false, false]);
-    assert_eq!(calls[0]["content"][0], "¶a.txt#7CCB\n1:l1\n2:l2\n3:l3\n4:l4\n5:l5");
+    assert_eq!(
+        calls[0]["content"][0],
+        "¶a.txt#7CCB\n1:l1\n2:l2\n3:l3\n4:l4\n5:l5"
+    );
     assert_eq!(calls[5]["content"][1], "image/png");
     assert!(project.path().join("b.txt").exists());
 }
@@ -191,7 +213,10 @@ fn the_typescript_client() {
     for (mode, version) in MODES {
         let mut client = Command::new(installed.join("bin/node"));
         client.arg(here().join("clients/typescript.mjs"));
-        client.env("CLIENT", installed.join("typescript/node_modules/@modelcontextprotocol/client"));
+        client.env(
+            "CLIENT",
+            installed.join("typescript/node_modules/@modelcontextprotocol/client"),
+        );
         calls_all(client, mode, version);
     }
 }
@@ -212,6 +237,15 @@ fn the_inspector() {
     };
     let listed = inspect(&["tools/list"]);
     assert_eq!(listed["tools"].as_array().map(Vec::len), Some(4));
-    let read = inspect(&["tools/call", "--tool-name", "read", "--tool-arg", "path=a.txt"]);
-    assert_eq!(read["content"][0]["text"], "¶a.txt#7CCB\n1:l1\n2:l2\n3:l3\n4:l4\n5:l5");
+    let read = inspect(&[
+        "tools/call",
+        "--tool-name",
+        "read",
+        "--tool-arg",
+        "path=a.txt",
+    ]);
+    assert_eq!(
+        read["content"][0]["text"],
+        "¶a.txt#7CCB\n1:l1\n2:l2\n3:l3\n4:l4\n5:l5"
+    );
 }

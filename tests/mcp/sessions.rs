@@ -34,8 +34,9 @@ fn what_one_session_was_shown_is_not_anothers() {
 
 #[test]
 fn an_old_tag_is_answered_with_the_live_lines() {
-    let tree = Tree::new().file("a.txt", "one\ntwo\n");
+    let tree = Tree::new().file("a.txt", "one\n");
     let tag = Mcp::start(tree.path()).tag("a.txt");
+    tree.write("a.txt", "one\ntwo\n");
     let server = Mcp::start(tree.path());
     let patch = |tag: &str| json!({ "patch": format!("¶a.txt#{tag}\nreplace 1:\n+1\n") });
     let refused = server.error("edit", patch(&tag));
