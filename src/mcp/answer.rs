@@ -22,7 +22,8 @@ pub struct Answer {
     /// Base64 and kind of each.
     images: Vec<(String, String)>,
     is_error: bool,
-    details: Value,
+    /// What its program wants to know more than the model.
+    details: Option<Value>,
     /// The files that are shown, as headers name them.
     pub shows: Vec<String>,
 }
@@ -35,24 +36,26 @@ impl Answer {
     /// # Errors
     ///
     /// What is the daemon's own fault: of that no model is told.
-    pub fn of(outcome: Outcome, most_chars: u64) -> Result<Answer, ErrorData> {
+    pub fn of(outcome: Outcome, most_chars: u64, details: bool) -> Result<Answer, ErrorData> {
         match outcome {
-            Outcome::Read(Ok(result)) => Ok(Answer::of_read(result)),
-            Outcome::ReadMany(paths, Ok(results)) => Answer::of_all(&paths, results, most_chars),
-            Outcome::Edit(Ok(result)) => Ok(Answer::of_edit(result)),
+            Outcome::Read(Ok(result)) => Ok(Answer::of_read(result, details)),
+            Outcome::ReadMany(paths, Ok(results)) => {
+                Answer::of_all(&paths, results, most_chars, details)
+            }
+            Outcome::Edit(Ok(result)) => Ok(Answer::of_edit(result, details)),
             Outcome::Read(Err(refusal))
             | Outcome::ReadMany(_, Err(refusal))
-            | Outcome::Edit(Err(refusal)) => Answer::of_refusal(&refusal),
+            | Outcome::Edit(Err(refusal)) => Answer::of_refusal(&refusal, details),
         }
     }
 
-    fn of_read(result: ReadResult) -> Answer {
+    fn of_read(result: ReadResult, details: bool) -> Answer {
         let more = &result.details.more;
         let is_line_cut = more.is_raw && more.cut_lines.is_some();
         let shows = more.hashline.iter().map(|header| header.path.clone());
         let mut answer = Answer {
             is_error: result.is_error.unwrap_or(false),
-            details: json!(result.details),
+            details: details.then(|| json!(result.details)),
             shows: shows.collect(),
             ..Answer::default()
         };
@@ -70,18 +73,19 @@ impl Answer {
         paths: &[String],
         results: ReadResults,
         most_chars: u64,
+        details: bool,
     ) -> Result<Answer, ErrorData> {
         let count = results.len();
         let mut all = Answer {
             is_error: true,
-            details: json!([]),
+            details: details.then(|| json!([])),
             ..Answer::default()
         };
         for (at, result) in results.into_iter().enumerate() {
             let one = match result {
-                Ok(result) => Answer::of_read(result),
+                Ok(result) => Answer::of_read(result, details),
                 Err(refusal) => {
-                    let mut one = Answer::of_refusal(&refusal)?;
+                    let mut one = Answer::of_refusal(&refusal, details)?;
                     one.shorten(beside_rows(most_chars, count));
                     one
                 }
@@ -99,18 +103,18 @@ impl Answer {
             all.images.extend(one.images);
             all.shows.extend(one.shows);
             all.is_error &= one.is_error;
-            if let Value::Array(details) = &mut all.details {
-                details.push(one.details);
+            if let (Some(Value::Array(all)), Some(one)) = (&mut all.details, one.details) {
+                all.push(one);
             }
         }
         Ok(all)
     }
 
-    fn of_edit(result: EditResult) -> Answer {
+    fn of_edit(result: EditResult, details: bool) -> Answer {
         let files = result.details.files.iter();
         let mut answer = Answer {
             shows: files.map(|file| file.path.clone()).collect(),
-            details: json!(result.details),
+            details: details.then(|| json!(result.details)),
             ..Answer::default()
         };
         answer.add(result.content);
@@ -120,7 +124,7 @@ impl Answer {
     /// # Errors
     ///
     /// What is the daemon's own fault.
-    pub fn of_refusal(refusal: &Refusal) -> Result<Answer, ErrorData> {
+    fn of_refusal(refusal: &Refusal, details: bool) -> Result<Answer, ErrorData> {
         if *refusal == Refusal::Internal {
             return Err(ErrorData::internal_error(refusal.to_string(), None));
         }
@@ -133,7 +137,7 @@ impl Answer {
         Ok(Answer {
             text,
             is_error: true,
-            details: refusal.data(),
+            details: details.then(|| refusal.data()),
             ..Answer::default()
         })
     }
@@ -169,14 +173,8 @@ impl Answer {
         self.text = text;
     }
 
-    /// As the protocol has it, with what else is told to the session. `wants_details` says whether
-    /// the program wants to know more than the model.
-    pub fn result(
-        mut self,
-        told: &[String],
-        wants_details: bool,
-        most_chars: u64,
-    ) -> CallToolResult {
+    /// As the protocol has it, with what else is told to the session.
+    pub fn result(mut self, told: &[String], most_chars: u64) -> CallToolResult {
         let told_chars: usize = told.iter().map(|line| line.chars().count() + 1).sum();
         self.shorten(most_chars.saturating_sub(told_chars as u64 + 1));
         if !told.is_empty() {
@@ -192,9 +190,9 @@ impl Answer {
             true => CallToolResult::error(content),
             false => CallToolResult::success(content),
         };
-        if wants_details {
+        if let Some(details) = self.details {
             let mut meta = MetaObject::new();
-            meta.insert(DETAILS.to_owned(), self.details);
+            meta.insert(DETAILS.to_owned(), details);
             result.meta = Some(meta);
         }
         result
@@ -223,8 +221,8 @@ mod tests {
     fn each_error_stands_in_its_place() {
         let paths = ["a".to_owned(), "b".to_owned()];
         let results = vec![Err(not_found("a")), Err(not_found("b"))];
-        let answer = Answer::of_all(&paths, results, 38_000).expect("an answer");
-        let result = answer.result(&["[told]".to_owned()], true, 38_000);
+        let answer = Answer::of_all(&paths, results, 38_000, true).expect("an answer");
+        let result = answer.result(&["[told]".to_owned()], 38_000);
         let result = serde_json::to_value(result).expect("JSON");
         assert_eq!(
             result["content"][0]["text"],
@@ -237,20 +235,21 @@ mod tests {
 
     #[test]
     fn a_fault_of_our_own_is_told_to_no_model() {
-        assert!(Answer::of_refusal(&Refusal::Internal).is_err());
+        assert!(Answer::of_refusal(&Refusal::Internal, false).is_err());
     }
 
     #[test]
     fn no_text_is_too_long() {
         let path = "x\n".repeat(30_000);
-        let answer = Answer::of_refusal(&Refusal::Binary {
+        let refusal = Refusal::Binary {
             path,
             what: String::new(),
             instead: String::new(),
-        });
+        };
+        let answer = Answer::of_refusal(&refusal, false);
         let result = answer
             .expect("an answer")
-            .result(&["[told]".to_owned()], false, 9_000);
+            .result(&["[told]".to_owned()], 9_000);
         let result = serde_json::to_value(result).expect("JSON");
         let text = result["content"][0]["text"].as_str().expect("a text");
         assert!(text.chars().count() <= 9_000 && text.ends_with("\n\n[told]"));

@@ -6,7 +6,6 @@ use crate::protocol::Refusal;
 use crate::protocol::tools::Tool;
 use crate::protocol::typed::unknown_parameter;
 
-use super::bad_arguments;
 use super::list::Kind;
 
 /// Names that other tools have for what ours call so.
@@ -66,6 +65,10 @@ pub fn mended(kind: Kind, tool: &Tool, given: Value) -> Result<Value, Refusal> {
         mended.insert("paths".to_owned(), list);
     }
     Ok(Value::Object(mended))
+}
+
+fn bad_arguments(message: &str) -> Refusal {
+    Refusal::bad_params("arguments", message)
 }
 
 fn unknown(key: &str, properties: &Value) -> Refusal {

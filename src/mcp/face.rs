@@ -23,12 +23,12 @@ use crate::protocol::edit::EditResult;
 use crate::rpc::InFlightRequest;
 use crate::task::CancelToken;
 
+use super::ANSWERED_WITHIN;
 use super::answer::{Answer, DETAILS};
 use super::arguments::mended;
 use super::calls::{Body, Call, Calls, Outcome};
 use super::folders::Folders;
 use super::list::{Kind, ToolList};
-use super::{ANSWERED_WITHIN, bad_arguments};
 
 /// Whose calls name no session.
 const SESSION: &str = "mcp";
@@ -169,7 +169,7 @@ impl Face {
             },
             () = context.ct.cancelled() => {
                 self.call_off(kind, session, &cancel, body);
-                return Err(ErrorData::internal_error("cancelled", None));
+                return Err(cancelled());
             }
             () = sleep(ANSWERED_WITHIN) => {
                 let refusal = too_long(kind);
@@ -181,17 +181,30 @@ impl Face {
         if let Outcome::Edit(Ok(result)) = &outcome {
             let made = (session.clone(), result.clone());
             self.0.unsent.lock().insert(context.id.clone(), made);
+            if context.ct.is_cancelled() {
+                // It was called off in the moment in which it was done: nobody hears its answer.
+                self.tell_of(&context.id);
+                return Err(cancelled());
+            }
         }
         let calls = &self.0.calls;
         let most = calls.most_chars();
-        let answer = Answer::of(outcome, most)?;
+        let answer = Answer::of(outcome, most, wants_details)?;
         let tags = calls.agent().settings().read.dialect == "hashline";
         let told = calls.told().take(&session, &answer.shows, tags);
-        let result = answer.result(&told, wants_details, most);
+        let result = answer.result(&told, most);
         let micros = since.elapsed().as_micros() as u64;
         tracing::info!(tool, micros, error = result.is_error, "answered");
         drop(place);
         Ok(result.into())
+    }
+
+    /// Has an edit whose answer is not heard told of with the next one.
+    fn tell_of(&self, id: &RequestId) {
+        let made = self.0.unsent.lock().remove(id);
+        if let Some((session, result)) = made {
+            self.0.calls.told().made(&session, &result);
+        }
     }
 
     /// Calls off what can be called off. A commit that has begun is finished, and its session is told
@@ -214,6 +227,11 @@ impl Face {
             }
         });
     }
+}
+
+/// The library drops it: who has cancelled a call is not answered.
+fn cancelled() -> ErrorData {
+    ErrorData::internal_error(Refusal::Cancelled.to_string(), None)
 }
 
 /// Tells every second that a call is still at work, where its client wants to hear that. Never ends.
@@ -298,7 +316,7 @@ impl ServerHandler for Face {
         match begun.and_then(|call| call.0.lock().take()) {
             Some(begun) => self.finish(begun, &context).await,
             None => Err(ErrorData::internal_error(
-                bad_arguments("").to_string(),
+                Refusal::Internal.to_string(),
                 None,
             )),
         }
@@ -312,10 +330,7 @@ impl ServerHandler for Face {
         let Some(id) = cancelled.request_id else {
             return;
         };
-        let made = self.0.unsent.lock().remove(&id);
-        if let Some((session, result)) = made {
-            self.0.calls.told().made(&session, &result);
-        }
+        self.tell_of(&id);
     }
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {

@@ -22,7 +22,7 @@ use std::time::Duration;
 use rmcp::service::ServerInitializeError;
 use tokio::time::timeout;
 
-use crate::protocol::{Refusal, Settings};
+use crate::protocol::Settings;
 use crate::rpc::{self, Ending, InFlight, Output, Shutdown};
 use crate::server::{Agent, OnSettings};
 use crate::task::Threads;
@@ -151,11 +151,6 @@ async fn answer_lines(face: Face, transport: LineTransport) {
             Err(error) => tracing::debug!(%error, "the client has not begun as it should"),
         }
     }
-}
-
-/// A call that cannot be carried out as it was given.
-pub(crate) fn bad_arguments(message: impl Into<String>) -> Refusal {
-    Refusal::bad_params("arguments", message)
 }
 
 /// How long the answer to one call may take: less than any known agent waits.
