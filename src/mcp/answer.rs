@@ -38,7 +38,7 @@ impl Answer {
     /// What is the daemon's own fault: of that no model is told.
     pub fn of(outcome: Outcome, most_chars: u64, details: bool) -> Result<Answer, ErrorData> {
         match outcome {
-            Outcome::Read(Ok(result)) => Ok(Answer::of_read(result, details)),
+            Outcome::Read(Ok(result)) => Ok(Answer::of_read(*result, details)),
             Outcome::ReadMany(paths, Ok(results)) => {
                 Answer::of_all(&paths, results, most_chars, details)
             }

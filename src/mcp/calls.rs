@@ -36,7 +36,7 @@ pub struct Call {
 /// What a call comes to.
 #[derive(Debug)]
 pub enum Outcome {
-    Read(Result<ReadResult, Refusal>),
+    Read(Result<Box<ReadResult>, Refusal>),
     /// With the paths that were asked for.
     ReadMany(Vec<String>, Result<ReadResults, Refusal>),
     Edit(Result<EditResult, Refusal>),
@@ -144,7 +144,7 @@ impl Shared {
                 self.limit(&mut params, 0);
                 params["want"] = json!(["text"]);
                 let read = agent.read(&params);
-                Box::pin(async move { Outcome::Read(shared.read(read.await)) })
+                Box::pin(async move { Outcome::Read(shared.read(read.await).map(Box::new)) })
             }
             Kind::ReadMany => {
                 let paths = paths(&params);

@@ -2,6 +2,7 @@
 //! that has begun.
 
 use std::collections::HashMap;
+use std::convert::Infallible;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -144,7 +145,7 @@ impl Face {
         self.0.unsent.lock().remove(id);
     }
 
-    /// Goes on with a call until it is answered, called off, or has taken too long.
+    /// Goes on with a call until it is answered.
     async fn finish(
         &self,
         begun: Begun,
@@ -157,27 +158,13 @@ impl Face {
             wants_details,
             body,
             cancel,
-            place,
+            // Given back when the answer is made.
+            place: _place,
         } = begun;
         let since = Instant::now();
-        let mut body = AssertUnwindSafe(body).catch_unwind().boxed();
-        let outcome = tokio::select! {
-            biased;
-            outcome = &mut body => match outcome {
-                Ok(outcome) => outcome,
-                Err(_) => return Err(ErrorData::internal_error(Refusal::Internal.to_string(), None)),
-            },
-            () = context.ct.cancelled() => {
-                self.call_off(kind, session, &cancel, body);
-                return Err(cancelled());
-            }
-            () = sleep(ANSWERED_WITHIN) => {
-                let refusal = too_long(kind);
-                self.call_off(kind, session.clone(), &cancel, body);
-                Outcome::Read(Err(refusal))
-            }
-            () = report(context) => return Err(ErrorData::internal_error("unreachable", None)),
-        };
+        let outcome = self
+            .outcome((kind, &session), body, &cancel, context)
+            .await?;
         if let Outcome::Edit(Ok(result)) = &outcome {
             let made = (session.clone(), result.clone());
             self.0.unsent.lock().insert(context.id.clone(), made);
@@ -195,8 +182,34 @@ impl Face {
         let result = answer.result(&told, most);
         let micros = since.elapsed().as_micros() as u64;
         tracing::info!(tool, micros, error = result.is_error, "answered");
-        drop(place);
         Ok(result.into())
+    }
+
+    /// What a call comes to, unless it is called off, or takes too long.
+    async fn outcome(
+        &self,
+        (kind, session): (Kind, &str),
+        body: Body,
+        cancel: &CancelToken,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<Outcome, ErrorData> {
+        let mut body = AssertUnwindSafe(body).catch_unwind().boxed();
+        tokio::select! {
+            biased;
+            outcome = &mut body => {
+                let panicked = |_| ErrorData::internal_error(Refusal::Internal.to_string(), None);
+                outcome.map_err(panicked)
+            }
+            () = context.ct.cancelled() => {
+                self.call_off((kind, session), cancel, body);
+                Err(cancelled())
+            }
+            () = sleep(ANSWERED_WITHIN) => {
+                self.call_off((kind, session), cancel, body);
+                Ok(Outcome::Read(Err(too_long(kind))))
+            }
+            never = report(context) => match never {},
+        }
     }
 
     /// Has an edit whose answer is not heard told of with the next one.
@@ -211,8 +224,7 @@ impl Face {
     /// of it with its next answer.
     fn call_off(
         &self,
-        kind: Kind,
-        session: String,
+        (kind, session): (Kind, &str),
         cancel: &CancelToken,
         body: impl Future<Output = Result<Outcome, Box<dyn std::any::Any + Send>>> + Send + 'static,
     ) {
@@ -220,7 +232,7 @@ impl Face {
         if !matches!(kind, Kind::Edit | Kind::Write) {
             return;
         }
-        let calls = self.0.calls.clone();
+        let (calls, session) = (self.0.calls.clone(), session.to_owned());
         self.0.calls.agent().threads().start(async move {
             if let Ok(Outcome::Edit(Ok(result))) = body.await {
                 calls.told().made(&session, &result);
@@ -235,7 +247,7 @@ fn cancelled() -> ErrorData {
 }
 
 /// Tells every second that a call is still at work, where its client wants to hear that. Never ends.
-async fn report(context: &RequestContext<RoleServer>) {
+async fn report(context: &RequestContext<RoleServer>) -> Infallible {
     let Some(token) = context.meta.get_progress_token() else {
         return std::future::pending().await;
     };

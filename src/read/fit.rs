@@ -25,9 +25,8 @@ pub fn smaller(content: &[ContentBlock], window: &Window, most: u64) -> Option<u
     let chars = chars_of(content);
     let over = chars.checked_sub(most).filter(|over| *over > 0)?;
     let bytes = window.spent.bytes;
-    if window.rows().nth(1).is_none() {
-        return None;
-    }
+    // Of a single row there is nothing to spare.
+    window.rows().nth(1)?;
     // Where characters have several bytes, as many of those for each.
     let rows = chars.min(bytes).max(1);
     Some(bytes.saturating_sub(over * bytes / rows).max(1))
