@@ -16,9 +16,9 @@ use crate::protocol::read::ReadResult;
 use crate::protocol::tools::{Describes, Tool};
 use crate::protocol::{Refusal, Settings};
 use crate::rpc::Shutdown;
-use crate::session::Notice;
+use crate::session::{Notice, Stores};
 use crate::task::{CancelToken, Threads};
-use crate::workspace::is_project;
+use crate::workspace::{is_project, sessions_directory};
 
 use super::client::{Client, Listener};
 use super::config::WorkspaceConfig;
