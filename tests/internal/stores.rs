@@ -130,6 +130,40 @@ fn what_a_killed_daemon_left_is_removed_by_the_next_and_nobody_elses() {
 }
 
 #[test]
+fn an_edit_that_died_half_way_there_is_no_trouble_for_the_next() {
+    let (tree, state) = (Tree::new(), Tree::new());
+    let killed = Daemon::builder()
+        .root(tree.path())
+        .env("XDG_STATE_HOME", state.path().to_str().expect("UTF-8"))
+        .env("PILCROW_FAIL", "rename:4:KILL")
+        .start();
+    for path in ["local://a.txt", "local://b.txt"] {
+        let write = json!({ "path": path, "text": "one\n" });
+        killed.call("agent/write", write).expect("made");
+    }
+    let edit = |path: &str| json!({ "path": path, "edits": [{ "op": "replace_text", "old": "one", "new": "two" }] });
+    let files = json!([edit("local://a.txt"), edit("local://b.txt")]);
+    let id = killed.request("agent/edit", json!({ "files": files }));
+    let answered = killed.answer_or_end(&id);
+    if answered.is_some() {
+        killed.kill();
+    }
+    killed.wait_exit(HANG).expect("it ends");
+    killed.drop_answers();
+    let next = with_state(&tree, &state, json!({}));
+    until("what it left is removed", || {
+        below(&sessions(state.path())).is_empty()
+    });
+    next.call(
+        "agent/write",
+        json!({ "path": "local://a.txt", "text": "new\n" }),
+    )
+    .expect("made");
+    let status = next.call("agent/status", json!({})).expect("status");
+    assert_eq!(status["problems"], json!([]));
+}
+
+#[test]
 fn a_folder_that_is_a_link_is_not_used() {
     let (tree, state, elsewhere) = (Tree::new(), Tree::new(), Tree::new());
     fs::create_dir_all(state.path().join("pilcrow")).expect("a folder");

@@ -46,14 +46,15 @@ pub fn take(
         lines: LinesTaken::default(),
         spent: Spent::default(),
     };
-    taking.run()?;
-    if asked.counts_lines {
-        let until = Instant::now() + COUNT_TIME;
-        entry.count_until(taking.blocks, |_| Instant::now() >= until)?;
+    let is_from_end = taking.run()?;
+    if asked.counts_lines && !is_from_end {
+        taking.count_for_a_while()?;
     }
     let mut lines = taking.lines;
     lines.excerpt.total_bytes = blocks.size();
-    lines.excerpt.total_lines = entry.total_lines(blocks.size());
+    // Lines that were counted from the end have those numbers, whoever has counted all by now.
+    let total = entry.total_lines(blocks.size());
+    lines.excerpt.total_lines = total.filter(|_| !is_from_end);
     Ok(lines)
 }
 
@@ -78,9 +79,14 @@ struct Taking<'a, 'b> {
 }
 
 impl Taking<'_, '_> {
-    fn run(&mut self) -> Result<(), Halt> {
+    /// Whether the lines that were taken are counted from the end.
+    fn run(&mut self) -> Result<bool, Halt> {
         let selector = self.asked.selector;
-        if let Some(count) = only_tails(selector)
+        let tails = only_tails(selector);
+        if tails.is_some() && self.asked.counts_lines {
+            self.count_for_a_while()?;
+        }
+        if let Some(count) = tails
             && self.entry.total_lines(self.blocks.size()).is_none()
         {
             if let Some(at) = self.start_of_tail(count)? {
@@ -90,7 +96,7 @@ impl Taking<'_, '_> {
                     end: UNCOUNTED_END,
                 };
                 self.take_span(Cursor { at, number }, span, 0)?;
-                return Ok(());
+                return Ok(true);
             }
             self.entry.count_all(self.blocks)?;
         }
@@ -111,7 +117,13 @@ impl Taking<'_, '_> {
                 break;
             }
         }
-        Ok(())
+        Ok(false)
+    }
+
+    fn count_for_a_while(&mut self) -> Result<(), Halt> {
+        let until = Instant::now() + COUNT_TIME;
+        self.entry
+            .count_until(self.blocks, |_| Instant::now() >= until)
     }
 
     /// Counts until every piece is known to begin within the file or beyond it.

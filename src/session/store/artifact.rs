@@ -92,10 +92,17 @@ struct ArtifactState {
     added_at: Option<Instant>,
 }
 
+/// Its files, opened to be written.
+struct Files {
+    shown: File,
+    raw: Option<File>,
+}
+
 impl ArtifactState {
     /// Makes the files what they were.
-    fn put_back(&self, file: &mut File, raw: Option<&mut File>) -> io::Result<()> {
-        if let Some(raw) = raw {
+    fn put_back(&self, files: &mut Files) -> io::Result<()> {
+        let file = &mut files.shown;
+        if let Some(raw) = &files.raw {
             raw.set_len(self.facts.came)?;
             file.seek(SeekFrom::Start(self.ended_bytes))?;
             file.write_all(self.terminal.open_line().as_bytes())?;
@@ -175,10 +182,14 @@ impl Artifact {
         let beside = places::beside(&artifact.path);
         let beside_raw = artifact.raw.as_deref().map(places::beside);
         let put = || -> Result<(), Refusal> {
-            let mut file = places::create_file(&beside).map_err(unwritten)?;
             let raw = beside_raw.as_deref().map(places::create_file);
-            let mut raw = raw.transpose().map_err(unwritten)?;
-            artifact.take_in(&mut file, raw.as_mut(), material, limit, work)?;
+            let mut files = Files {
+                shown: places::create_file(&beside).map_err(unwritten)?,
+                raw: raw.transpose().map_err(unwritten)?,
+            };
+            let mut state = ArtifactState::default();
+            artifact.take_in(&mut files, &mut state, material, limit, work)?;
+            *artifact.state.lock() = state;
             let places = [
                 (Some(&beside), Some(&artifact.path)),
                 (beside_raw.as_ref(), artifact.raw.as_ref()),
@@ -292,31 +303,34 @@ impl Artifact {
             let file = OpenOptions::new().read(true).write(true).open(path);
             file.map_err(unwritten)
         };
-        let mut file = open(&self.path)?;
-        let mut raw = self.raw.as_deref().map(open).transpose()?;
+        let mut files = Files {
+            shown: open(&self.path)?,
+            raw: self.raw.as_deref().map(open).transpose()?,
+        };
         let before = self.state.lock().clone();
-        let added = self.take_in(&mut file, raw.as_mut(), material, limit, work);
-        if added.is_err() {
+        let mut state = before.clone();
+        state.added_at = Some(Instant::now());
+        let added = self.take_in(&mut files, &mut state, material, limit, work);
+        match &added {
+            Ok(()) => *self.state.lock() = state,
             // What does not come back now is cut off by the next piece.
-            let _ = before.put_back(&mut file, raw.as_mut());
-            *self.state.lock() = before;
+            Err(_) => drop(before.put_back(&mut files)),
         }
-        self.state.lock().added_at = Some(Instant::now());
         added
     }
 
-    /// Writes at the end of its files, and counts.
+    /// Writes at the end of its files, and counts. Nobody waits for the disk meanwhile.
     fn take_in(
         &self,
-        file: &mut File,
-        mut raw: Option<&mut File>,
+        files: &mut Files,
+        state: &mut ArtifactState,
         material: &Material,
         limit: u64,
         work: &Work,
     ) -> Result<(), Refusal> {
         let mut take = |bytes: &[u8]| -> Result<(), Refusal> {
             work.check()?;
-            self.add(file, raw.as_deref_mut(), bytes).map_err(unwritten)
+            self.add(files, state, bytes).map_err(unwritten)
         };
         match material {
             Material::Text(text) => text.as_bytes().chunks(CHUNK).try_for_each(take),
@@ -342,15 +356,15 @@ impl Artifact {
         }
     }
 
-    fn add(&self, file: &mut File, raw: Option<&mut File>, bytes: &[u8]) -> io::Result<()> {
-        let mut state = self.state.lock();
+    fn add(&self, files: &mut Files, state: &mut ArtifactState, bytes: &[u8]) -> io::Result<()> {
         let ArtifactState {
             facts,
             terminal,
             ended_bytes,
             ..
-        } = &mut *state;
-        match raw {
+        } = state;
+        let file = &mut files.shown;
+        match &mut files.raw {
             None => {
                 file.seek(SeekFrom::Start(facts.bytes))?;
                 file.write_all(bytes)?;
@@ -365,10 +379,9 @@ impl Artifact {
                 lines.push_str(terminal.open_line());
                 file.seek(SeekFrom::Start(*ended_bytes))?;
                 file.write_all(lines.as_bytes())?;
-                let (came, newlines) = (facts.came + bytes.len() as u64, facts.newlines);
+                let came = facts.came + bytes.len() as u64;
                 *facts = Facts {
                     bytes: *ended_bytes,
-                    newlines,
                     is_line_open: false,
                     is_binary: false,
                     ..*facts

@@ -61,6 +61,8 @@ struct Table {
     made: u64,
     /// Tells what is older.
     clock: u64,
+    /// Bytes that are being written.
+    reserved: u64,
 }
 
 /// What a session is looked up by.
@@ -522,7 +524,7 @@ fn remove_lasting(root: &Path, session: &str) {
     for entry in entries.flatten() {
         let record = kept_on::SessionRecord::read(&entry.path());
         if record.is_some_and(|it| is_below(&it.session, session)) {
-            places::remove(&entry.path());
+            places::remove_if_free(&entry.path());
         }
     }
 }

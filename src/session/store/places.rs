@@ -106,6 +106,13 @@ pub(super) fn remove_abandoned(root: &Path) {
     }
 }
 
+/// Removes a directory that nobody holds.
+pub(super) fn remove_if_free(path: &Path) {
+    if let Ok(Some(_lock)) = locked(path) {
+        remove(path);
+    }
+}
+
 /// Removes a directory with all that is in it. Under another name first: who still writes into it
 /// finds it no more.
 pub(super) fn remove(path: &Path) {

@@ -13,10 +13,25 @@ use super::{LOCAL, Stores, Table};
 /// Artifacts of one session; more make the oldest go, however small they are.
 const MAX_ARTIFACTS: usize = 10_000;
 
+/// Bytes that are about to be written; given back when this is dropped.
+#[derive(Debug)]
+struct Reserved<'a> {
+    stores: &'a Stores,
+    bytes: u64,
+}
+
+impl Drop for Reserved<'_> {
+    fn drop(&mut self) {
+        self.stores.table.lock().reserved -= self.bytes;
+    }
+}
+
 /// What was made room for.
 #[derive(Debug)]
-pub(super) struct Room {
+pub(super) struct Room<'a> {
     pub(super) limits: Artifacts,
+    /// Nobody else takes it before it is filled.
+    _reserved: Reserved<'a>,
     /// What went of this session.
     pub(super) dropped: Vec<String>,
 }
@@ -29,11 +44,11 @@ impl Stores {
         bytes: u64,
         factor: u64,
         kept: Option<&Arc<Artifact>>,
-    ) -> Result<Room, Refusal> {
+    ) -> Result<Room<'_>, Refusal> {
         let local = self.local_bytes(session);
         let mut gone = Vec::new();
         let mut dropped = Vec::new();
-        let limits = {
+        let (limits, bytes) = {
             let mut table = self.table.lock();
             let limits = table.limits;
             let came = kept.map_or(0, |it| it.facts().came);
@@ -52,12 +67,20 @@ impl Stores {
                     dropped.push(key.url());
                 }
             }
-            limits
+            table.reserved += weight;
+            (limits, weight)
         };
         for artifact in gone {
             artifact.remove();
         }
-        Ok(Room { limits, dropped })
+        Ok(Room {
+            limits,
+            dropped,
+            _reserved: Reserved {
+                stores: self,
+                bytes,
+            },
+        })
     }
 
     /// Bytes of a session's scratch files.
@@ -87,7 +110,7 @@ impl Table {
             let (_, _, key) = store.oldest(kept)?;
             return Some((session.to_owned(), key, Why::Session));
         }
-        if self.bytes() + weight + local <= limits.total_bytes {
+        if self.bytes() + self.reserved + weight + local <= limits.total_bytes {
             return None;
         }
         let all = self.sessions.iter();
