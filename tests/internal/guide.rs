@@ -72,7 +72,8 @@ fn the_bare_scheme_lists_its_pages() {
     assert_eq!(
         *schemes,
         json!([
-            "file", "untitled", "http", "https", "artifact", "agent", "local", "pilcrow", "omp", "mcp"
+            "file", "untitled", "http", "https", "artifact", "agent", "local", "pilcrow", "omp",
+            "mcp"
         ])
     );
 }
