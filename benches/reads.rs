@@ -4,7 +4,9 @@ mod support;
 
 use divan::Bencher;
 
-use support::{Answer, InProcess, Pair, READERS, Workspace};
+use serde_json::json;
+
+use support::{Answer, InProcess, Pair, Peer, READERS, SETTLED, Workspace, request};
 
 // The daemon's own allocator, for the echo and for reads in this process.
 fn main() -> Answer<()> {
@@ -57,6 +59,38 @@ mod warm_read_of_200_kb_over_pipes {
         let workspace = workspace();
         let mut pair = pair(&workspace);
         bencher.bench_local(|| pair.echo().expect("an answer"));
+    }
+}
+
+/// The same page of the same text, as an artifact and as a file of the workspace, both warm.
+mod page_of_an_artifact_over_pipes {
+    use super::*;
+
+    fn warm(workspace: &Workspace, path: &str) -> Answer<(Peer, Vec<u8>)> {
+        let mut daemon = Peer::daemon(workspace.path())?;
+        let put = json!({ "path": "src/large.rs", "mimeType": "text/plain" });
+        daemon.result(&request("agent/putArtifact", put))?;
+        std::thread::sleep(SETTLED);
+        let read = request("agent/read", json!({ "path": path }));
+        daemon.exchange(&read)?;
+        match daemon.result(&read)?["details"]["cache"] == "hit" {
+            true => Ok((daemon, read)),
+            false => Err("the second read is not warm".into()),
+        }
+    }
+
+    #[divan::bench]
+    fn artifact(bencher: Bencher) {
+        let workspace = workspace();
+        let (mut daemon, read) = warm(&workspace, "artifact://1:1000-1300").expect("a daemon");
+        bencher.bench_local(|| daemon.exchange(&read).expect("an answer").len());
+    }
+
+    #[divan::bench]
+    fn file(bencher: Bencher) {
+        let workspace = workspace();
+        let (mut daemon, read) = warm(&workspace, "src/large.rs:1000-1300").expect("a daemon");
+        bencher.bench_local(|| daemon.exchange(&read).expect("an answer").len());
     }
 }
 

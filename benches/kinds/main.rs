@@ -3,6 +3,7 @@
 mod archive;
 mod beside;
 mod document;
+mod folders;
 mod notebook;
 mod sqlite;
 #[path = "../support/mod.rs"]

@@ -88,6 +88,35 @@ pub fn print() -> Answer<()> {
         let times = beside_a_plain_get(&mut daemon, &url)?;
         table::row(what, "a plain GET", times);
     }
+    beside_hung_fetches(&workspace, &file)
+}
+
+/// Fetches that hang, all at once.
+const HUNG: usize = 64;
+
+/// Warm reads of a daemon that waits for servers which say nothing, beside those of one that does not.
+fn beside_hung_fetches(workspace: &Workspace, file: &[u8]) -> Answer<()> {
+    let listener = TcpListener::bind("127.0.0.1:0")?;
+    let address = listener.local_addr()?;
+    // Accepted, and never answered.
+    std::thread::spawn(move || listener.incoming().flatten().collect::<Vec<_>>());
+    let mut waiting = Peer::daemon(workspace.path())?;
+    let mut idle = Peer::daemon(workspace.path())?;
+    for number in 0..HUNG {
+        let path = format!("http://{address}/{number}");
+        let frame = support::numbered_request(1000 + number, "agent/read", json!({ "path": path }));
+        waiting.send(&frame)?;
+    }
+    let mut times = Times::default();
+    for round in 0..ROUNDS + 20 {
+        let (beside, _) = timed(|| waiting.exchange(file).map(<[u8]>::len))?;
+        let (alone, _) = timed(|| idle.exchange(file).map(<[u8]>::len))?;
+        if round >= 20 {
+            times.0.push(beside);
+            times.1.push(alone);
+        }
+    }
+    table::row("a file beside 64 hung fetches", "the same alone", times);
     Ok(())
 }
 

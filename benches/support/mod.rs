@@ -102,6 +102,16 @@ impl Peer {
         Peer::start(command, root)
     }
 
+    /// The daemon of somebody with this home directory.
+    pub fn daemon_of_home(root: &Path, home: &Path) -> Answer<Peer> {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_pilcrow"));
+        command.args(["serve", "--stdio"]).env("HOME", home);
+        for moved in ["CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_CONFIG_HOME"] {
+            command.env_remove(moved);
+        }
+        Peer::start(command, root)
+    }
+
     /// This very program as an echo, initialized.
     pub fn echo(root: &Path) -> Answer<Peer> {
         let mut command = Command::new(std::env::current_exe()?);

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use reqwest::header::{HeaderMap, LOCATION, RETRY_AFTER};
 use tokio::runtime::Handle;
@@ -427,8 +427,16 @@ fn retry_after(answer: &Answer) -> Option<Duration> {
         return None;
     }
     let value = answer.response.headers().get(RETRY_AFTER)?;
-    let seconds: u64 = value.to_str().ok()?.trim().parse().ok()?;
-    Some(Duration::from_secs(seconds)).filter(|wait| *wait <= LONGEST_WAIT)
+    let value = value.to_str().ok()?.trim();
+    let wait = match value.parse() {
+        Ok(seconds) => Duration::from_secs(seconds),
+        // A date that is past is no reason to wait.
+        Err(_) => {
+            let until = httpdate::parse_http_date(value).ok()?;
+            until.duration_since(SystemTime::now()).unwrap_or_default()
+        }
+    };
+    Some(wait).filter(|wait| *wait <= LONGEST_WAIT)
 }
 
 /// Never a query, a fragment, a header's value or a credential.

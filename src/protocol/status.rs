@@ -18,6 +18,7 @@ pub struct Status {
     pub cache: CacheCounts,
     pub workers: WorkersStatus,
     pub web: WebStatus,
+    pub resources: ResourcesStatus,
     /// The MCP servers of the settings.
     pub mcp: Vec<McpServerStatus>,
     pub artifacts: ArtifactsStatus,
@@ -43,6 +44,18 @@ pub struct Buffers {
 pub struct MemoryUse {
     pub count: usize,
     pub bytes: u64,
+}
+
+/// What was found in folders for skills, rules and memories.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct ResourcesStatus {
+    pub skills: usize,
+    pub rules: usize,
+    pub memories: usize,
+    /// What has a name that something else goes by.
+    pub shadowed: usize,
+    /// What was left out, and why: a sentence each.
+    pub problems: Vec<String>,
 }
 
 /// Web pages that are kept, and how reads of them were answered.

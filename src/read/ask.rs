@@ -207,12 +207,26 @@ impl Ask {
 
     /// The limits of what was found: a text of which no lines in particular are asked for, or
     /// something else.
-    pub(super) fn limits_of(&self, is_whole_text: bool) -> Limits {
+    pub(super) fn limits_of(&self, is_whole_text: bool, is_shown_whole: bool) -> Limits {
         let mut limits = self.limits();
+        if is_shown_whole {
+            return self.hard_limits();
+        }
         if let (Some(lines), true) = (self.request.truncate, is_whole_text)
             && self.budget.lines.is_none()
         {
             limits.open_lines = limits.open_lines.min(lines);
+        }
+        limits
+    }
+
+    /// Those that hold for whatever is read, below which only the caller's own are.
+    pub(super) fn hard_limits(&self) -> Limits {
+        let hard = self.budget.over(Budget::CAP);
+        let limits = self.request.limits;
+        let mut limits = limits.with_budget(Some(hard.lines), Some(hard.bytes));
+        if let Some(most) = self.request.most {
+            limits.budget.lines = limits.budget.lines.min(most);
         }
         limits
     }

@@ -25,6 +25,7 @@ impl Reader {
             scope,
             overlays,
             stores: &self.stores,
+            folders: &self.folders,
             kept: &self.kept,
             provided: &self.provided,
             is_resolving: ask.is_resolving,

@@ -20,11 +20,12 @@ pub use ask::{Ask, BudgetParams, is_resolving, session_name};
 pub use obtained::{ClientAnswer, Got, Lacking, Obtained};
 pub use places::{Whereabouts, go_on_mount, place_to_edit, places_to_read};
 pub use plan::{Prepared, Reader, StageResult};
-pub use scheme::{refuse_change, schemes};
+pub use scheme::{is_internal, refuse_change, schemes};
 pub use share::share;
 #[cfg(any(test, fuzzing))]
 pub use source::archive_laws;
 pub use source::editor::id_of_unsaved;
+pub use source::internal::folders::writable as writable_folders;
 pub use source::internal::resource::Resource;
 pub use source::internal::{InternalContext, Provided};
 pub use source::kind::{KINDS, Kind, kinds};

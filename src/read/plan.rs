@@ -26,7 +26,7 @@ use super::look::{Look, Wanted};
 use super::obtained::{Lacking, Obtained};
 use super::outlines::Outlines;
 use super::places::{Whereabouts, go_on_mount};
-use super::source::internal::{self, Provided};
+use super::source::internal::{self, Folders, Provided};
 use super::source::web::{self, PageLacking};
 use super::source::{self, Memory, Opened, ReadContext};
 use super::source_file::{Lack, SourceFile};
@@ -43,11 +43,17 @@ pub struct Prepared {
     is_bare: bool,
     /// A text, of which no lines in particular are asked for.
     is_whole_text: bool,
+    /// What only the hard limits cut.
+    is_shown_whole: bool,
     /// What it defines, where that is to be told if it is not shown to its end.
     definitions: Option<Arc<[Definition]>>,
 }
 
 impl Prepared {
+    fn limits(&self, ask: &Ask) -> Limits {
+        ask.limits_of(self.is_whole_text, self.is_shown_whole)
+    }
+
     /// How what was found is called in headers and messages.
     fn name(&self) -> &str {
         let part = self.opened.name.as_deref();
@@ -93,6 +99,8 @@ pub struct Reader {
     pub queriers: Queriers,
     /// What sessions have of their own.
     pub stores: Arc<Stores>,
+    /// Skills and rules, as they were found last.
+    pub folders: Folders,
     /// What clients and MCP servers have.
     pub provided: Provided,
     /// What they were shown of what is in no file.
@@ -117,6 +125,7 @@ impl Reader {
             converters: Converters::new(worker::WorkerLimits::of_convert()),
             queriers: Queriers::new(worker::WorkerLimits::of_query()),
             stores: Arc::new(stores),
+            folders: Folders::default(),
             provided,
             kept: Arc::default(),
         }
@@ -165,6 +174,8 @@ impl Reader {
         let hold = located.take_hold();
         ask.refuse_barred(&located)?;
         let is_bare = located.selector == Selector::default() && located.inner.is_none();
+        let is_shown_whole =
+            matches!(&located.spot, Spot::Internal(spot) if spot.provider.is_shown_whole());
         located.selector = ask.selected(&located.selector);
         let means = ReadContext {
             display: located.display(),
@@ -176,7 +187,10 @@ impl Reader {
             converters: &self.converters,
             queriers: &self.queriers,
             selector: &located.selector,
-            limits: ask.limits(),
+            limits: match is_shown_whole {
+                true => ask.hard_limits(),
+                false => ask.limits(),
+            },
             listing: ask.request.listing,
             whole_file: ask.request.whole_file.filter(|_| is_bare),
             image_bytes: ask.request.image_bytes,
@@ -245,13 +259,14 @@ impl Reader {
             wanted,
             is_bare,
             is_whole_text,
+            is_shown_whole,
             definitions,
         }))
     }
 
     /// What a read would take if it alone had the whole of a shared budget.
     pub fn demand(&self, ask: &Ask, prepared: &Prepared, shared: Budget) -> Spent {
-        let limits = ask.limits_of(prepared.is_whole_text).at_most(shared);
+        let limits = prepared.limits(ask).at_most(shared);
         let Prepared { opened, wanted, .. } = prepared;
         wanted.look(&opened.document, &limits).window().spent
     }
@@ -274,8 +289,8 @@ impl Reader {
         } = prepared;
         let document = &opened.document;
         let limits = match share {
-            Some(share) => ask.limits_of(prepared.is_whole_text).at_most(share),
-            None => ask.limits_of(prepared.is_whole_text),
+            Some(share) => prepared.limits(ask).at_most(share),
+            None => prepared.limits(ask),
         };
         let look = wanted.look(document, &limits);
         let window = look.window();

@@ -17,6 +17,9 @@ use super::source::internal::Provider;
 use super::source::internal::agent::AGENTS;
 use super::source::internal::artifact::ARTIFACTS;
 use super::source::internal::client::CLIENT;
+use super::source::internal::folders::memories::MEMORIES;
+use super::source::internal::folders::rules::RULES;
+use super::source::internal::folders::skills::SKILLS;
 use super::source::internal::guide::GUIDE;
 use super::source::internal::local::LOCAL;
 use super::source::internal::mcp::MCP;
@@ -83,6 +86,21 @@ static SCHEMES: &[&Scheme] = &[
         opens: Opens::Provider(&GUIDE),
     },
     &Scheme {
+        name: "skill",
+        aliases: &[],
+        opens: Opens::Provider(&SKILLS),
+    },
+    &Scheme {
+        name: "rule",
+        aliases: &[],
+        opens: Opens::Provider(&RULES),
+    },
+    &Scheme {
+        name: "memory",
+        aliases: &[],
+        opens: Opens::Provider(&MEMORIES),
+    },
+    &Scheme {
         name: "mcp",
         aliases: &[],
         opens: Opens::Provider(&MCP),
@@ -136,10 +154,10 @@ pub fn looks_like_address(written: &str) -> bool {
     row_of(written).is_some_and(|(row, _)| !matches!(row.opens, Opens::DiskOrEditor))
 }
 
-/// Whether it is the address of what `agent/putArtifact` puts there.
+/// Whether it is the address of what a session has of its own.
 pub fn is_of_store(written: &str) -> bool {
     let row = row_of(written).map(|(row, _)| row.name);
-    matches!(row, Some("artifact" | "agent"))
+    matches!(row, Some("artifact" | "agent" | "local"))
 }
 
 /// What a path string asks of the web, where it can be nothing else.

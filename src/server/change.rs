@@ -19,6 +19,7 @@ use super::client::Client;
 use super::config::{ClientSnapshot, WorkspaceConfig};
 use super::edit_queue::Submission;
 use super::engine::Engine;
+use super::puts::PutTurn;
 
 /// How long an edit may take to find its files.
 const FOUND_WITHIN: Duration = Duration::from_secs(2);
@@ -42,6 +43,8 @@ pub struct Submitted {
     snapshot: ClientSnapshot,
     locate: Locate,
     submission: Submission,
+    /// Of one that may be of scratch files: whoever closes the session later waits for it.
+    own: Option<PutTurn>,
 }
 
 impl Submitted {
@@ -56,6 +59,7 @@ impl Submitted {
         refuse_where_off(&snapshot.config)?;
         Ok(Submitted {
             submission: engine.edit_queue.submit(&change.session),
+            own: (change.names_own).then(|| engine.puts.begin_put(&change.session)),
             engine: engine.clone(),
             client: client.clone(),
             change,
@@ -74,7 +78,11 @@ impl Submitted {
             snapshot,
             locate,
             submission,
+            mut own,
         } = self;
+        if let Some(own) = &mut own {
+            own.come().await;
+        }
         let ClientSnapshot { config, overlays } = snapshot;
         let finding = config.clone();
         let (finder, session) = (engine.clone(), change.session.clone());
@@ -101,7 +109,11 @@ impl Submitted {
             change,
             config,
         };
-        let run = |commit| change.run(commit, plan, found);
+        let run = |commit| async move {
+            let result = change.run(commit, plan, found).await;
+            drop(own);
+            result
+        };
         grant.commit(&threads, run).await
     }
 }

@@ -25,7 +25,7 @@ use crate::text::{PositionEncoding, Text};
 
 use super::OnSettings;
 use super::config::{ClientSnapshot, WorkspaceConfig};
-use super::engine::Engine;
+use super::engine::{Engine, with_folders_over};
 use super::problems::Problems;
 use super::resolve::Resolver;
 
@@ -169,11 +169,7 @@ impl Client {
         let stores = engine.reader.stores.clone();
         let open = move |path: &Path| {
             let config = config.lock().clone();
-            let folder = stores.folder_over(path);
-            config
-                .scope
-                .with_folders(folder.into_iter().collect())
-                .open(path)
+            with_folders_over(&stores, &config.scope, path).open(path)
         };
         engine.reader.buffers.start_watching(Box::new(open));
     }

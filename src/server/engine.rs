@@ -15,7 +15,7 @@ use crate::edit::{Applied, NoOps};
 use crate::mcp_client::McpServers;
 use crate::net::{Net, Spool};
 use crate::protocol::{EditRefusal, Refusal, Settings};
-use crate::read::{Provided, Reader, Web};
+use crate::read::{Provided, Reader, Web, writable_folders};
 use crate::session::Stores;
 use crate::task::{CancelToken, Pool, Stopped, Threads, Work};
 use crate::workspace::{Scope, spool_directory, state_directory, user_directory};
@@ -96,12 +96,13 @@ impl Engine {
 
     /// What a session may reach, for one job of its own.
     pub fn scope(&self, config: &WorkspaceConfig, session: &str, work: &Work) -> Scope {
-        let folders = self.reader.stores.folders(session);
-        config.scope.of_job(work).with_folders(folders)
+        let scope = config.scope.of_job(work);
+        let mut folders = self.reader.stores.folders(session);
+        folders.extend(writable_folders(&scope));
+        scope.with_folders(folders)
     }
 
-    /// The same for who edits: of the folders with addresses the session's own alone, which is made if
-    /// `names_own`.
+    /// The same for who edits: of the folders of sessions its own alone, which is made if `names_own`.
     pub fn scope_to_edit(
         &self,
         config: &WorkspaceConfig,
@@ -113,14 +114,15 @@ impl Engine {
             true => stores.folder_to_write(session)?,
             false => None,
         };
-        let folders = folder.into_iter().collect();
-        Ok(config.scope.of_job(work).with_folders(folders))
+        let scope = config.scope.of_job(work);
+        let mut folders = writable_folders(&scope);
+        folders.extend(folder);
+        Ok(scope.with_folders(folders))
     }
 
     /// What may be reached of a path, whichever session's it is: for looks of our own.
     pub fn scope_of_path(&self, config: &WorkspaceConfig, path: &Path) -> Scope {
-        let folder = self.reader.stores.folder_over(path);
-        config.scope.with_folders(folder.into_iter().collect())
+        with_folders_over(&self.reader.stores, &config.scope, path)
     }
 
     /// Walks of the tree since the start.
@@ -177,6 +179,13 @@ impl Engine {
         let _guard = cancel.cancel_on_drop();
         self.jobs.run(Work::new(cancel, limit), job).await?
     }
+}
+
+/// The same scope with the folders that a path may be in and whose files have addresses.
+pub fn with_folders_over(stores: &Stores, scope: &Scope, path: &Path) -> Scope {
+    let mut folders = writable_folders(scope);
+    folders.extend(stores.folder_over(path));
+    scope.with_folders(folders)
 }
 
 /// How long an edit waits. After that it goes on: both lock what they write and look at it again,

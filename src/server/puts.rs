@@ -32,7 +32,7 @@ pub struct PutTurn {
 }
 
 impl Puts {
-    /// Of who puts something there.
+    /// Of who puts something there, or edits a scratch file.
     pub fn begin_put(&self, session: &str) -> PutTurn {
         let mut last = self.last.lock();
         let before = above(&last, session);

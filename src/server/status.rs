@@ -1,6 +1,7 @@
 //! `agent/status`: what the daemon holds and did; never a file's content.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::protocol::PROTOCOL_VERSION;
 use crate::protocol::status::{Status, WatchesStatus, WorkersStatus};
@@ -11,9 +12,24 @@ use super::client::Client;
 use super::engine::Engine;
 
 pub fn begin(engine: &Arc<Engine>, client: &Arc<Client>, call: Call) -> rpc::CallFuture {
-    let status = of(engine, client);
-    call.answer(None, async move { Ok(status) })
+    let mut status = of(engine, client);
+    let (engine, config) = (engine.clone(), client.config());
+    call.answer(None, async move {
+        let jobs_engine = engine.clone();
+        let looked = engine.run_within(RESOURCES_LIMIT, move |work| {
+            // Whoever wants to know how it goes does not wait for a mount that hangs.
+            let scope = config.scope.of_nobody();
+            jobs_engine.reader.folders.status(&scope, work)
+        });
+        if let Ok(resources) = looked.await {
+            status.resources = resources;
+        }
+        Ok(status)
+    })
 }
+
+/// What it may take to look through folders; where it takes longer, what was found last is told.
+const RESOURCES_LIMIT: Duration = Duration::from_secs(1);
 
 /// What an engine holds, and what its client was told.
 pub fn of(engine: &Engine, client: &Client) -> Status {
@@ -48,8 +64,9 @@ pub fn of(engine: &Engine, client: &Client) -> Status {
             query: engine.reader.queriers.status(),
         },
         web: engine.web.status(),
-        mcp: engine.mcp.status(),
+        resources: engine.reader.folders.last_status(),
         artifacts: engine.reader.stores.status(),
+        mcp: engine.mcp.status(),
         scans: engine.scans(),
         log: client.log.lock().clone(),
         problems,

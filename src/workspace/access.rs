@@ -1,5 +1,6 @@
 //! The judgement of paths: inside or outside, denied or not; nothing that failed it is ever opened for reading.
 
+mod alone;
 mod below;
 mod deepest;
 mod names;

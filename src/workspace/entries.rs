@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat};
 
-use crate::protocol::Refusal;
+use crate::protocol::{Refusal, Rule};
 use crate::task::{Stopped, Work};
 
 use super::access::{Access, Names};
@@ -220,6 +220,11 @@ impl<'a> Directory<'a> {
             }
             match self.access.open(&path, "") {
                 Ok(_) => {}
+                // That it leads out says nothing of its own name.
+                Err(Refusal::Denied {
+                    rule: Rule::LinkOut,
+                    ..
+                }) => return Some(None),
                 Err(Refusal::Denied { .. }) => return None,
                 Err(_) => return Some(None),
             }

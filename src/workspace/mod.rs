@@ -27,13 +27,16 @@ mod patterns;
 mod resolve;
 mod resource_id;
 mod roots;
+mod seen;
 mod spelling;
 mod state;
 mod steps;
 mod suffix;
 mod suggest;
 mod url_folder;
+mod user_places;
 mod variants;
+mod whose;
 
 #[cfg(test)]
 mod tests;
@@ -47,9 +50,12 @@ pub use near_names::measure;
 pub use resolve::{At, Found, Look, Scope, Via};
 pub use resource_id::{InternalUrl, ResourceId};
 pub use roots::{Root, Roots};
+pub use seen::Seen;
 pub use spelling::{MAX_PATH_BYTES, decode_file_uri, is_too_long, percent_decoded};
 pub use state::{sessions_directory, spool_directory, state_directory, user_directory};
 pub use url_folder::{UrlFolder, bytes_below, decoded_file_part, encoded};
+pub use user_places::{UserPlace, path_of_settings, user_place};
+pub use whose::Whose;
 
 use crate::protocol::Refusal;
 use crate::task::Stopped;

@@ -51,7 +51,7 @@ impl Root {
     }
 
     /// The real path as last seen, without I/O.
-    pub(super) fn last_real(&self) -> Option<Arc<Path>> {
+    pub fn last_real(&self) -> Option<Arc<Path>> {
         self.resolved
             .lock()
             .as_ref()

@@ -94,6 +94,12 @@ impl Scope {
         scope
     }
 
+    /// Whether a path string is the address of a file in such a folder, there or not.
+    pub fn is_in_url_folder(&self, written: &str) -> bool {
+        let mut folders = self.access.folders.iter();
+        folders.any(|it| it.rest_of(written).is_some())
+    }
+
     /// Whether a path string is the address of a file in such a folder, there or not, that may be
     /// changed.
     pub fn is_in_writable_folder(&self, written: &str) -> bool {

@@ -1,7 +1,11 @@
 //! Addresses that are no files of the workspace: one file for each scheme, and what they share.
 
+mod agents;
+mod artifacts;
 mod clients;
+mod folders;
 mod guide;
+mod local;
 #[cfg(target_os = "linux")]
 mod mcp;
 #[cfg(target_os = "linux")]
@@ -10,8 +14,14 @@ mod mcp_everything;
 mod mcp_processes;
 #[cfg(target_os = "linux")]
 mod mcp_support;
+mod sessions;
+mod shell_day;
+mod spilling;
+mod stores;
 
-use serde_json::Value;
+use serde_json::{Value, json};
+
+use crate::client::{Daemon, WireError};
 
 /// The first block of a result.
 pub fn text(result: &Value) -> &str {
@@ -22,4 +32,26 @@ pub fn text(result: &Value) -> &str {
 pub fn numbered(text: &str) -> Vec<String> {
     let lines = (1..).zip(text.lines());
     lines.map(|(n, line)| format!("{n}:{line}")).collect()
+}
+
+/// `agent/putArtifact` that must succeed.
+pub fn put(daemon: &Daemon, params: Value) -> Value {
+    let put = daemon.call("agent/putArtifact", params.clone());
+    put.unwrap_or_else(|error| panic!("{params}: {}", error.message))
+}
+
+/// One that must be refused.
+pub fn refused_put(daemon: &Daemon, params: Value) -> WireError {
+    let refused = daemon.call("agent/putArtifact", params.clone());
+    refused.expect_err(&params.to_string())
+}
+
+/// A read of a session.
+pub fn read_as(daemon: &Daemon, session: &str, path: &str) -> Result<Value, WireError> {
+    daemon.read_with(json!({ "session": session, "path": path }))
+}
+
+/// The first part of a fixture's path.
+pub fn fixture(name: &str) -> String {
+    format!("{}/fixtures/{name}", env!("CARGO_MANIFEST_DIR"))
 }

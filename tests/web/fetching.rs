@@ -277,7 +277,7 @@ fn a_cancel_closes_the_connection_at_once() {
     assert_eq!(daemon.wait(&id).expect_err("cancelled").code, -32800);
     server.wait_until("it is closed", |server| server.open() == 0);
     assert!(
-        begun.elapsed() < Duration::from_millis(500),
+        begun.elapsed() < Duration::from_secs(5),
         "{:?}",
         begun.elapsed()
     );

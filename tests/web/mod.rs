@@ -9,9 +9,14 @@ pub mod server;
 #[allow(dead_code, reason = "unit tests of `net` share it")]
 pub mod tls;
 
+mod asked;
 mod fetching;
+mod files;
 mod guesses;
 mod judge;
+mod names;
+mod nginx;
 mod pages;
 mod reading_on;
 mod shown;
+mod sites;

@@ -210,6 +210,33 @@ fn one_request_serves_all_who_ask_at_the_same_time() {
 }
 
 #[test]
+fn who_has_more_time_does_not_end_with_who_asked_first() {
+    let tree = Tree::new();
+    let gate = Gate::closed();
+    let held = gate.clone();
+    let server = Server::new()
+        .route("/page", move |_| Reply::text("the page\n").held(&held))
+        .start();
+    let daemon = Daemon::builder()
+        .root(tree.path())
+        .settings(json!({ "web": { "timeoutMs": 1000 } }))
+        .start();
+    let ask = |session: &str| {
+        let params = json!({ "session": session, "path": server.url("/page") });
+        daemon.request("agent/read", params)
+    };
+    let hasty = ask("hasty");
+    let settings = json!({ "settings": { "pilcrow": { "web": { "timeoutMs": 20_000 } } } });
+    daemon.notify("workspace/didChangeConfiguration", settings);
+    let patient = ask("patient");
+    let error = daemon.wait(&hasty).expect_err("its time is over");
+    assert_eq!(error.data["kind"], "timeout");
+    server.wait_until("it is asked again", |server| server.count("/page") == 2);
+    gate.open();
+    assert!(text(&daemon.wait(&patient).expect("a page")).ends_with("1:the page"));
+}
+
+#[test]
 fn a_fetch_that_hangs_delays_no_edit_and_ends_with_its_request() {
     let tree = Tree::new();
     tree.write("a.txt", "one\n");

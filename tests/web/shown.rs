@@ -43,6 +43,18 @@ fn server() -> Running {
         })
         .route("/closed", |_| Reply::text("go away\n").status(403))
         .route("/busy", |_| Reply::empty(429).header("retry-after", "120"))
+        .route("/broken-server", |_| {
+            Reply::html("<html><body><h1>Oops</h1><p>Something broke here.</p></body></html>")
+                .status(500)
+        })
+        .route("/challenge", |_| {
+            Reply::html("<html><head><title>One moment</title></head><body>Checking.</body></html>")
+                .status(503)
+                .header("cf-mitigated", "challenge")
+        })
+        .route("/later", |_| {
+            Reply::empty(503).header("retry-after", "Wed, 01 Jan 2020 00:00:00 GMT")
+        })
         .route("/empty", |_| Reply::html(""))
         .route("/notes", |_| Reply::markdown("# Notes\n\nSome.\n"))
         .route("/notes.md", |_| Reply::markdown("# Notes\n\nSome.\n"))
@@ -335,6 +347,33 @@ fn failures_are_results_that_keep_the_servers_words() {
 
     (no content)
     ");
+    insta::assert_snapshot!(shown(&daemon, &server, "/broken-server"), @r"
+    URL: http://h/broken-server
+    Content-Type: text/html
+    Method: failed
+    Notes: HTTP 500 Internal Server Error
+
+    ---
+
+    1:# Oops
+    2:
+    3:Something broke here.
+    ");
+    insta::assert_snapshot!(shown(&daemon, &server, "/challenge"), @r"
+    URL: http://h/challenge
+    Content-Type: text/html
+    Method: failed
+    Notes: HTTP 503 Service Unavailable; the site demands a browser check
+
+    ---
+
+    1:# One moment
+    2:
+    3:Checking.
+    ");
+    // A date that is past: once more at once, and what came then.
+    daemon.read(server.url("/later")).expect("a result");
+    assert_eq!((server.count("/later"), server.count("/challenge")), (2, 1));
     insta::assert_snapshot!(shown(&daemon, &server, "/nothing"), @r"
     URL: http://h/nothing
     Content-Type: text/plain

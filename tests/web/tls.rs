@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD as BASE64;
 use rcgen::{
     BasicConstraints, Certificate, CertificateParams, DnType, IsCa, Issuer, KeyPair,
     KeyUsagePurpose, date_time_ymd,
@@ -94,6 +96,16 @@ impl Identity {
             key: PrivateKeyDer::Pkcs8(key.serialize_der().into()),
             with_http2: true,
         }
+    }
+
+    /// The certificate and the key as files have them.
+    pub fn pem(&self) -> (String, String) {
+        let block = |label: &str, der: &[u8]| {
+            let text = BASE64.encode(der);
+            format!("-----BEGIN {label}-----\n{text}\n-----END {label}-----\n")
+        };
+        let chain = self.chain.iter().map(|it| block("CERTIFICATE", it));
+        (chain.collect(), block("PRIVATE KEY", self.key.secret_der()))
     }
 
     pub fn server_config(self) -> Arc<ServerConfig> {

@@ -8,12 +8,14 @@
  *
  * Every call is refused with a {@link PilcrowError}, whose message is fit to be shown to a model as it is.
  */
-import type { CancellationToken, Disposable, Event } from "vscode";
+import type { CancellationToken, Disposable, Event, ProviderResult } from "vscode";
 
 /** What `activate()` of the extension `pilcrow.pilcrow` returns. */
 export interface Pilcrow extends Calls {
   /** Opens a session: who reads and edits (one chat, one agent). What was shown to one session is not shown to another. */
   openSession(name?: string): Session;
+  /** Has what is behind `scheme://…` from now on, for every session; refused for schemes of the daemon's own and for those that somebody has. */
+  registerScheme(scheme: string, resolver: ResourceResolver): Disposable;
   /** The editor saves what edits left unsaved in documents that were clean before; what the user has typed is never saved. */
   flush(paths?: readonly string[], token?: CancellationToken): Promise<Flushed>;
 }
@@ -32,6 +34,8 @@ export interface Calls {
   edit(params: EditParams, token?: CancellationToken): Promise<EditResult>;
   /** Makes a new file, or replaces the whole of one that was read. */
   write(params: WriteParams, token?: CancellationToken): Promise<EditResult>;
+  /** Puts a text or a file where a model can read it: a command's output, a subagent's answer. */
+  putArtifact(params: PutArtifact, token?: CancellationToken): Promise<PutResult>;
   /** Fires when lines that were shown change: once for each session and version, never with content. */
   readonly onDidChangeSnapshot: Event<SnapshotChange>;
 }
@@ -47,6 +51,61 @@ export interface ReadParams {
   encoding?: string;
   want?: "displayContent"[];
   [parameterOfTheDialect: string]: unknown;
+}
+
+/**
+ * Gives what an address of its scheme names: a text, or an answer of `resources/read` or `resources/list` in the Model
+ * Context Protocol; nothing for what it does not have. The message of what it throws is passed on.
+ */
+export type ResourceResolver = (uri: string, asked: ResourceAsked, token: CancellationToken) => ProviderResult<ResourceAnswer | string>;
+
+export interface ResourceAsked {
+  /** Who is reading. */
+  session: string;
+  /** To be passed on with reads through Pilcrow for this answer: such a read never asks a resolver again. */
+  _meta: { "pilcrow/resolving": string };
+}
+
+export type ResourceAnswer =
+  | {
+      contents: ({ uri: string; mimeType?: string; text: string } | { uri: string; mimeType?: string; /** Base64. */ blob: string })[];
+      title?: string;
+      /** For so long the same text is given again. */
+      ttlMs?: number;
+      /** Nobody else may have written it. */
+      trusted?: boolean;
+    }
+  | {
+      resources: { uri: string; name: string; title?: string; description?: string; mimeType?: string; size?: number }[];
+      templates?: { uriTemplate: string; name: string; description?: string }[];
+    };
+
+/** Exactly one of `text`, `base64` and `path`. */
+export interface PutArtifact {
+  /** Its title. */
+  name?: string;
+  mimeType?: string;
+  text?: string;
+  base64?: string;
+  /** A file that is copied. */
+  path?: string;
+  /** `agent://ID` for an agent's answer; with `append` one that is there; else it is the next `artifact://N`. */
+  uri?: string;
+  append?: boolean;
+  /** It is shown without escape sequences. */
+  terminal?: boolean;
+  /** Read at once. */
+  read?: { selector?: string; dialect?: string; budget?: Budget };
+  session?: string;
+}
+
+export interface PutResult {
+  uri: string;
+  path: string;
+  bytes: number;
+  lines: number | null;
+  dropped: string[];
+  read?: ReadResult;
 }
 
 export interface ReadManyParams {
@@ -108,6 +167,23 @@ export interface ReadDetails {
   summary?: { language: string; lines: number; elidedLines: number; elidedSpans: LineSpan[] };
   limits?: { resultLimit: number; total?: number };
   displayContent?: { text: string; startLine: number };
+  /** Behind an internal address: who gives it, and whether nobody else may have written it. */
+  provider?: "session" | "settings" | "user" | "workspace" | "client" | "server" | "daemon";
+  trusted?: boolean;
+  title?: string;
+  /** Of a listing of addresses: all of them, whatever rows are shown. */
+  resources?: {
+    uri: string;
+    name: string;
+    description?: string;
+    mimeType?: string;
+    size?: number;
+    provider: string;
+    path?: string;
+    appliesTo?: string[];
+    always?: boolean;
+    shadowedBy?: string;
+  }[];
   url?: string;
   finalUrl?: string;
   contentType?: string;

@@ -1,6 +1,6 @@
 // The calls that other extensions, the tools and the commands make, each in a session; parameters go to the daemon as they are, never checked here.
 import * as vscode from "vscode";
-import type { Calls, EditResult, Flushed, Pilcrow, ReadManyResult, ReadResult, Session, SnapshotChange } from "../api/index";
+import type { Calls, EditResult, Flushed, Pilcrow, PutResult, ReadManyResult, ReadResult, Session, SnapshotChange } from "../api/index";
 import type { Daemon } from "./daemon";
 
 /** The calls in one session; those without a name are in the daemon's default one. */
@@ -24,6 +24,7 @@ export function calls(daemon: Daemon, session?: string): Calls {
     readMany: (params, token) => daemon.request<ReadManyResult>("agent/readMany", { ...params, ...own }, token),
     edit: (params, token) => daemon.request<EditResult>("agent/edit", { ...params, ...own }, token),
     write: (params, token) => daemon.request<EditResult>("agent/write", { ...params, ...own }, token),
+    putArtifact: (params, token) => daemon.request<PutResult>("agent/putArtifact", { ...params, ...own }, token),
     onDidChangeSnapshot: event,
   };
 }
@@ -33,7 +34,8 @@ export function api(daemon: Daemon): Pilcrow {
   let opened = 0;
   return {
     ...calls(daemon),
-    openSession: (name = `session-${++opened}`): Session => ({
+    // Sessions are kept on disk: one without a name is no other window's.
+    openSession: (name = `session-${vscode.env.sessionId}-${++opened}`): Session => ({
       ...calls(daemon, name),
       name,
       dispose: () => {
@@ -41,6 +43,7 @@ export function api(daemon: Daemon): Pilcrow {
         daemon.request("agent/closeSession", { session: name }).catch(() => undefined);
       },
     }),
+    registerScheme: (scheme, resolver) => daemon.resolvers.register(scheme, resolver),
     flush: (paths, token) => daemon.request<Flushed>("agent/flush", paths ? { paths } : {}, token),
   };
 }

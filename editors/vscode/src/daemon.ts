@@ -17,6 +17,7 @@ import { applyEdit } from "./applyEdit";
 import { SaveOnRequest, SELECTOR, stateAfterSync, stateWithoutSync } from "./documents";
 import { find, type Found } from "./find";
 import { asRefused, messageOf } from "./refusal";
+import { OfferSchemes, Resolvers } from "./resources";
 import * as settings from "./settings";
 
 /** The protocol's version that is spoken here. */
@@ -38,6 +39,8 @@ export class Daemon implements vscode.Disposable {
   /** Starts and stops happen one after the other. */
   private turn: Promise<void> = Promise.resolve();
 
+  /** Who has what is behind addresses of other extensions' schemes. */
+  readonly resolvers = new Resolvers();
   readonly onDidChangeLife = this.changedLife.event;
   readonly onDidChangeSnapshot = this.changedSnapshot.event;
   /** Fires with the method of what was answered or refused. */
@@ -48,6 +51,7 @@ export class Daemon implements vscode.Disposable {
     private readonly log: vscode.LogOutputChannel,
   ) {
     this.rest.push(
+      this.resolvers,
       stateWithoutSync(() => this.client),
       vscode.workspace.onDidChangeConfiguration((event) => this.reconfigure(event)),
       // A path that was left out while the folder was not trusted counts from now on.
@@ -190,8 +194,15 @@ export class Daemon implements vscode.Disposable {
     });
     crashes = client.createDefaultErrorHandler(RESTARTS);
     client.registerFeature(new SaveOnRequest(client));
+    const offer = new OfferSchemes(client, this.resolvers);
+    client.registerFeature(offer);
     client.onNotification("agent/didChangeSnapshot", (change: SnapshotChange) => this.changedSnapshot.fire(change));
-    client.onDidChangeState(({ newState }) => this.follow(client, newState, found));
+    client.onDidChangeState(({ newState }) => {
+      this.follow(client, newState, found);
+      if (newState === State.Running) {
+        void offer.tell();
+      }
+    });
     this.client = client;
     await client.start();
     const protocol = client.initializeResult?.capabilities.experimental?.pilcrow?.protocol;
@@ -244,14 +255,30 @@ export class Daemon implements vscode.Disposable {
     return folder;
   }
 
+  /** Where sessions' artifacts and scratch files lie, to be found again by the next daemon of this workspace. */
+  private sessionFolder(): string {
+    const folder = vscode.Uri.joinPath(this.context.storageUri ?? this.context.globalStorageUri, "sessions").fsPath;
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    return folder;
+  }
+
   private daemonSettings(): Record<string, unknown> {
-    return settings.forTheDaemon(this.context.extension);
+    return settings.forTheDaemon(this.context.extension, {
+      isTrusted: vscode.workspace.isTrusted,
+      sessionDirectory: this.sessionFolder(),
+    });
   }
 
   private async reconfigure(event: vscode.ConfigurationChangeEvent): Promise<void> {
     if (event.affectsConfiguration("pilcrow.server.path") || event.affectsConfiguration("pilcrow.server.extraEnv")) {
       await this.restart();
-    } else if (event.affectsConfiguration("pilcrow") && this.client?.isRunning()) {
+    } else if (event.affectsConfiguration("pilcrow")) {
+      await this.sendSettings();
+    }
+  }
+
+  private async sendSettings(): Promise<void> {
+    if (this.client?.isRunning()) {
       const sent = { settings: { pilcrow: this.daemonSettings() } };
       await this.client.sendNotification(DidChangeConfigurationNotification.type, sent);
     }
@@ -262,6 +289,9 @@ export class Daemon implements vscode.Disposable {
     const other = path !== undefined && this.current.is === "running" && this.current.found.command !== path;
     if (other || Object.keys(extraEnv).length > 0) {
       await this.restart();
+    } else {
+      // Skills, rules and memories of the folder count from now on.
+      await this.sendSettings();
     }
   }
 

@@ -75,8 +75,9 @@ function tell(client: LanguageClient, document: vscode.TextDocument): Promise<vo
 export class SaveOnRequest implements StaticFeature {
   constructor(private readonly client: LanguageClient) {}
 
-  fillClientCapabilities(capabilities: { experimental?: object }): void {
-    capabilities.experimental = { ...capabilities.experimental, pilcrow: { saveDocument: true } };
+  fillClientCapabilities(capabilities: { experimental?: { pilcrow?: object } }): void {
+    const pilcrow = { ...capabilities.experimental?.pilcrow, saveDocument: true };
+    capabilities.experimental = { ...capabilities.experimental, pilcrow };
   }
 
   initialize(): void {

@@ -4,7 +4,7 @@ import * as vscode from "vscode";
 export type Confirm = "always" | "outsideVersionControl" | "never";
 
 /** The sections of the daemon's own settings. */
-const OF_THE_DAEMON = /^pilcrow\.((?:read|edit|access|images|web|github|memory|watch|log)\.\S+)$/;
+const OF_THE_DAEMON = /^pilcrow\.((?:read|edit|access|images|web|internal|artifacts|mcp|github|memory|watch|log)\.\S+)$/;
 
 /** What starts the daemon. Both are restricted: of a folder that is not trusted VS Code itself leaves them out. */
 export function server(): { path: string | undefined; extraEnv: Record<string, string> } {
@@ -23,8 +23,15 @@ export function saveAfterEdit(): boolean {
   return vscode.workspace.getConfiguration("pilcrow").get<boolean>("saveAfterEdit") ?? false;
 }
 
+/** What this window says and nobody sets. */
+export interface OfTheWindow {
+  /** Of a folder that is not trusted no skill, rule or memory is given. */
+  isTrusted: boolean;
+  sessionDirectory: string;
+}
+
 /** The daemon's settings object, with what the user has set and nothing else, so that the defaults are the daemon's own. */
-export function forTheDaemon(extension: vscode.Extension<unknown>): Record<string, unknown> {
+export function forTheDaemon(extension: vscode.Extension<unknown>, { isTrusted, sessionDirectory }: OfTheWindow): Record<string, unknown> {
   const settings: Record<string, unknown> = {};
   const properties: object = extension.packageJSON.contributes.configuration.properties;
   for (const name of Object.keys(properties)) {
@@ -33,6 +40,10 @@ export function forTheDaemon(extension: vscode.Extension<unknown>): Record<strin
     if (key && value !== undefined) {
       put(settings, key.split("."), value);
     }
+  }
+  put(settings, ["internal", "sessionDirectory"], sessionDirectory);
+  if (!isTrusted) {
+    put(settings, ["internal", "workspace"], false);
   }
   return settings;
 }

@@ -38,7 +38,7 @@ pub enum Material {
 
 impl Material {
     /// Bytes, as far as is known before they are read.
-    pub fn len(&self) -> u64 {
+    pub fn bytes(&self) -> u64 {
         match self {
             Material::Text(text) => text.len() as u64,
             Material::Bytes(bytes) => bytes.len() as u64,

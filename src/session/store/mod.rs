@@ -230,7 +230,7 @@ impl Stores {
             None => ending.unwrap_or(kinds::TEXT),
         };
         let factor = if label.is_terminal { 2 } else { 1 };
-        let room = self.make_room(session, material.len(), factor, None)?;
+        let room = self.make_room(session, material.bytes(), factor, None)?;
         let (key, stem) = self.next_key(session, agent)?;
         let path = directory.join(format!("{stem}.{}", kinds::known(ending)));
         let limit = room.limits.max_bytes;
@@ -262,16 +262,16 @@ impl Stores {
         let came = artifact.facts().came;
         let left = limits.max_bytes.saturating_sub(came);
         let mut lost = None;
-        if material.len() > left {
+        if material.bytes() > left {
             if let Material::Copy(_) = material {
                 return Err(room::too_large(key, &limits));
             }
-            let whole = material.len();
+            let whole = material.bytes();
             material.keep_head(left);
-            lost = Some(room::lost(key, whole - material.len(), &limits));
+            lost = Some(room::lost(key, whole - material.bytes(), &limits));
         }
         let factor = if artifact.label.is_terminal { 2 } else { 1 };
-        let mut room = self.make_room(session, material.len(), factor, Some(&artifact))?;
+        let mut room = self.make_room(session, material.bytes(), factor, Some(&artifact))?;
         artifact.append(&material, limits.max_bytes, work)?;
         self.touch(session, key);
         room.dropped.extend(lost);

@@ -7,6 +7,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use crate::protocol::params::Fields;
+use crate::protocol::read::ResourceKind;
 use crate::protocol::tools::{Edits, Tool};
 use crate::protocol::typed::{self, PathText, Whole};
 use crate::protocol::{Refusal, Settings};
@@ -213,7 +214,12 @@ fn ending(view: &View) -> String {
 }
 
 fn entries(view: &View) -> String {
-    let mut out = head(view, view.document.kind.name());
+    let what = match view.document.kind {
+        // Rows for what has addresses, as those of a directory are for what has names.
+        ResourceKind::Internal => ResourceKind::Directory,
+        kind => kind,
+    };
+    let mut out = head(view, what.name());
     out.push_str("<entries>\n");
     out.push_str(&counted::rows(view, "", |out, _, text| out.push_str(text)));
     let mut ending = String::new();

@@ -9,6 +9,7 @@ local M = {}
 ---@field autostart boolean start with the first file of a workspace; else with the first call
 ---@field restarts { count: integer, seconds: integer } how often a daemon that fell is started again
 ---@field confirm_edits boolean whether chat panels ask before an edit, where they can
+---@field resources table<string, pilcrow.Resolver> who has what is behind addresses of a scheme: `jira` for `jira://…`
 
 ---@type pilcrow.Config
 M.defaults = {
@@ -19,6 +20,7 @@ M.defaults = {
   autostart = true,
   restarts = { count = 5, seconds = 180 },
   confirm_edits = true,
+  resources = {},
 }
 
 ---@type pilcrow.Config
@@ -36,7 +38,24 @@ local kinds = {
   autostart = 'boolean',
   restarts = 'table',
   confirm_edits = 'boolean',
+  resources = 'table',
 }
+
+---Schemes that the daemon keeps to itself.
+local OWN = { 'file', 'http', 'https', 'artifact', 'local' }
+
+---@param resources table<string, pilcrow.Resolver>
+local function check_resources(resources)
+  for scheme, resolver in pairs(resources) do
+    if type(scheme) ~= 'string' or not scheme:match('^%l[%l%d+.-]+$') then
+      error(('pilcrow: resources: %s is no name of a scheme, such as jira'):format(vim.inspect(scheme)), 0)
+    end
+    if vim.list_contains(OWN, scheme) then
+      error(('pilcrow: resources: %s:// is the daemon\'s own'):format(scheme), 0)
+    end
+    vim.validate('resources.' .. scheme, resolver, 'function')
+  end
+end
 
 ---@param options? table
 function M.set(options)
@@ -49,6 +68,7 @@ function M.set(options)
     end
     vim.validate(name, value, kinds[name])
   end
+  check_resources(options.resources or {})
   M.options = vim.tbl_deep_extend('force', vim.deepcopy(M.defaults), options)
   -- A list replaces the default list.
   for _, name in ipairs({ 'cmd', 'root_markers' }) do

@@ -251,7 +251,12 @@ function M.lsp_config()
           normalizesLineEndings = false,
         },
       },
-      experimental = { pilcrow = { saveDocument = true } },
+      experimental = {
+        pilcrow = {
+          saveDocument = true,
+          resources = next(options.resources) and { schemes = vim.tbl_keys(options.resources) } or nil,
+        },
+      },
     },
   }
 end

@@ -120,6 +120,44 @@ M['agent/saveDocument'] = function(_, params, ctx)
   return { saved = not vim.bo[bufnr].modified }
 end
 
+---What somebody's function has of an address. The answer may take its time: Neovim calls this in a coroutine of its own.
+---@param params { uri: string, session: string, resolving: string }
+M['agent/resolve'] = function(_, params)
+  local scheme = params.uri:match('^([^:]*):'):lower()
+  local resolver = require('pilcrow.config').options.resources[scheme]
+  if not resolver then
+    return vim.NIL
+  end
+  local asked = assert(coroutine.running(), 'Neovim calls handlers in coroutines')
+  local is_waiting, is_done, answer, why = false, false, nil, nil
+  local function done(result, failure)
+    if is_done then
+      return
+    end
+    is_done, answer, why = true, result, failure
+    if is_waiting then
+      vim.schedule(function()
+        assert(coroutine.resume(asked))
+      end)
+    end
+  end
+  local is_called, failure = pcall(resolver, params.uri, params.session, done, { resolving = params.resolving })
+  if not is_called then
+    done(nil, tostring(failure))
+  end
+  if not is_done then
+    is_waiting = true
+    coroutine.yield()
+  end
+  if why then
+    return nil, vim.lsp.rpc_response_error(vim.lsp.protocol.ErrorCodes.InternalError, tostring(why))
+  end
+  if type(answer) == 'string' then
+    answer = { contents = { { uri = params.uri, text = answer } } }
+  end
+  return answer == nil and vim.NIL or answer
+end
+
 ---@param params pilcrow.SnapshotChanged
 ---@param ctx lsp.HandlerContext
 M['agent/didChangeSnapshot'] = function(_, params, ctx)

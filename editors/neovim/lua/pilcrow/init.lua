@@ -80,6 +80,9 @@ end
 ---@return pilcrow.Cancel
 local function call(opts, path, method, params, callback)
   params.session = params.session or opts.session
+  if opts.resolving then
+    params._meta = { ['pilcrow/resolving'] = opts.resolving }
+  end
   local timer
   local cancel = daemon.request(opts.root or daemon.root_of(path), method, params, function(failure, result)
     if timer then
@@ -200,6 +203,17 @@ function M.write(path, text, opts, callback)
   return call(opts, path, 'agent/write', params, then_reload(callback))
 end
 
+---Puts a text or a file where a model can read it: a command's output, a subagent's answer.
+---@param what pilcrow.PutArtifact
+---@param opts? pilcrow.CallOpts
+---@param callback fun(failure?: pilcrow.Error, result?: pilcrow.PutResult)
+---@return pilcrow.Cancel
+---@overload fun(what: pilcrow.PutArtifact, callback: fun(failure?: pilcrow.Error, result?: pilcrow.PutResult)): pilcrow.Cancel
+function M.put_artifact(what, opts, callback)
+  opts, callback = sort_out(opts, callback)
+  return call(opts, what.path, 'agent/putArtifact', vim.tbl_extend('force', {}, what), callback)
+end
+
 ---Has Neovim save what edits left unsaved in buffers without unsaved changes of the user's.
 ---@param paths? string|string[] all, if none are named
 ---@param opts? pilcrow.CallOpts
@@ -281,6 +295,8 @@ M.read_many_sync = sync('read_many', 1)
 M.edit_sync = sync('edit', 1)
 ---@type fun(path: string, text: string, opts?: pilcrow.WriteOpts): pilcrow.EditResult?, pilcrow.Error?
 M.write_sync = sync('write', 2)
+---@type fun(what: pilcrow.PutArtifact, opts?: pilcrow.CallOpts): pilcrow.PutResult?, pilcrow.Error?
+M.put_artifact_sync = sync('put_artifact', 1)
 ---@type fun(paths?: string|string[], opts?: pilcrow.CallOpts): pilcrow.FlushResult?, pilcrow.Error?
 M.flush_sync = sync('flush', 1)
 ---@type fun(opts?: pilcrow.CallOpts): table?, pilcrow.Error?
@@ -295,7 +311,7 @@ M.tools_sync = sync('tools', 0)
 local Session = {}
 Session.__index = Session
 
-for name, takes in pairs({ read = 1, read_many = 1, edit = 1, write = 2 }) do
+for name, takes in pairs({ read = 1, read_many = 1, edit = 1, write = 2, put_artifact = 1 }) do
   for _, form in ipairs({ name, name .. '_sync' }) do
     Session[form] = function(self, ...)
       local args = { ... }

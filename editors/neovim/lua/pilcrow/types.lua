@@ -77,6 +77,7 @@
 ---@field timeout? integer milliseconds; of the `_sync` forms 30000, of the others none
 
 ---@class pilcrow.ReadOpts: pilcrow.CallOpts
+---@field resolving? string that of the context which a resolver was given: such a read never asks a resolver again
 ---@field selector? string given apart, `path` is taken literally
 ---@field dialect? string
 ---@field budget? { lines?: integer, bytes?: integer }
@@ -88,6 +89,30 @@
 
 ---@class pilcrow.WriteOpts: pilcrow.EditOpts
 ---@field expect? string `absent`, or the tag of what is replaced
+
+---What is put away: exactly one of `text`, `base64` and `path`.
+---@class pilcrow.PutArtifact
+---@field name? string its title
+---@field mimeType? string
+---@field text? string
+---@field base64? string
+---@field path? string a file that is copied
+---@field uri? string `agent://ID` for an agent's answer, with `append` one that is there; else the next `artifact://N`
+---@field append? boolean
+---@field terminal? boolean shown without escape sequences
+---@field read? { selector?: string, dialect?: string, budget?: table } and read it at once
+
+---@class pilcrow.PutResult
+---@field uri string
+---@field path string
+---@field bytes integer
+---@field lines? integer
+---@field dropped string[]
+---@field read? pilcrow.ReadResult
+
+---Who has what is behind addresses of a scheme. It calls `done` once, now or later: with a text, with an answer of
+---`resources/read` or `resources/list` in the Model Context Protocol, with nothing for what it has not, or with nothing and why.
+---@alias pilcrow.Resolver fun(uri: string, session: string, done: fun(answer?: string|table, why?: string), context: { resolving: string })
 
 ---Ends the request; its callback hears of it as an error.
 ---@alias pilcrow.Cancel fun()

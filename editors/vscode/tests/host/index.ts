@@ -7,11 +7,12 @@ import { crashes } from "./crashes";
 import { edits } from "./edits";
 import { finding } from "./find";
 import { reads } from "./reads";
+import { resources } from "./resources";
 import { toolTests } from "./tools";
 import { empty, installed, roots, trusted, untrusted } from "./windows";
 
 const SUITES: Record<string, Tests> = {
-  main: [...reads, ...edits, ...bytesOnDisk, ...toolTests, ...api, ...commands, ...finding, ...crashes],
+  main: [...reads, ...edits, ...bytesOnDisk, ...toolTests, ...api, ...commands, ...resources, ...finding, ...crashes],
   roots,
   untrusted,
   trusted,

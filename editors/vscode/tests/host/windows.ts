@@ -60,6 +60,15 @@ export const untrusted: Tests = [
       assert.equal(wasRun(), false);
     },
   ],
+  [
+    "skills and rules of an untrusted folder are not given",
+    async () => {
+      const { read } = await pilcrow();
+      assert.match(text(await read("skill://")), /No skills in ~/);
+      assert.match(text(await read("rule://")), /No rules in ~/);
+      assert.equal((await refusal(read("skill://evil"))).kind, "notFound");
+    },
+  ],
 ];
 
 export const trusted: Tests = [
@@ -74,6 +83,15 @@ export const trusted: Tests = [
       const [pid] = daemons();
       assert.match(readFileSync(`/proc/${pid}/environ`, "utf8"), /FROM_THE_FOLDER=1/);
       assert.equal(wasRun(), true);
+    },
+  ],
+  [
+    "skills and rules of a trusted folder are given, and say whose they are",
+    async () => {
+      const { read } = await pilcrow();
+      assert.match(text(await read("skill://")), /^evil {2}\(workspace: \.agents\/skills\/evil\)/);
+      assert.match(text(await read("skill://evil")), /^\[From the workspace: \.agents\/skills\/evil\/SKILL\.md\]/);
+      assert.match(text(await read("rule://AGENTS.md")), /^\[From the workspace: AGENTS\.md\]/);
     },
   ],
 ];

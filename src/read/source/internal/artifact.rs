@@ -106,6 +106,7 @@ pub fn given(
     };
     Ok(Given::File(Box::new(GivenFile {
         handle,
+        scope: None,
         about: About {
             url: Some(InternalUrl::new(scheme, &name)),
             details: InternalDetails {
@@ -172,6 +173,7 @@ pub fn listing(context: &InternalContext, is_of_agents: bool) -> Given {
         rows: all.iter().map(row).collect(),
         resources: all.iter().map(|(key, it)| resource(key, it)).collect(),
         footer: None,
+        details: InternalDetails::default(),
     })
 }
 

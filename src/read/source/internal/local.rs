@@ -29,8 +29,11 @@ impl Provider for Local {
         refuse_without_sessions(ask, context)?;
         let path = decoded_file_part(ask.written)?;
         let url = InternalUrl::new("local", &encoded(&path));
-        let found = match context.scope.look(url.as_str())? {
-            Look::Here(found) if !path.ends_with('/') || is_folder(&found.handle) => found,
+        // Without such a folder it would be looked for in the workspace.
+        let is_known = context.scope.is_in_url_folder(url.as_str());
+        let looked = is_known.then(|| context.scope.look(url.as_str()));
+        let found = match looked.transpose()? {
+            Some(Look::Here(found)) if !path.ends_with('/') || is_folder(&found.handle) => found,
             _ if path.is_empty() => return Ok(Some(Given::text("No files in local://\n"))),
             _ => return Ok(None),
         };
@@ -41,6 +44,7 @@ impl Provider for Local {
             },
             is_editable: context.scope.may_edit(found.handle.real()),
             handle: found.handle,
+            scope: None,
             is_text: false,
             held_up_to: None,
             hold: None,
@@ -48,7 +52,9 @@ impl Provider for Local {
     }
 
     fn names(&self, context: &InternalContext) -> Vec<String> {
-        let Ok(Look::Here(found)) = context.scope.look("local://") else {
+        let scope = context.scope;
+        let is_known = scope.is_in_url_folder("local://");
+        let Some(Ok(Look::Here(found))) = is_known.then(|| scope.look("local://")) else {
             return Vec::new();
         };
         let Ok(mut directory) = context.scope.list(&found.handle) else {

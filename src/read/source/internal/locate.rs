@@ -1,6 +1,6 @@
 //! From an address to what has it: where the name ends and a selector begins is told by asking for the longest name first.
 
-use crate::protocol::{Refusal, shortened};
+use crate::protocol::{Refusal, RefusalKind, shortened};
 use crate::view::{Selector, Target};
 use crate::workspace::{FileType, InternalUrl, MAX_PATH_BYTES, measure, percent_decoded};
 
@@ -116,18 +116,26 @@ impl Lookup<'_> {
     fn spelled(&self) -> Result<Located, Refusal> {
         let splits = Selector::splits(self.written);
         let whole = (self.written.len(), Selector::default());
-        let mut lacking = None;
+        let (mut lacking, mut refused) = (None, None);
         for (end, selector) in std::iter::once(whole).chain(splits) {
-            match self.at(end, &selector)? {
-                None => {}
+            match self.at(end, &selector) {
+                Ok(None) => {}
                 // What a server lists tells where a name ends.
-                Some(spot) if lacks_of_server(&spot) => return Ok(Located::found(spot, selector)),
-                Some(spot) if lacks(&spot) => lacking = Some((spot, selector)),
-                Some(spot) => return Ok(self.found(spot, end, selector)),
+                Ok(Some(spot)) if lacks_of_server(&spot) => {
+                    return Ok(Located::found(spot, selector));
+                }
+                Ok(Some(spot)) if lacks(&spot) => lacking = Some((spot, selector)),
+                Ok(Some(spot)) => return Ok(self.found(spot, end, selector)),
+                // What is no part of the name may be a selector.
+                Err(refusal) if is_miss(&refusal) => refused = Some(refusal),
+                Err(refusal) => return Err(refusal),
             }
         }
         if let Some((spot, selector)) = lacking {
             return Ok(located(spot, selector));
+        }
+        if let Some(refusal) = refused {
+            return Err(refusal);
         }
         if let Some(located) = self.within()? {
             return Ok(located);
@@ -201,7 +209,10 @@ impl Lookup<'_> {
             return Refusal::bad_params("path", message);
         }
         let asked = self.written.get(self.name_at..end).unwrap_or_default();
-        let near = near_names(&self.name(asked), self.provider.names(self.context));
+        let near = near_names(
+            &self.name(asked),
+            self.provider.names_like(&self.name(asked), self.context),
+        );
         let near = near.iter().map(|name| format!("{}://{name}", self.scheme));
         not_found(self.written, near.collect())
     }
@@ -215,6 +226,14 @@ fn lacks_of_server(spot: &Spot) -> bool {
     matches!(
         spot.given,
         Given::Lacks(Lacking::Catalogues(_) | Lacking::McpResource { .. })
+    )
+}
+
+/// Whether it says that nothing has such a name.
+fn is_miss(refusal: &Refusal) -> bool {
+    matches!(
+        refusal.kind(),
+        RefusalKind::NotFound | RefusalKind::BadParams
     )
 }
 

@@ -7,6 +7,7 @@
 pub mod agent;
 pub mod artifact;
 pub mod client;
+pub mod folders;
 pub mod guide;
 mod listing;
 pub mod local;
@@ -30,6 +31,7 @@ use crate::workspace::{Handle, InternalUrl, Scope};
 
 use super::super::obtained::{Lacking, Obtained};
 
+pub use folders::Folders;
 pub use listing::{Listing, one_line};
 pub use provided::Provided;
 
@@ -41,6 +43,8 @@ pub struct InternalContext<'a> {
     pub scope: &'a Scope,
     pub overlays: &'a Overlays,
     pub stores: &'a Stores,
+    /// What was found in folders.
+    pub folders: &'a Folders,
     pub kept: &'a KeptTexts,
     pub provided: &'a Provided,
     /// The client waits for this read to answer what it was asked.
@@ -108,6 +112,16 @@ pub trait Provider: Sync + fmt::Debug {
         Vec::new()
     }
 
+    /// The same for who asked for a name that nothing has.
+    fn names_like(&self, _asked: &str, context: &InternalContext) -> Vec<String> {
+        self.names(context)
+    }
+
+    /// Whether its texts are shown whole, as far as any text is.
+    fn is_shown_whole(&self) -> bool {
+        false
+    }
+
     /// What to do instead of changing what has this name, as the end of a sentence that begins with
     /// its address.
     fn instead_of_change(&self, _name: &str, _scope: &Scope) -> String {
@@ -156,6 +170,8 @@ pub struct GivenText {
 pub struct GivenFile {
     pub handle: Handle,
     pub about: About,
+    /// By what it is judged, where that is not by what the session may reach.
+    pub scope: Option<Box<Scope>>,
     /// It is edited by its address, and shown as a file of the workspace is.
     pub is_editable: bool,
     /// It is known to be text, in UTF-8.

@@ -129,6 +129,10 @@ fn file(
         ..means
     };
     let encoding = encoding.or(given.is_text.then_some(UTF_8));
+    let means = ReadContext {
+        scope: given.scope.as_deref().unwrap_or(means.scope),
+        ..means
+    };
     let opened = super::super::open(&given.handle, spelled, inner, encoding, means);
     let mut opened = match (opened, &given.about.if_binary) {
         (Err(Refusal::Binary { .. }), Some(note)) => binary(note, source.clone()),

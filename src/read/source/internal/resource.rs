@@ -120,6 +120,7 @@ impl Resource {
                     about,
                     is_editable: false,
                     is_text: false,
+                    scope: None,
                     held_up_to: None,
                     hold: Some(Hold::new(file.clone())),
                 }))

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use encoding_rs::Encoding;
 use futures::FutureExt;
-use futures::future::{BoxFuture, WeakShared, join_all};
+use futures::future::{BoxFuture, Shared, WeakShared, join_all};
 use parking_lot::Mutex;
 use tokio::sync::watch;
 use url::Url;
@@ -291,28 +291,43 @@ impl Web {
                 return Ok((page.clone(), Cache::Hit));
             }
         }
-        let flight = {
-            let mut flights = self.flights.lock();
-            flights.retain(|_, flight| flight.0.upgrade().is_some());
-            let flying = flights
-                .get(&key(None))
-                .and_then(|flight| flight.0.upgrade());
-            flying.unwrap_or_else(|| {
-                let flight = self
-                    .clone()
-                    .fetched(ask.clone(), url.clone(), kept, request);
-                let flight = flight.boxed().shared();
-                if let Some(weak) = flight.downgrade() {
-                    flights.insert(key(None), WeakFlight(weak));
-                }
-                flight
-            })
+        let (page, cache) = loop {
+            let (flight, is_own) = self.flight(&key(None), ask, url, &kept, &request);
+            match flight.await {
+                // It ended with the time of whoever began it, and this read has more of it.
+                Err(Refusal::Timeout { .. }) if !is_own && Instant::now() < ask.deadline => {}
+                landed => break landed?,
+            }
         };
-        let (page, cache) = flight.await?;
         let is_private = page.is_private() || !page.is_success();
         let keys = [key(is_private.then_some(&ask.session))];
         self.kept.keep(&page, keys);
         Ok((page, cache))
+    }
+
+    /// The fetch that all share who want this now, and whether this read begins it.
+    fn flight(
+        self: &Arc<Web>,
+        key: &Key,
+        ask: &PageAsk,
+        url: &Url,
+        kept: &Option<Arc<Page>>,
+        request: &http::Request<()>,
+    ) -> (Shared<Fetch>, bool) {
+        let mut flights = self.flights.lock();
+        flights.retain(|_, flight| flight.0.upgrade().is_some());
+        let flying = flights.get(key).and_then(|flight| flight.0.upgrade());
+        // One that has landed is nobody's who comes now.
+        if let Some(flight) = flying.filter(|flight| flight.peek().is_none()) {
+            return (flight, false);
+        }
+        let (web, ask, kept) = (self.clone(), ask.clone(), kept.clone());
+        let fetched = web.fetched(ask, url.clone(), kept, request.clone());
+        let flight = fetched.boxed().shared();
+        if let Some(weak) = flight.downgrade() {
+            flights.insert(key.clone(), WeakFlight(weak));
+        }
+        (flight, true)
     }
 
     /// Asks the server, with what may spare it the body.

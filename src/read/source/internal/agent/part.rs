@@ -73,7 +73,14 @@ impl Steps {
         let mut found = vec![json];
         let mut is_list = false;
         let mut come = String::new();
+        let mut before: Option<&Step> = None;
         for step in &self.steps {
+            // What a slice gave is a list of elements already.
+            let is_of_slice = matches!((before, step), (Some(Step::Slice(..)), Step::Each));
+            before = Some(step);
+            if is_of_slice {
+                continue;
+            }
             let mut next = Vec::new();
             for json in found {
                 step.take(json, &come, &mut next)?;

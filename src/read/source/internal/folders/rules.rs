@@ -1,0 +1,418 @@
+//! `rule://NAME`: what people tell agents of a project and of how they work, in the files that agents agreed on; `rule://?for=PATH`: which of them are for a path.
+
+use std::path::{Path, PathBuf};
+
+use crate::protocol::Refusal;
+use crate::protocol::read::NamedResource;
+use crate::task::Work;
+use crate::workspace::{FileType, InternalUrl, Scope, Seen, encoded};
+
+use super::super::{Given, InternalAsk, InternalContext, Listing, Provider, one_line};
+use super::front_matter::FrontMatter;
+use super::globs;
+use super::nested::{self, Target};
+use super::places::{self, Giver, Place, Sort};
+use super::search::{Entered, Ground, MAX_DEPTH, Search};
+use super::{Opening, Shadowed, address, provenance, shadowed};
+
+/// The provider of the scheme.
+pub static RULES: RuleProvider = RuleProvider;
+
+/// See the module.
+#[derive(Debug)]
+pub struct RuleProvider;
+
+/// What files in folders of rules end in, and what is left of a name. The longest goes first.
+const ENDS: &[&str] = &[".instructions.md", ".mdc", ".md"];
+
+/// The rules there are, but for those in folders on the way to a path.
+#[derive(Debug, Default)]
+pub struct Rules {
+    pub list: Vec<Rule>,
+    pub problems: Vec<String>,
+    pub shadowed: usize,
+    places: Vec<String>,
+}
+
+/// One of them.
+#[derive(Debug, Clone)]
+pub struct Rule {
+    pub giver: Giver,
+    pub name: String,
+    address: String,
+    shadowed: Shadowed,
+    description: String,
+    applies: Applies,
+    file: PathBuf,
+    written: String,
+    /// Of which workspace folder, and for no other.
+    root: Option<usize>,
+    size: u64,
+    ground: Ground,
+}
+
+/// What a rule is for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Applies {
+    Always,
+    /// Paths that one of these globs is for.
+    To(Vec<String>),
+    /// The folder that it lies in, and all below.
+    Nested,
+    /// Whoever asks for it.
+    OnRequest,
+}
+
+impl Applies {
+    fn of(matter: &FrontMatter) -> Applies {
+        let mut globs = Vec::new();
+        for key in ["globs", "applyTo", "paths", "fileMatchPattern"] {
+            globs.extend(matter.list(key));
+        }
+        let said = matter.text("inclusion").or(matter.text("trigger"));
+        match (matter.flag("alwaysApply"), said) {
+            (Some(true), _) | (None, Some("always" | "always_on")) => Applies::Always,
+            _ if !globs.is_empty() => Applies::To(globs),
+            (Some(false), _) | (None, Some("manual" | "auto" | "model_decision")) => {
+                Applies::OnRequest
+            }
+            (None, _) => Applies::Always,
+        }
+    }
+
+    fn is_for(&self, path: &str) -> bool {
+        match self {
+            Applies::Always | Applies::Nested => true,
+            Applies::To(globs) => globs::any_is_for(globs, path),
+            Applies::OnRequest => false,
+        }
+    }
+
+    fn written(&self) -> String {
+        match self {
+            Applies::Always => "always".to_owned(),
+            Applies::To(globs) => one_line(&globs.join(", ")),
+            Applies::Nested => "nested".to_owned(),
+            Applies::OnRequest => "on request".to_owned(),
+        }
+    }
+}
+
+impl Rule {
+    /// That of a file, whatever is said in it.
+    pub fn of(search: &mut Search, file: &Entered, name: String) -> Option<Rule> {
+        let head = search.head(file)?;
+        let matter = FrontMatter::of(&head);
+        if matter.is_none() && FrontMatter::is_endless(&head) {
+            search.problem(&file.written, "its front matter does not end within 16 KiB");
+        }
+        let matter = matter.unwrap_or_default();
+        Some(Rule {
+            giver: file.giver,
+            address: name.clone(),
+            name,
+            shadowed: Shadowed::No,
+            description: one_line(matter.text("description").unwrap_or_default()),
+            applies: Applies::of(&matter),
+            file: file.path().to_owned(),
+            written: file.written.clone(),
+            root: file.root,
+            size: file.size(),
+            ground: file.ground.clone(),
+        })
+    }
+
+    /// The same as one that lies in a folder on the way to a path.
+    pub fn nested(self) -> Rule {
+        Rule {
+            applies: Applies::Nested,
+            ..self
+        }
+    }
+
+    fn resource(&self) -> NamedResource {
+        let globs = match &self.applies {
+            Applies::To(globs) => Some(globs.iter().map(|it| one_line(it)).collect()),
+            Applies::Always | Applies::Nested | Applies::OnRequest => None,
+        };
+        NamedResource {
+            uri: format!("rule://{}", encoded(&self.address)),
+            name: self.name.clone(),
+            description: (!self.description.is_empty()).then(|| self.description.clone()),
+            mime_type: Some("text/markdown".to_owned()),
+            size: Some(self.size),
+            provider: self.giver.name(),
+            path: Some(self.file.to_string_lossy().into_owned()),
+            applies_to: globs,
+            always: Some(self.applies == Applies::Always),
+            shadowed_by: self.winner(),
+        }
+    }
+
+    fn winner(&self) -> Option<String> {
+        (self.shadowed != Shadowed::No).then(|| format!("rule://{}", encoded(&self.name)))
+    }
+
+    fn row(&self) -> Vec<String> {
+        let written = one_line(&self.written);
+        let provenance = match self.applies {
+            // Its name says where it is.
+            Applies::Nested => String::new(),
+            _ => provenance(self.giver, &written, self.winner().as_deref()),
+        };
+        let applies = self.applies.written();
+        let row = format!(
+            "{}  {applies}  {provenance}{}",
+            self.address, self.description
+        );
+        vec![row]
+    }
+}
+
+/// Looks through the files and folders of the tables.
+pub fn search(scope: &Scope, work: &Work) -> Result<(Rules, Seen), Refusal> {
+    let places = places::places(Sort::Rule, scope, scope.settings());
+    let mut search = Search::new(scope, work);
+    let mut list: Vec<Rule> = Vec::new();
+    for place in &places.places {
+        let Some(entered) = search.enter(place)? else {
+            continue;
+        };
+        match entered.is_folder() {
+            true => walk(&mut search, &entered, (1, ""), &mut list)?,
+            false => list.extend(of_file(&mut search, &entered, place)),
+        }
+    }
+    name_seconds_by_their_paths(&mut list);
+    // The givers come in their order; what one has stays in that of the tables.
+    list.sort_by_key(|rule| rule.giver);
+    let shadows = shadowed(list.iter().map(|it| (it.giver, &*it.name)));
+    let found = list.len();
+    let mut rules: Vec<Rule> = Vec::with_capacity(found);
+    for (mut rule, shadowed) in list.into_iter().zip(shadows) {
+        if shadowed != Shadowed::Lost {
+            rule.address = address(rule.giver, &rule.name, shadowed);
+            rule.shadowed = shadowed;
+            rules.push(rule);
+        }
+    }
+    let plain = rules.iter().filter(|it| it.shadowed == Shadowed::No);
+    let shadowed = found - plain.count();
+    let (mut problems, seen) = search.end();
+    problems.extend(places.problems);
+    let rules = Rules {
+        list: rules,
+        problems,
+        shadowed,
+        places: places.places.into_iter().map(|it| it.written).collect(),
+    };
+    Ok((rules, seen))
+}
+
+/// A file of the tables is called by its own name.
+fn of_file(search: &mut Search, file: &Entered, place: &Place) -> Option<Rule> {
+    let name = place.path.file_name()?.to_str()?;
+    let is_rule = NAMED_WHOLE.contains(&name) || place.giver == Giver::Settings;
+    let name = match is_rule {
+        true => name,
+        false => without_end(name).unwrap_or(name),
+    };
+    match search.is_new(file) {
+        true => Rule::of(search, file, name.to_owned()),
+        false => None,
+    }
+}
+
+/// Files that are called by their names with what those end in.
+const NAMED_WHOLE: &[&str] = &["AGENTS.md", "CLAUDE.md", "GEMINI.md"];
+
+fn without_end(name: &str) -> Option<&str> {
+    ENDS.iter().find_map(|end| name.strip_suffix(end))
+}
+
+fn walk(
+    search: &mut Search,
+    folder: &Entered,
+    (depth, before): (usize, &str),
+    list: &mut Vec<Rule>,
+) -> Result<(), Refusal> {
+    for name in search.names(folder)? {
+        let is_rule = without_end(&name.name).filter(|_| !name.is_folder);
+        if is_rule.is_none() && !name.is_folder && !name.is_link {
+            continue;
+        }
+        if is_rule.is_none() && !search.takes_folder(folder.giver, &folder.written) {
+            return Ok(());
+        }
+        let Some(child) = search.child(folder, &name)? else {
+            continue;
+        };
+        if child.is_folder() {
+            if depth < MAX_DEPTH {
+                let before = format!("{before}{}/", name.name);
+                walk(search, &child, (depth + 1, &before), list)?;
+            }
+            continue;
+        }
+        let Some(called) = is_rule else {
+            continue;
+        };
+        let called = format!("{before}{called}");
+        if !is_rule_name(&called) {
+            let what = "a rule's name has no ':', '?', '\\' and no characters that are not seen";
+            search.problem(&child.written, what);
+        } else if search.is_new(&child) {
+            list.extend(Rule::of(search, &child, called));
+        }
+    }
+    Ok(())
+}
+
+/// Whether a rule may be called so: a colon in front of a name comes from us alone.
+fn is_rule_name(name: &str) -> bool {
+    !name.contains([':', '?', '\\']) && one_line(name) == name && name.len() <= 200
+}
+
+/// Of two rules of one giver with one name the second is named by its path.
+fn name_seconds_by_their_paths(list: &mut [Rule]) {
+    let mut taken = std::collections::HashSet::new();
+    for rule in list {
+        if !taken.insert((rule.giver, rule.name.clone())) {
+            let path = rule
+                .written
+                .trim_start_matches("~/")
+                .trim_start_matches('$');
+            rule.name = path.to_owned();
+            taken.insert((rule.giver, rule.name.clone()));
+        }
+    }
+}
+
+impl Rules {
+    fn named(&self, name: &str) -> Option<&Rule> {
+        let (giver, name) = Giver::parted(name);
+        let mut rules = self.list.iter();
+        rules.find(|it| match giver {
+            Some(giver) => it.giver == giver && it.name == name,
+            None => it.shadowed == Shadowed::No && it.name == name,
+        })
+    }
+
+    fn listing(&self) -> Given {
+        if self.list.is_empty() {
+            return Given::text(&format!("No rules in {}\n", self.places.join(", ")));
+        }
+        listing(&self.list.iter().collect::<Vec<_>>())
+    }
+}
+
+fn listing(rules: &[&Rule]) -> Given {
+    let footer = "rule://NAME reads one, rule://?for=PATH lists those for a path";
+    Given::List(Listing {
+        rows: rules.iter().map(|rule| rule.row()).collect(),
+        resources: rules.iter().map(|rule| rule.resource()).collect(),
+        footer: Some(footer.to_owned()),
+        ..Listing::default()
+    })
+}
+
+/// The rules that are for a path, general before special.
+fn for_path(rules: &Rules, path: &str, context: &InternalContext) -> Result<Given, Refusal> {
+    let target = Target::of(path, context.scope)?;
+    let nested = nested::on_the_way(&target, context.scope, context.work)?;
+    let is_known = |rule: &&Rule| rules.list.iter().any(|it| it.file == rule.file);
+    let of_target = |rule: &&Rule| {
+        let is_of_root = match rule.giver {
+            Giver::Workspace => rule.root.is_none_or(|root| root == target.root),
+            Giver::Settings | Giver::User => true,
+        };
+        is_of_root && rule.applies.is_for(&target.path)
+    };
+    let applying: Vec<&Rule> = rules.list.iter().filter(of_target).collect();
+    let (always, special): (Vec<&Rule>, Vec<&Rule>) = applying
+        .into_iter()
+        .partition(|rule| rule.applies == Applies::Always);
+    let nested = nested.iter().filter(|rule| !is_known(rule));
+    let all: Vec<&Rule> = always.into_iter().chain(special).chain(nested).collect();
+    match all.is_empty() {
+        true => Ok(Given::text(&format!(
+            "No rules for {} in {}\n",
+            one_line(&target.path),
+            rules.places.join(", ")
+        ))),
+        false => Ok(listing(&all)),
+    }
+}
+
+impl RuleProvider {
+    fn opened(&self, rule: &Rule, context: &InternalContext) -> Result<Option<Given>, Refusal> {
+        let url = InternalUrl::new("rule", &encoded(&rule.address));
+        let opening = Opening {
+            giver: rule.giver,
+            ground: &rule.ground,
+            url: None,
+            writable: false,
+        };
+        let scope = opening.scope(context.scope);
+        let handle = opening.look(&scope, &rule.file, url.as_str())?;
+        let handle = handle.filter(|it| it.file_type() == FileType::Regular);
+        Ok(handle.map(|it| opening.given(scope, it, url, context.scope)))
+    }
+}
+
+impl Provider for RuleProvider {
+    fn name(&self) -> &'static str {
+        "user"
+    }
+
+    fn what(&self) -> &'static str {
+        "a rule"
+    }
+
+    fn parameters(&self) -> &'static [&'static str] {
+        &["for"]
+    }
+
+    fn get(&self, ask: &InternalAsk, context: &InternalContext) -> Result<Option<Given>, Refusal> {
+        let rules = context
+            .folders
+            .rules
+            .get(context.scope, context.work, search)?;
+        if ask.name.is_empty() {
+            return Ok(Some(rules.listing()));
+        }
+        if ask.written.starts_with("?for=") {
+            let path = ask.name.strip_prefix("?for=").unwrap_or_default();
+            return for_path(&rules, path, context).map(Some);
+        }
+        if let Some(rule) = rules.named(ask.name) {
+            return self.opened(rule, context);
+        }
+        match nested::named(ask.name, context.scope, context.work)? {
+            Some(rule) => self.opened(&rule, context),
+            None => Ok(None),
+        }
+    }
+
+    fn names(&self, context: &InternalContext) -> Vec<String> {
+        let rules = context
+            .folders
+            .rules
+            .get(context.scope, context.work, search);
+        let rules = rules.unwrap_or_default();
+        rules.list.iter().map(|it| it.address.clone()).collect()
+    }
+
+    fn instead_of_change(&self, written: &str, scope: &Scope) -> String {
+        let work = super::brief();
+        let found = search(scope, &work).ok();
+        let listed = found
+            .as_ref()
+            .and_then(|(rules, _)| rules.named(written).cloned());
+        let nested = || nested::named(written, scope, &work).ok().flatten();
+        match listed.or_else(nested) {
+            Some(rule) => super::read_only(Path::new(&rule.written)),
+            None => "is read-only here, as all rules are".to_owned(),
+        }
+    }
+}
