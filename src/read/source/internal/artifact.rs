@@ -173,7 +173,6 @@ pub fn listing(context: &InternalContext, is_of_agents: bool) -> Given {
         rows: all.iter().map(row).collect(),
         resources: all.iter().map(|(key, it)| resource(key, it)).collect(),
         footer: None,
-        details: InternalDetails::default(),
     })
 }
 
