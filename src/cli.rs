@@ -9,18 +9,19 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 
 use crate::convert;
 use crate::edit::Patch;
+use crate::mcp::{self, AnswerBudget};
 use crate::protocol::Settings;
 use crate::protocol::read::ContentBlock;
 use crate::server::CommandLine;
 use crate::sqlite;
 use crate::structure;
 use crate::task::Threads;
-use crate::view::dialect;
+use crate::view::{Budget, dialect};
 use crate::worker::{Readable, Without, child};
 
 /// Pilcrow reads and edits files for coding agents.
@@ -48,6 +49,7 @@ Examples:
   pilcrow read .env --set access.deny='[]'
   pilcrow edit fix.patch --dry-run      the diff that a hashline patch would make
   pilcrow edit < fix.patch              apply it
+  claude mcp add pilcrow -- pilcrow mcp
 
 Environment:
   PILCROW_LOG      what the daemon logs (pilcrow=debug)
@@ -61,6 +63,8 @@ pub enum Command {
         #[arg(long)]
         stdio: bool,
     },
+    /// Serve one agent over stdin and stdout, by the Model Context Protocol
+    Mcp(McpOptions),
     /// Read a path and print what a model would see
     Read(ReadOptions),
     /// Apply a patch in hashline form and print what came of it
@@ -152,6 +156,67 @@ pub fn work(options: &WorkerOptions) -> i32 {
     };
     child::run(File::from(socket), options.for_child(), work);
     0
+}
+
+#[derive(Debug, Args)]
+pub struct McpOptions {
+    #[command(flatten)]
+    pub common: Common,
+    /// No tool that changes files; the same as --set edit.enabled=false
+    #[arg(long)]
+    pub read_only: bool,
+    /// The tools that are listed: read, read_many, edit, write [default: all]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub tools: Option<Vec<String>>,
+    /// Whose read it is: hashline, numbered, plain, opencode, pikuri, llm-gateway or roo
+    #[arg(long, value_name = "NAME")]
+    pub dialect: Option<String>,
+    /// Bytes of the rows of one answer [default: 28672]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1024..=Budget::CAP.bytes))]
+    pub budget_bytes: Option<u64>,
+    /// Rows of one answer [default: 1000]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=Budget::CAP.lines))]
+    pub budget_lines: Option<u64>,
+}
+
+impl McpOptions {
+    /// How the server is to be.
+    ///
+    /// # Errors
+    ///
+    /// Settings and names that there are not, folders that are none.
+    pub fn setup(&self) -> anyhow::Result<mcp::Setup> {
+        // Agents run what only reads unasked; a page that is fetched hears what it is asked for.
+        let mut given = json!({ "web": { "enabled": false } });
+        assign(&mut given, self.common.settings.iter().map(String::as_str))?;
+        if self.read_only {
+            Settings::set(&mut given, "edit.enabled", json!(false));
+        }
+        if let Some(dialect) = &self.dialect {
+            Settings::set(&mut given, "read.dialect", json!(dialect));
+        }
+        let settings = read_settings(&given)?;
+        dialect::by_name(&settings.read.dialect)?;
+        let folders = match self.common.roots.is_empty() {
+            true => None,
+            false => Some(self.common.folders()?),
+        };
+        for folder in folders.iter().flatten() {
+            if !folder.is_dir() {
+                return Err(anyhow!("There is no folder {}", folder.display()));
+            }
+        }
+        let AnswerBudget { lines, bytes } = AnswerBudget::default();
+        Ok(mcp::Setup {
+            settings,
+            folders,
+            tools: self.tools.clone(),
+            budget: AnswerBudget {
+                lines: self.budget_lines.unwrap_or(lines),
+                bytes: self.budget_bytes.unwrap_or(bytes),
+            },
+        })
+    }
 }
 
 #[derive(Debug, Args)]
@@ -298,25 +363,43 @@ fn printed(content: &[ContentBlock]) -> String {
     out
 }
 
-/// An engine of this process, and the runtime for it. `more` are settings beside the given ones.
-fn command_line(common: &Common, more: &[&str]) -> anyhow::Result<(Runtime, CommandLine)> {
-    let mut given = json!({});
-    let assignments = common.settings.iter().map(String::as_str);
-    for assignment in assignments.chain(more.iter().copied()) {
+impl Common {
+    /// The folders that are given, absolute.
+    fn folders(&self) -> anyhow::Result<Vec<PathBuf>> {
+        let here = std::env::current_dir().context("There is no current directory")?;
+        Ok(self.roots.iter().map(|root| here.join(root)).collect())
+    }
+}
+
+/// Sets what `KEY=VALUE` says, one after the other.
+fn assign<'a>(given: &mut Value, assignments: impl Iterator<Item = &'a str>) -> anyhow::Result<()> {
+    for assignment in assignments {
         let (key, value) = assignment
             .split_once('=')
             .ok_or_else(|| anyhow!("--set takes KEY=VALUE, not '{assignment}'"))?;
         let value = serde_json::from_str(value).unwrap_or_else(|_| json!(value));
-        Settings::set(&mut given, key, value);
+        Settings::set(given, key, value);
     }
-    let (settings, problems) = Settings::read(&given);
-    if let Some(problem) = problems.first() {
-        return Err(anyhow!("{problem}"));
+    Ok(())
+}
+
+fn read_settings(given: &Value) -> anyhow::Result<Settings> {
+    let (settings, problems) = Settings::read(given);
+    match problems.first() {
+        Some(problem) => Err(anyhow!("{problem}")),
+        None => Ok(settings),
     }
-    let here = std::env::current_dir().context("There is no current directory")?;
-    let mut roots: Vec<PathBuf> = common.roots.iter().map(|root| here.join(root)).collect();
+}
+
+/// An engine of this process, and the runtime for it. `more` are settings beside the given ones.
+fn command_line(common: &Common, more: &[&str]) -> anyhow::Result<(Runtime, CommandLine)> {
+    let mut given = json!({});
+    let assignments = common.settings.iter().map(String::as_str);
+    assign(&mut given, assignments.chain(more.iter().copied()))?;
+    let settings = read_settings(&given)?;
+    let mut roots = common.folders()?;
     if roots.is_empty() {
-        roots.push(here);
+        roots.push(std::env::current_dir().context("There is no current directory")?);
     }
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -328,8 +411,6 @@ fn command_line(common: &Common, more: &[&str]) -> anyhow::Result<(Runtime, Comm
 
 #[cfg(test)]
 mod tests {
-    use serde_json::Value;
-
     use super::*;
 
     /// What `pilcrow read` prints in the dialect `example`, which only tests have.

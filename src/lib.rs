@@ -73,6 +73,9 @@ pub mod edit;
 /// The LSP face, one file per method. Never decides order after the first await.
 pub mod server;
 
+/// The Model Context Protocol: the engine for agents that are no editors. Never a second engine.
+pub mod mcp;
+
 /// One-shot commands over the same engine. Never prints.
 #[allow(clippy::disallowed_methods, reason = "it starts the process")]
 pub mod cli;

@@ -90,7 +90,13 @@ impl Log {
 /// `PILCROW_LOG` wins over the level of the settings.
 fn filter(level: &str) -> EnvFilter {
     let directives = std::env::var("PILCROW_LOG").unwrap_or_else(|_| format!("pilcrow={level}"));
-    EnvFilter::try_new(directives).unwrap_or_else(|_| EnvFilter::new("pilcrow=info"))
+    let filter = EnvFilter::try_new(directives);
+    let filter = filter.unwrap_or_else(|_| EnvFilter::new("pilcrow=info"));
+    // It logs what it sends and gets, and content is never logged.
+    match "rmcp=off".parse() {
+        Ok(off) => filter.add_directive(off),
+        Err(_) => filter,
+    }
 }
 
 /// Where log lines go: nowhere until a directory is known.

@@ -8,7 +8,9 @@ use std::os::fd::AsFd;
 use std::process::exit;
 
 use clap::Parser;
-use pilcrow::cli::{self, Arguments, Command};
+use pilcrow::cli::{self, Arguments, Command, McpOptions};
+use pilcrow::mcp;
+use pilcrow::protocol::Settings;
 use pilcrow::rpc::{self, Shutdown};
 use pilcrow::server;
 use pilcrow::task::Threads;
@@ -21,6 +23,7 @@ fn main() {
     let arguments = Arguments::parse();
     match arguments.command.unwrap_or(Command::Serve { stdio: true }) {
         Command::Serve { .. } => exit(serve()),
+        Command::Mcp(options) => exit(mcp(&options)),
         Command::Read(options) => exit(print(cli::read(&options))),
         Command::Edit(options) => exit(print(cli::edit(&options))),
         Command::Tools(options) => exit(print(cli::tools(&options))),
@@ -43,6 +46,45 @@ fn print(outcome: anyhow::Result<String>) -> i32 {
             1
         }
     }
+}
+
+/// Serves one agent over stdin and stdout; returns the exit code.
+fn mcp(options: &McpOptions) -> i32 {
+    std::panic::set_hook(Box::new(|panic| tracing::error!("{panic}")));
+    match mcp_until_the_end(options) {
+        Ok(()) => 0,
+        Err(error) => {
+            eprintln!("pilcrow cannot start: {error}");
+            1
+        }
+    }
+}
+
+fn mcp_until_the_end(options: &McpOptions) -> anyhow::Result<()> {
+    let setup = options.setup()?;
+    let shutdown = Shutdown::new();
+    // Its end is the client's too, when a shell or another process still holds the pipe.
+    rpc::watch_parent(shutdown.clone());
+    let input = File::from(std::io::stdin().as_fd().try_clone_to_owned()?);
+    let output = rpc::Output::of(std::io::stdout().as_fd().try_clone_to_owned()?.into());
+    let log = logging::start();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    let served = runtime.block_on(async move {
+        tokio::spawn(rpc::end_on_signals(shutdown.clone()));
+        let threads = Threads::new(Handle::current());
+        let applied = log.clone();
+        let on_settings = Box::new(move |settings: &Settings| applied.apply(&settings.log));
+        let served = mcp::serve(setup, input, output, threads, shutdown, on_settings).await;
+        if let Ok(ending) = &served {
+            tracing::info!(?ending, "the daemon ends");
+        }
+        log.flush();
+        served
+    });
+    runtime.shutdown_background();
+    served.map(drop)
 }
 
 /// Serves one client over stdin and stdout; returns the exit code of the LSP.

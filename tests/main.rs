@@ -49,6 +49,8 @@ mod lifecycle;
 #[cfg(target_os = "linux")]
 mod long_paths;
 mod many_documents;
+#[cfg(target_os = "linux")]
+mod mcp;
 mod memory;
 #[cfg(target_os = "linux")]
 mod missing_names;

@@ -28,6 +28,7 @@ const LINES: &[&[&str]] = &[
     &["read"],
     &["edit"],
     &["server"],
+    &["mcp"],
     &["cli"],
     // Of unit tests and the fuzz targets alone.
     &["fuzz"],

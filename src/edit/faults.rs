@@ -122,18 +122,23 @@ fn is_of_the_moment(refusal: &Refusal) -> bool {
 }
 
 /// The faults of one edit so far, and the live lines that belong to them.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Faults {
     faults: Vec<Fault>,
     files: Vec<LiveFile>,
     pub room: Room,
+    /// Bytes of the faults' own words.
+    words: usize,
 }
 
 impl Faults {
-    pub fn new(faults: Vec<Fault>) -> Faults {
+    /// For a refusal of at most so many characters.
+    pub fn new(faults: Vec<Fault>, chars: usize) -> Faults {
         Faults {
             faults,
-            ..Faults::default()
+            files: Vec::new(),
+            room: Room::of(chars),
+            words: MAX_WORDS.min(chars / 3),
         }
     }
 
@@ -156,7 +161,7 @@ impl Faults {
         let first = self.faults.first()?;
         let message = match self.faults.as_slice() {
             [only] => only.alone(),
-            several => list(several),
+            several => list(several, self.words),
         };
         let refusal = EditRefusal::Faults {
             message: with_lines(&message, &self.files),
@@ -169,11 +174,11 @@ impl Faults {
     }
 }
 
-fn list(faults: &[Fault]) -> String {
+fn list(faults: &[Fault], most: usize) -> String {
     let mut out = format!("{} faults; nothing was written.", faults.len());
     for (at, fault) in faults.iter().enumerate() {
         let item = format!("\n{}. {}", at + 1, fault.among_others());
-        if out.len() + item.len() > MAX_WORDS {
+        if out.len() + item.len() > most {
             let left = faults.len() - at;
             out.push_str(&format!(
                 "\n[There is no room here for {left} more; correct these first.]"

@@ -18,6 +18,8 @@ pub struct Finished {
     /// Of these of the files.
     pub(super) reports: (Vec<usize>, DeferredReports),
     pub(super) dry_run: bool,
+    /// Characters of the answer.
+    pub(super) chars: usize,
     /// What other sessions are to hear.
     pub(super) notices: Vec<Notice>,
     /// When there was nothing left to be carried out.
@@ -45,13 +47,14 @@ impl Finished {
             rows,
             reports: (files, reports),
             dry_run,
+            chars,
             notices,
             since,
         } = self;
         for (at, warnings) in files.iter().zip(reports.warnings(since)) {
             done[*at].planned.warnings.extend(warnings);
         }
-        let result = reply(&done, &rows, dry_run);
+        let result = reply(&done, &rows, dry_run, chars);
         // The handles of the files that were replaced: they are the last ones.
         work.let_go_later(done);
         EditAnswer {

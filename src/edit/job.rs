@@ -29,6 +29,8 @@ pub struct Change {
     pub dry_run: bool,
     /// Some of its files may be scratch files of the session.
     pub names_own: bool,
+    /// Characters of its answer, or of its refusal.
+    pub chars: usize,
     /// By which it is called off. That is not heard any more once a file has its new text, or the
     /// editor was asked.
     pub cancel: CancelToken,
@@ -174,6 +176,7 @@ impl Job<'_> {
             done,
             reports: (changed, reports),
             dry_run,
+            chars: self.change.chars,
             notices,
             since,
         })
@@ -183,13 +186,14 @@ impl Job<'_> {
     fn applied_before(&self, plans: Plans, notices: Vec<Notice>) -> Finished {
         let done: Vec<Done> = plans.files.into_iter().map(Done::applied).collect();
         Finished {
-            rows: rows(&done, 0),
+            rows: rows(&done, 0, self.change.chars),
             done,
             reports: (
                 Vec::new(),
                 DeferredReports::of(Vec::new(), self.planner.means),
             ),
             dry_run: self.change.dry_run,
+            chars: self.change.chars,
             notices,
             since: Instant::now(),
         }
@@ -206,7 +210,8 @@ impl Job<'_> {
 
     /// The rows that the answer shows, which count as shown from now on.
     fn shown_rows(&self, done: &[Done]) -> Vec<Rows> {
-        let mut rows = rows(done, self.settings.read.max_columns);
+        let columns = self.settings.read.max_columns;
+        let mut rows = rows(done, columns.min(self.change.chars / 4), self.change.chars);
         let sessions = self.planner.means.sessions;
         for (file, rows) in done.iter().zip(&mut rows) {
             if let FileOutcome::Written { now, changed, .. } = &file.outcome {

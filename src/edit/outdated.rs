@@ -28,6 +28,8 @@ pub struct Revealer<'a> {
     pub session: &'a str,
     pub sessions: &'a Sessions,
     pub live: &'a LiveDocument,
+    /// Characters of the refusal.
+    pub chars: usize,
 }
 
 /// What a refusal has room for.
@@ -36,9 +38,12 @@ pub struct Room {
     bytes: usize,
 }
 
-impl Default for Room {
-    fn default() -> Room {
-        Room { bytes: MAX_BYTES }
+impl Room {
+    /// In a refusal of so many characters, of which the faults' own words have a third.
+    pub fn of(chars: usize) -> Room {
+        Room {
+            bytes: MAX_BYTES.min(chars / 3),
+        }
     }
 }
 
@@ -60,7 +65,7 @@ impl Revealer<'_> {
             "'{}' has changed since #{tag} and is #{} now. Nothing was written; look at what is there, then write again with its tag.",
             self.live.name, live.tag
         );
-        let revealed = self.reveal(&all.collect(), &mut Room::default());
+        let revealed = self.reveal(&all.collect(), &mut Room::of(self.chars));
         self.refuse_alone(Outdated::Stale, &message, revealed)
     }
 
@@ -72,7 +77,7 @@ impl Revealer<'_> {
         all: impl Iterator<Item = LineSpan>,
     ) -> Refusal {
         let message = format!("{} {}", self.no_version_words(why, tag), self.go_on());
-        let revealed = self.reveal(&around(all), &mut Room::default());
+        let revealed = self.reveal(&around(all), &mut Room::of(self.chars));
         self.refuse_alone(why, &message, revealed)
     }
 
@@ -88,7 +93,7 @@ impl Revealer<'_> {
 
     /// Lines of a whole file that this session was never shown.
     pub fn not_shown(&self, unseen: &LineSet) -> Refusal {
-        let revealed = self.reveal(unseen, &mut Room::default());
+        let revealed = self.reveal(unseen, &mut Room::of(self.chars));
         let message = self.not_shown_words(unseen, None, &revealed);
         self.refuse_alone(Outdated::NotShown, &message, revealed)
     }
@@ -240,6 +245,7 @@ pub fn declined(session: &str, sessions: &Sessions, planned: &Planned) -> Refusa
         session,
         sessions,
         live,
+        chars: usize::MAX,
     };
     let message = format!(
         "The editor did not take the edit of '{}', whose text is as it was. Nothing was changed; the lines are given here to send it again.",
@@ -249,6 +255,6 @@ pub fn declined(session: &str, sessions: &Sessions, planned: &Planned) -> Refusa
         start: region.start,
         end: region.start + region.removed.saturating_sub(1),
     });
-    let revealed = revealer.reveal(&around(regions), &mut Room::default());
+    let revealed = revealer.reveal(&around(regions), &mut Room::of(usize::MAX));
     revealer.refuse_alone(Outdated::Stale, &message, revealed)
 }

@@ -129,6 +129,8 @@ pub struct Plans {
 #[derive(Debug, Clone, Copy)]
 pub struct Planner<'a> {
     pub session: &'a str,
+    /// Characters of the answer, or of a refusal.
+    pub chars: usize,
     pub means: EditContext<'a>,
     /// Whether only lines that were shown may be edited.
     pub require_seen: bool,
@@ -150,7 +152,7 @@ impl Planner<'_> {
                 None => groups.push((named.place.clone(), vec![named])),
             }
         }
-        let mut faults = Faults::new(known.to_vec());
+        let mut faults = Faults::new(known.to_vec(), self.chars);
         let mut notices = Vec::new();
         // Access to every file is judged before the tag of any.
         let mut opened = Vec::new();
@@ -381,6 +383,7 @@ impl Planner<'_> {
             session: self.session,
             sessions: self.means.sessions,
             live,
+            chars: self.chars,
         }
     }
 

@@ -7,6 +7,7 @@ use std::fmt::Write;
 
 use crate::protocol::edit::{Block, EditDetails, EditResult, EditedFile, Remapped, Via, Warning};
 use crate::protocol::read::{ContentBlock, LineSpan};
+use crate::read::cut;
 use crate::session::Version;
 use crate::text::Text;
 use crate::view::{LineSet, in_header};
@@ -95,12 +96,14 @@ pub struct Rows {
     pub shown: LineSet,
 }
 
-/// The rows of all files.
-pub fn rows(files: &[Done], columns: usize) -> Vec<Rows> {
+/// The rows of all files, for an answer of at most so many characters.
+pub fn rows(files: &[Done], columns: usize, chars: usize) -> Vec<Rows> {
+    // What stands beside the rows has the rest.
+    let most = MAX_BYTES.min(chars / 2);
     let mut bytes = 0;
     let rows = |file: &Done| match &file.outcome {
         FileOutcome::Written { changed, .. } => {
-            let rows = write_rows(&file.version().text, changed, columns, bytes);
+            let rows = write_rows(&file.version().text, changed, columns, (bytes, most));
             bytes += rows.text.len();
             rows
         }
@@ -109,19 +112,18 @@ pub fn rows(files: &[Done], columns: usize) -> Vec<Rows> {
     files.iter().map(rows).collect()
 }
 
-/// The answer.
-pub fn reply(files: &[Done], rows: &[Rows], dry_run: bool) -> EditResult {
-    let mut text = String::new();
-    for (index, (file, rows)) in files.iter().zip(rows).enumerate() {
-        let is_applied = |at: usize| matches!(files[at].outcome, FileOutcome::Applied);
-        if index > 0 && !(is_applied(index - 1) && is_applied(index)) {
-            text.push('\n');
-        }
-        write_file(file, rows, &mut text);
+/// The answer. What is told beside the rows is left out where it would make it longer than that.
+pub fn reply(files: &[Done], rows: &[Rows], dry_run: bool, chars: usize) -> EditResult {
+    let mut text = written(files, rows, true);
+    // A text has no more characters than bytes.
+    if text.len() > chars && text.chars().count() > chars {
+        text = written(files, rows, false);
+        text.push_str("\n[There is no room for what else is to be said of this edit.]");
     }
-    text.pop();
+    let mut content = vec![ContentBlock::Text { text }];
+    cut(&mut content, chars as u64);
     EditResult {
-        content: vec![ContentBlock::Text { text }],
+        content,
         details: EditDetails {
             dry_run,
             files: files.iter().map(details).collect(),
@@ -129,7 +131,21 @@ pub fn reply(files: &[Done], rows: &[Rows], dry_run: bool) -> EditResult {
     }
 }
 
-fn write_file(file: &Done, rows: &Rows, out: &mut String) {
+fn written(files: &[Done], rows: &[Rows], notes: bool) -> String {
+    let mut text = String::new();
+    for (index, (file, rows)) in files.iter().zip(rows).enumerate() {
+        let is_applied = |at: usize| matches!(files[at].outcome, FileOutcome::Applied);
+        if index > 0 && !(is_applied(index - 1) && is_applied(index)) {
+            text.push('\n');
+        }
+        write_file(file, rows, notes, &mut text);
+    }
+    text.pop();
+    text
+}
+
+/// With what is told beside the rows, or without.
+fn write_file(file: &Done, rows: &Rows, notes: bool, out: &mut String) {
     let Planned { live, warnings, .. } = &file.planned;
     let name = in_header(&live.name);
     let tag = file.version().tag;
@@ -138,18 +154,22 @@ fn write_file(file: &Done, rows: &Rows, out: &mut String) {
         return;
     }
     let _ = writeln!(out, "¶{name}#{tag}");
-    write_notes(&file.planned, out);
+    if notes {
+        write_notes(&file.planned, out);
+    }
     match &file.outcome {
         FileOutcome::NoChange | FileOutcome::Applied => {
             out.push_str("[No change: the file already reads so. Nothing was written.]\n");
         }
         FileOutcome::Tried => {
-            out.push_str(file.planned.deferred.diff());
+            if notes {
+                out.push_str(file.planned.deferred.diff());
+            }
             out.push_str("[Dry run: nothing was written.]\n");
         }
         FileOutcome::Written { .. } => out.push_str(&rows.text),
     }
-    for warning in warnings {
+    for warning in warnings.iter().filter(|_| notes) {
         let _ = writeln!(out, "warning: {}", warning.message);
     }
 }
@@ -199,9 +219,14 @@ fn excerpt(line: &str) -> String {
     }
 }
 
-/// The rows around changes; blocks that do not touch are set apart by `…`. `before` are the bytes of
-/// the rows that come before them.
-fn write_rows(text: &Text, changed: &[LineSpan], columns: usize, before: usize) -> Rows {
+/// The rows around changes; blocks that do not touch are set apart by `…`. With them the bytes of
+/// the rows that come before them, and what all may have.
+fn write_rows(
+    text: &Text,
+    changed: &[LineSpan],
+    columns: usize,
+    (before, most): (usize, usize),
+) -> Rows {
     let mut out = String::new();
     if text.len_lines() == 0 {
         return Rows {
@@ -213,7 +238,7 @@ fn write_rows(text: &Text, changed: &[LineSpan], columns: usize, before: usize) 
     let mut shown = LineSet::new();
     let (mut rows, mut last) = (0, None);
     for line in wanted.lines() {
-        if rows == MAX_ROWS || before + out.len() > MAX_BYTES {
+        if rows == MAX_ROWS || before + out.len() > most {
             out.push_str("[Further changes are not shown; read the file to see them.]\n");
             break;
         }

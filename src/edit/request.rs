@@ -6,7 +6,7 @@ use crate::hashline::structured::parse_files;
 use crate::hashline::{self, Faulty, Section};
 use crate::protocol::Refusal;
 use crate::protocol::params::Fields;
-use crate::read::session_name;
+use crate::read::{BudgetParams, session_name};
 
 use super::Fault;
 
@@ -16,6 +16,8 @@ pub struct EditRequest {
     pub session: String,
     pub patch: Patch,
     pub dry_run: bool,
+    /// Characters of the answer.
+    pub chars: usize,
 }
 
 /// What is to be changed, as it was sent.
@@ -45,8 +47,17 @@ impl EditRequest {
             session: session_name(fields, session)?,
             patch,
             dry_run: flag(fields, "dryRun")?,
+            chars: answer_chars(fields)?,
         })
     }
+}
+
+/// `budget.chars`: no limit where it is absent.
+pub(super) fn answer_chars(fields: Fields) -> Result<usize, Refusal> {
+    let chars = BudgetParams::parse(fields)?.chars;
+    Ok(chars.map_or(usize::MAX, |chars| {
+        usize::try_from(chars).unwrap_or(usize::MAX)
+    }))
 }
 
 /// A parameter that is true or false, and false where it is absent.

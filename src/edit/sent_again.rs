@@ -40,7 +40,7 @@ impl Planner<'_> {
         if !tagged.is_empty() && tagged.iter().all(is_live) {
             return Ok(false);
         }
-        let mut faults = Faults::default();
+        let mut faults = Faults::new(Vec::new(), self.chars);
         for (live, group) in opened {
             let hunks = group.iter().flat_map(|named| &named.section.hunks);
             let named = hunks.filter_map(|hunk| hunk.op.named_lines());

@@ -20,7 +20,7 @@ use super::applied::{Part, Request};
 use super::bytes::bytes_after;
 use super::live::refuse_read_only;
 use super::plan::{Planned, Planner, Plans};
-use super::request::flag;
+use super::request::{answer_chars, flag};
 use super::target::{AS_A_READ, find};
 use super::{LiveDocument, Owner, WantedForm};
 
@@ -33,6 +33,8 @@ pub struct WriteRequest {
     /// The version that is replaced; `None` where a file is to be made.
     pub replaces: Option<Tag>,
     pub dry_run: bool,
+    /// Characters of the answer.
+    pub chars: usize,
 }
 
 impl WriteRequest {
@@ -54,6 +56,7 @@ impl WriteRequest {
             text: fields.required_string("text")?.to_owned(),
             replaces,
             dry_run: flag(fields, "dryRun")?,
+            chars: answer_chars(fields)?,
         })
     }
 

@@ -270,6 +270,9 @@ impl ReadDetails {
 #[derive(Debug, Clone, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct MoreDetails {
+    /// Whether it is the text itself, without rows.
+    #[serde(skip)]
+    pub is_raw: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub is_directory: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]

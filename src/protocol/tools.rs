@@ -1,4 +1,10 @@
-//! The tool list of `agent/tools`, ready for a model; what a schema allows is what the methods take, and nothing here runs one.
+//! The tool list of `agent/tools`, ready for a model.
+//!
+//! What a schema allows is what the methods take. Schemas hold only the words that the providers of
+//! all models know (`type`, one at a time, `properties`, `required`, `description`, `items`, `enum`
+//! and the four bounds): one word more, and some agents' every request is refused.
+
+use std::borrow::Cow;
 
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -8,8 +14,8 @@ use serde_json::{Value, json};
 #[serde(rename_all = "camelCase")]
 pub struct Tool {
     pub name: &'static str,
-    pub description: &'static str,
-    /// JSON Schema 2020-12.
+    pub description: Cow<'static, str>,
+    /// JSON Schema.
     pub input_schema: Value,
 }
 
@@ -22,12 +28,49 @@ pub enum Edits {
     ByText,
 }
 
-const SCHEMA: &str = "https://json-schema.org/draft/2020-12/schema";
+/// What a description says that does not hold for everybody who is given it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Describes {
+    /// That unsaved text of an editor is read.
+    pub unsaved: bool,
+    /// That web addresses are.
+    pub web: bool,
+    /// That documents are given as the files that they are.
+    pub whole_files: bool,
+}
 
-/// Anything but nothing, and without NUL.
-const PATH: &str = "^[^\\u0000]+$";
-/// `absent`, or a tag, alone or in the header that it was copied with.
-const EXPECT: &str = "^(absent|(.*#)?[0-9A-Fa-f]{4})$";
+impl Describes {
+    /// All of it.
+    pub const EVERYTHING: Describes = Describes {
+        unsaved: true,
+        web: true,
+        whole_files: true,
+    };
+}
+
+const UNSAVED: &str = " Unsaved changes in the editor are part of what you see.";
+
+/// In a sentence that holds of images as well.
+const WHOLE_FILES: &str = " and PDFs";
+
+impl Tool {
+    /// Leaves out of its description what does not hold.
+    pub fn describing(mut self, describes: Describes) -> Tool {
+        if !describes.unsaved {
+            self.description = self.description.replace(UNSAVED, "").into();
+        }
+        if !describes.whole_files {
+            self.description = self.description.replace(WHOLE_FILES, "").into();
+        }
+        if !describes.web {
+            // It is a point of its own in all of them.
+            let lines = self.description.lines();
+            let lines: Vec<&str> = lines.filter(|line| !line.contains("web address")).collect();
+            self.description = lines.join("\n").into();
+        }
+        self
+    }
+}
 
 /// An object of these properties, all of which are wanted but for `optional`.
 pub fn object(properties: Value, optional: &[&str]) -> Value {
@@ -38,22 +81,21 @@ pub fn object(properties: Value, optional: &[&str]) -> Value {
     let required: Vec<&String> = names
         .filter(|name| !optional.contains(&name.as_str()))
         .collect();
-    json!({ "$schema": SCHEMA, "type": "object", "required": required, "properties": properties })
+    json!({ "type": "object", "required": required, "properties": properties })
 }
 
 const READ_MANY: &str = "Reads several files at once; the results come in the same order, and one that fails spoils no other. Use it whenever you know more than one path: it is one call instead of many. All reads share one budget, so a long file may be cut; its footer says how to go on.";
 
-/// `agent/readMany`, of reads with this schema.
-pub fn read_many(read: &Tool) -> Tool {
-    let mut target = read.input_schema.clone();
-    if let Some(target) = target.as_object_mut() {
-        target.remove("$schema");
-    }
-    let targets = json!({ "type": "array", "minItems": 1, "maxItems": 64, "items": target, "description": "The reads, each with the parameters of a single one" });
+/// Reads in one request.
+pub const MAX_TARGETS: usize = 64;
+
+/// `agent/readMany`.
+pub fn read_many() -> Tool {
+    let paths = json!({ "type": "array", "minItems": 1, "maxItems": MAX_TARGETS, "items": { "type": "string" }, "description": "The paths, each as for a single read, with a selector at its end if you want one: src/a.ts:50-80" });
     Tool {
         name: "read_many",
-        description: READ_MANY,
-        input_schema: object(json!({ "targets": targets }), &[]),
+        description: READ_MANY.into(),
+        input_schema: object(json!({ "paths": paths }), &[]),
     }
 }
 
@@ -92,8 +134,8 @@ pub fn edit(edits: Edits) -> Tool {
                 "type": "object",
                 "required": ["op", "old", "new"],
                 "properties": {
-                    "op": { "const": "replace_text" },
-                    "old": { "type": "string", "minLength": 1, "description": "The text to replace, exactly as it stands in the file" },
+                    "op": { "type": "string", "enum": ["replace_text"] },
+                    "old": { "type": "string", "description": "The text to replace, exactly as it stands in the file" },
                     "new": { "type": "string", "description": "What is to stand there" },
                     "all": { "type": "boolean", "description": "Replace every occurrence" },
                 },
@@ -102,35 +144,35 @@ pub fn edit(edits: Edits) -> Tool {
                 "type": "object",
                 "required": ["path", "edits"],
                 "properties": {
-                    "path": { "type": "string", "pattern": PATH },
+                    "path": { "type": "string" },
                     "edits": { "type": "array", "minItems": 1, "items": edit },
                 },
             });
             (
                 EDIT_BY_TEXT,
-                json!({ "files": { "type": "array", "minItems": 1, "items": file } }),
+                json!({ "files": { "type": "array", "minItems": 1, "items": file, "description": "The files, each with its edits" } }),
             )
         }
     };
     Tool {
         name: "edit",
-        description,
+        description: description.into(),
         input_schema: object(properties, &[]),
     }
 }
 
-const WRITE: &str = "Makes a new file with the given text; directories above it are made. To replace a whole file that exists, set 'expect' to its tag after you have read all of it; for anything less use edit. The text is the file's own: no line numbers.";
+const WRITE: &str = "Writes a new file with the given text; directories above it are made. To replace a whole file that exists, set 'expect' to its tag after you have read all of it; for anything less use edit. The text is the file's own: no line numbers.";
 
 /// `agent/write`.
 pub fn write() -> Tool {
     let properties = json!({
-        "path": { "type": "string", "pattern": PATH, "description": "Where the file is to be, relative to the workspace" },
+        "path": { "type": "string", "description": "Where the file is to be, relative to the workspace" },
         "text": { "type": "string", "description": "The whole text" },
-        "expect": { "type": ["string", "null"], "pattern": EXPECT, "description": "\"absent\" (the default) for a new file, or the tag of the file that is replaced" },
+        "expect": { "type": "string", "description": "\"absent\" (the default) for a new file, or the tag of the file that is replaced" },
     });
     Tool {
         name: "write",
-        description: WRITE,
+        description: WRITE.into(),
         input_schema: object(properties, &["expect"]),
     }
 }

@@ -38,14 +38,6 @@ impl<const MIN: i64> Whole<MIN> {
     pub fn count(self) -> u64 {
         self.0.max(0) as u64
     }
-
-    fn pattern() -> &'static str {
-        match MIN {
-            1.. => "^0*[1-9][0-9]*$",
-            0 => "^[0-9]+$",
-            _ => "^-?[0-9]+$",
-        }
-    }
 }
 
 impl<const MIN: i64> JsonSchema for Whole<MIN> {
@@ -58,10 +50,7 @@ impl<const MIN: i64> JsonSchema for Whole<MIN> {
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        let mut schema = json_schema!({
-            "type": ["integer", "string"],
-            "pattern": Self::pattern(),
-        });
+        let mut schema = json_schema!({ "type": "integer" });
         if MIN != ANY {
             schema.insert("minimum".to_owned(), MIN.into());
         }
@@ -138,7 +127,7 @@ impl JsonSchema for PathText {
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": "string", "pattern": "^[^\\u0000]+$" })
+        json_schema!({ "type": "string" })
     }
 }
 
@@ -154,13 +143,32 @@ impl<'de> Deserialize<'de> for PathText {
     }
 }
 
-/// The JSON Schema of such parameters (2020-12), ready for a model's tool list.
+/// The JSON Schema of such parameters, ready for a model's tool list: in the few words that every
+/// model's provider knows. What is optional is not `required`, and takes `null` all the same.
 pub fn schema<P: JsonSchema>() -> Value {
+    let mut schema = whole_schema::<P>();
+    if let Some(object) = schema.as_object_mut() {
+        // What a type is called and for here is nothing to a model; the others are no words that
+        // all providers know.
+        for word in ["title", "description", "$schema", "additionalProperties"] {
+            object.remove(word);
+        }
+    }
+    let properties = schema["properties"].as_object_mut();
+    for property in properties.into_iter().flat_map(|all| all.values_mut()) {
+        let types = property["type"].as_array().cloned().unwrap_or_default();
+        if let [only, Value::String(null)] = &types[..]
+            && null == "null"
+        {
+            property["type"] = only.clone();
+        }
+    }
+    schema
+}
+
+fn whole_schema<P: JsonSchema>() -> Value {
     let settings = SchemaSettings::draft2020_12();
-    let mut schema = settings.into_generator().into_root_schema_for::<P>();
-    // What a type is called and for here is nothing to a model.
-    schema.remove("title");
-    schema.remove("description");
+    let schema = settings.into_generator().into_root_schema_for::<P>();
     schema.to_value()
 }
 
@@ -184,7 +192,7 @@ pub fn parse<P: DeserializeOwned + JsonSchema>(fields: Fields) -> Result<P, Refu
         Ok(parameters) => return Ok(parameters),
         Err(error) => error,
     };
-    let schema = schema::<P>();
+    let schema = whole_schema::<P>();
     let known: Vec<String> = match &schema["properties"] {
         Value::Object(properties) => properties.keys().cloned().collect(),
         _ => Vec::new(),
@@ -202,7 +210,8 @@ pub fn parse<P: DeserializeOwned + JsonSchema>(fields: Fields) -> Result<P, Refu
     Err(Refusal::bad_params(key, message))
 }
 
-fn unknown_parameter(unknown: &str, known: &[String]) -> Refusal {
+/// There is no such parameter; names the nearest of those that there are.
+pub fn unknown_parameter(unknown: &str, known: &[String]) -> Refusal {
     let takes = match known {
         [] => "nothing".to_owned(),
         [only] => only.clone(),
@@ -271,15 +280,13 @@ mod tests {
         assert_eq!(
             schema::<Sample>(),
             json!({
-                "$schema": "https://json-schema.org/draft/2020-12/schema",
                 "type": "object",
                 "properties": {
-                    "filePath": { "type": "string", "pattern": "^[^\\u0000]+$", "description": "Which file" },
-                    "offset": { "type": ["integer", "string", "null"], "pattern": "^0*[1-9][0-9]*$", "minimum": 1, "description": "From where" },
-                    "most": { "type": ["integer", "string", "null"], "pattern": "^-?[0-9]+$" },
+                    "filePath": { "type": "string", "description": "Which file" },
+                    "offset": { "type": "integer", "minimum": 1, "description": "From where" },
+                    "most": { "type": "integer" },
                 },
                 "required": ["filePath"],
-                "additionalProperties": false,
             })
         );
     }

@@ -29,6 +29,8 @@ use super::target::{Located, Spot};
 pub struct BudgetParams {
     pub lines: Option<u64>,
     pub bytes: Option<u64>,
+    /// Characters of the whole text of an answer, whatever else stands in it.
+    pub chars: Option<u64>,
 }
 
 impl BudgetParams {
@@ -40,6 +42,7 @@ impl BudgetParams {
         Ok(BudgetParams {
             lines: budget.count("lines")?,
             bytes: budget.count("bytes")?,
+            chars: budget.count("chars")?,
         })
     }
 
@@ -67,6 +70,8 @@ pub struct Ask {
     pub shares_budget: bool,
     pub encoding: Option<&'static Encoding>,
     pub display_content: bool,
+    /// Whether documents are text, also in a dialect that gives the files themselves.
+    pub documents_as_text: bool,
     /// Whether snapshots are recorded and headers shown.
     pub editable: bool,
     /// What it is and how large stands above what is shown of it, where it is kept for a session.
@@ -122,7 +127,8 @@ impl Ask {
             budget: BudgetParams::parse(fields)?,
             shares_budget: false,
             encoding,
-            display_content: wants_display_content(fields)?,
+            display_content: wants(fields, "displayContent")?,
+            documents_as_text: wants(fields, "text")?,
             editable: settings.edit.enabled,
             tells_title: false,
             progress: fields.get("workDoneToken").cloned(),
@@ -197,8 +203,15 @@ impl Ask {
 
     /// The limits before anything is known of what is read.
     pub(super) fn limits(&self) -> Limits {
-        let BudgetParams { lines, bytes } = self.budget;
+        let BudgetParams {
+            lines,
+            bytes,
+            chars,
+        } = self.budget;
         let mut limits = self.request.limits.with_budget(lines, bytes);
+        if let Some(chars) = chars {
+            limits = limits.in_answer_of(chars);
+        }
         if let Some(most) = self.request.most {
             limits.budget.lines = limits.budget.lines.min(most);
         }
@@ -364,15 +377,15 @@ pub fn is_resolving(fields: Fields) -> Result<bool, Refusal> {
     Ok(meta.is_some_and(|meta| meta.get("pilcrow/resolving").is_some()))
 }
 
-fn wants_display_content(fields: Fields) -> Result<bool, Refusal> {
+/// What can be wanted beside what is shown.
+const WANTS: [&str; 2] = ["displayContent", "text"];
+
+fn wants(fields: Fields, what: &str) -> Result<bool, Refusal> {
     let wanted = fields.list("want")?.unwrap_or_default();
-    for item in wanted {
-        if item != "displayContent" {
-            return Err(Refusal::bad_params(
-                "want",
-                "'want' may only hold \"displayContent\".",
-            ));
-        }
+    let is_known = |item: &Value| WANTS.iter().any(|known| item == known);
+    if !wanted.iter().all(is_known) {
+        let message = "'want' may only hold \"displayContent\" and \"text\".";
+        return Err(Refusal::bad_params("want", message));
     }
-    Ok(!wanted.is_empty())
+    Ok(wanted.iter().any(|item| item == what))
 }

@@ -66,6 +66,7 @@ pub fn details(
     let numbered = !window.is_from_end();
     more.shown = numbered.then(|| look.whole_lines());
     let cut_lines = window.cut_lines();
+    more.is_raw = window.raw;
     more.cut_lines = (numbered && !cut_lines.is_empty()).then_some(cut_lines);
     more.truncation = window.stop.as_ref().map(|stop| Truncation {
         reason: stop.reason,

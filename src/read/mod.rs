@@ -3,7 +3,8 @@
 mod ask;
 mod definitions;
 mod details;
-mod locate_any;
+mod finish;
+mod fit;
 mod look;
 mod obtained;
 mod outlines;
@@ -17,11 +18,12 @@ mod syntax_checks;
 mod target;
 
 pub use ask::{Ask, BudgetParams, is_resolving, session_name};
+pub use fit::cut;
 pub use obtained::{ClientAnswer, Got, Lacking, Obtained};
 pub use places::{Whereabouts, go_on_mount, place_to_edit, places_to_read};
 pub use plan::{Prepared, Reader, StageResult};
 pub use scheme::{looks_like_address, refuse_change, schemes};
-pub use share::share;
+pub use share::{Share, beside_rows, for_rows, share};
 #[cfg(any(test, fuzzing))]
 pub use source::archive_laws;
 pub use source::editor::id_of_unsaved;

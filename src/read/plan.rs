@@ -5,63 +5,60 @@ use std::sync::Arc;
 use crate::buffer::{DocumentKey, MAX_BUFFER_BYTES, Overlays, Store, Warm};
 use crate::convert::Converters;
 use crate::outline::Definition;
-use crate::protocol::read::{Hashline, ReadDetails, ReadResult, ResourceKind};
+use crate::protocol::read::ResourceKind;
 use crate::protocol::{Refusal, shortened};
-use crate::session::{self, Actor, Form, KeptTexts, Notice, Sessions, Stores, Version};
+use crate::session::{self, Actor, Form, KeptTexts, Notice, Sessions, Stores};
 use crate::sqlite::Queriers;
 use crate::structure::{NoStructure, Parsers};
 use crate::syntax;
 use crate::task::Work;
-use crate::view::dialect::{Body, View};
-use crate::view::window::{Limits, Spent, Window};
-use crate::view::{Budget, Document, LineSet, ListingStyle, Selector, Style};
+use crate::view::window::{Limits, Spent};
+use crate::view::{Budget, Document, ListingStyle, Selector, Style};
 use crate::worker;
 use crate::workspace::{At, FileType, ResourceId, Scope};
 
 use super::ask::Ask;
 use super::definitions::Definitions;
-use super::details::{attachments, details, raw_text};
-use super::locate_any::locate_any;
-use super::look::{Look, Wanted};
+use super::look::Wanted;
 use super::obtained::{Lacking, Obtained};
 use super::outlines::Outlines;
 use super::places::{Whereabouts, go_on_mount};
-use super::source::internal::{self, Folders, Provided};
+use super::source::internal::{self, Folders, InternalContext, Provided};
 use super::source::web::{self, PageLacking};
 use super::source::{self, Memory, Opened, ReadContext};
 use super::source_file::{Lack, SourceFile};
 use super::syntax_checks::SyntaxChecks;
-use super::target::{Located, Spot};
+use super::target::{Located, Spot, locate};
 
 /// What was found, before any limit is applied to it.
 #[derive(Debug)]
 pub struct Prepared {
-    located: Located,
-    opened: Opened,
-    wanted: Wanted,
+    pub(super) located: Located,
+    pub(super) opened: Opened,
+    pub(super) wanted: Wanted,
     /// The path names no part of it; parameters may name lines.
-    is_bare: bool,
+    pub(super) is_bare: bool,
     /// A text, of which no lines in particular are asked for.
-    is_whole_text: bool,
+    pub(super) is_whole_text: bool,
     /// What only the hard limits cut.
-    is_shown_whole: bool,
+    pub(super) is_shown_whole: bool,
     /// What it defines, where that is to be told if it is not shown to its end.
-    definitions: Option<Arc<[Definition]>>,
+    pub(super) definitions: Option<Arc<[Definition]>>,
 }
 
 impl Prepared {
-    fn limits(&self, ask: &Ask) -> Limits {
+    pub(super) fn limits(&self, ask: &Ask) -> Limits {
         ask.limits_of(self.is_whole_text, self.is_shown_whole)
     }
 
     /// How what was found is called in headers and messages.
-    fn name(&self) -> &str {
+    pub(super) fn name(&self) -> &str {
         let part = self.opened.name.as_deref();
         part.unwrap_or(self.located.display())
     }
 
     /// The same, absolute: with the real path of what was found on disk, or as an address.
-    fn path(&self) -> String {
+    pub(super) fn path(&self) -> String {
         let display = self.located.display();
         if let Spot::Internal(_) = self.located.spot {
             return self.name().to_owned();
@@ -131,6 +128,30 @@ impl Reader {
         }
     }
 
+    /// What a provider may use to answer a read.
+    pub fn context<'a>(
+        &'a self,
+        ask: &'a Ask,
+        (scope, overlays): (&'a Scope, &'a Overlays),
+        obtained: Option<&'a Obtained>,
+        work: &'a Work,
+    ) -> InternalContext<'a> {
+        InternalContext {
+            session: &ask.session,
+            scope,
+            overlays,
+            stores: &self.stores,
+            folders: &self.folders,
+            kept: &self.kept,
+            provided: &self.provided,
+            is_resolving: ask.is_resolving,
+            names_lines: ask.request.lines.is_some(),
+            tells_title: ask.tells_title,
+            obtained,
+            work,
+        }
+    }
+
     pub fn set_budget(&self, budget: u64) {
         let (texts, eighth) = shares(budget);
         self.buffers.set_budget(texts);
@@ -192,7 +213,10 @@ impl Reader {
                 false => ask.limits(),
             },
             listing: ask.request.listing,
-            whole_file: ask.request.whole_file.filter(|_| is_bare),
+            whole_file: ask
+                .request
+                .whole_file
+                .filter(|_| is_bare && !ask.documents_as_text),
             image_bytes: ask.request.image_bytes,
             held_up_to: MAX_BUFFER_BYTES,
             counts_lines: ask.request.counts_lines,
@@ -269,137 +293,6 @@ impl Reader {
         let limits = prepared.limits(ask).at_most(shared);
         let Prepared { opened, wanted, .. } = prepared;
         wanted.look(&opened.document, &limits).window().spent
-    }
-
-    /// Opens the window, records what it shows, and writes it down. `share` is the part of a
-    /// budget shared with other reads, if there is one. Also tells which sessions must hear that
-    /// what they were shown has changed.
-    pub fn finish(
-        &self,
-        ask: &Ask,
-        prepared: &Prepared,
-        share: Option<Budget>,
-        work: &Work,
-    ) -> Result<(ReadResult, Vec<Notice>), Refusal> {
-        let Prepared {
-            located,
-            opened,
-            wanted,
-            ..
-        } = prepared;
-        let document = &opened.document;
-        let limits = match share {
-            Some(share) => prepared.limits(ask).at_most(share),
-            None => prepared.limits(ask),
-        };
-        let look = wanted.look(document, &limits);
-        let window = look.window();
-        let spilled = self.spill(ask, prepared, window, work);
-        let ended;
-        let document = match spilled {
-            None => document,
-            Some(number) => {
-                ended = with_whole(document, number);
-                &ended
-            }
-        };
-        let name = prepared.name();
-        let (version, notices) = self.record(ask, opened, &look, name).unzip();
-        let tag = version.as_ref().map(|version| version.tag.to_string());
-        let raw = window.raw.then(|| raw_text(opened, window));
-        let path = prepared.path();
-        let mut understood = located.understood.clone();
-        if let Some(header) = document.extras.web_header.as_ref()
-            && !ask.dialect.writes_web_header()
-        {
-            understood.push(header.sentence());
-        }
-        understood.extend_from_slice(&ask.request.remarks);
-        let written = ask.dialect.write(&View {
-            request: &ask.request,
-            path: &path,
-            asks_for_whole_file: prepared.is_bare,
-            definitions: prepared.definitions.as_deref().unwrap_or_default(),
-            understood: &understood,
-            header: tag.as_deref().map(|tag| (name, tag)),
-            name,
-            document,
-            attachments: attachments(document, window),
-            window,
-            byte_limit: limits.budget.bytes,
-            conflicts: look.conflicts_to_mention(document),
-            elided: match &look {
-                Look::Summary(summary) => Some(&summary.elided),
-                Look::Window(_) | Look::Conflicts(_) => None,
-            },
-            body: match (&look, &raw) {
-                (Look::Conflicts(sheet), _) => Body::Conflicts(sheet),
-                (_, Some(raw)) => Body::Raw(raw),
-                (_, None) => Body::Rows,
-            },
-        })?;
-        let mut more = details(ask, (located, opened), &look, &limits);
-        more.native = written.native;
-        if let Some(truncation) = &mut more.truncation {
-            truncation.next = written.next;
-            truncation.artifact_id = spilled.map(|number| number.to_string());
-        }
-        more.hashline = tag.map(|tag| Hashline {
-            path: name.to_owned(),
-            tag,
-        });
-        let kind = match more.web {
-            Some(_) => ResourceKind::Url,
-            None => document.kind,
-        };
-        let result = ReadResult {
-            content: written.content,
-            details: ReadDetails::new(kind, document.location.clone(), document.cache, more),
-            is_error: None,
-        };
-        Ok((result, notices.unwrap_or_default()))
-    }
-
-    /// Keeps the whole of a text that is to be had again only from somebody else, and is cut here; the
-    /// number of the artifact.
-    fn spill(&self, ask: &Ask, prepared: &Prepared, window: &Window, work: &Work) -> Option<u64> {
-        let Prepared {
-            opened, is_bare, ..
-        } = prepared;
-        let document = &opened.document;
-        let is_page = opened.web.is_some() && document.kind == ResourceKind::File;
-        let is_whole = *is_bare && ask.request.lines.is_none();
-        let spills = is_whole && (opened.spills || is_page) && window.stop.is_some();
-        let text = document.text.whole().filter(|_| spills)?;
-        let title = prepared.located.display().to_owned();
-        self.stores.spill(&ask.session, Some(title), text, work)
-    }
-
-    /// Appends the facts: this text has this name, and these of its lines were shown.
-    fn record(
-        &self,
-        ask: &Ask,
-        opened: &Opened,
-        look: &Look,
-        name: &str,
-    ) -> Option<(Version, Vec<Notice>)> {
-        let is_text = !look.is_empty_sheet();
-        let snapshot = opened.snapshot.as_ref();
-        let snapshot = snapshot.filter(|_| ask.editable && is_text && opened.web.is_none())?;
-        let current = snapshot.current(opened.document.text.whole()?);
-        let document = &snapshot.document;
-        let (version, notices) = self.sessions.record(document, &current, &snapshot.actor);
-        let shown: LineSet = look.whole_lines().into_iter().collect();
-        self.sessions
-            .show(&ask.session, document, &version, &shown, name);
-        // What this very answer shows is no news to its reader.
-        let news = notices
-            .into_iter()
-            .filter_map(|notice| match notice.session == ask.session {
-                true => notice.without(&shown),
-                false => Some(notice),
-            });
-        Some((version, news.collect()))
     }
 
     /// A document is gone, in each of its forms: tells everyone who was shown lines of it.
@@ -502,12 +395,29 @@ impl Reader {
     }
 }
 
-/// With where the whole text is.
-fn with_whole(document: &Document, number: u64) -> Document {
-    let mut document = document.clone();
-    let footers = &mut document.extras.footers;
-    footers.push(format!("Whole text: artifact://{number}"));
-    document
+/// Finds what a read is of: behind an internal address, else a file or what the editor has.
+fn locate_any(ask: &Ask, context: &InternalContext) -> Result<Located, Refusal> {
+    let target = &ask.request.target;
+    if let Some(located) = internal::locate::locate(target, context)? {
+        return Ok(located);
+    }
+    let InternalContext {
+        scope, overlays, ..
+    } = context;
+    let found = locate(
+        target,
+        Some(ask.request.guess),
+        scope,
+        overlays,
+        context.work,
+    );
+    // An address that nobody has, and no file.
+    if let Err(Refusal::Unsupported { .. }) = &found
+        && let Some(located) = internal::mcp::listed_so_far(target, context)?
+    {
+        return Ok(located);
+    }
+    found
 }
 
 /// What was opened as a text that may be in some language. A notebook's text is in none.

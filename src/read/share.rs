@@ -3,6 +3,46 @@
 use crate::view::Budget;
 use crate::view::window::Spent;
 
+/// What one read has of a budget shared with others, or of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Share {
+    pub budget: Budget,
+    /// Characters of the whole text of its answer.
+    pub chars: Option<u64>,
+}
+
+/// Characters for what stands beside the rows of one read among `count`, of an answer of `chars`.
+pub fn beside_rows(chars: u64, count: usize) -> u64 {
+    (chars / 3 / count.max(1) as u64).clamp(200, 1300)
+}
+
+/// What is left for rows of a budget for `count` reads whose answer has at most so many characters:
+/// up to eight of them stand before each row.
+pub fn for_rows(budget: Budget, chars: Option<u64>, count: usize) -> Budget {
+    let Some(chars) = chars else { return budget };
+    let room = chars.saturating_sub(count as u64 * beside_rows(chars, count));
+    let wanted = budget.bytes + 8 * budget.lines;
+    if wanted <= room {
+        return budget;
+    }
+    let part = |whole: u64| (whole * room / wanted).max(1);
+    Budget {
+        lines: part(budget.lines),
+        bytes: part(budget.bytes),
+    }
+}
+
+impl Share {
+    /// Of one read among `count`.
+    pub fn among(budget: Budget, chars: Option<u64>, count: usize) -> Share {
+        let rows = budget.bytes + 8 * budget.lines;
+        Share {
+            budget,
+            chars: chars.map(|chars| rows + beside_rows(chars, count)),
+        }
+    }
+}
+
 /// Splits `budget` fairly: whoever wants less than an even share gets it all, and what is left is
 /// split evenly among the others (max-min fairness), for lines and bytes apart.
 pub fn share(demands: &[Spent], budget: Budget) -> Vec<Budget> {

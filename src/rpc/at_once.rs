@@ -66,7 +66,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::super::shutdown::Shutdown;
-    use super::super::writer::{self, Outbox};
+    use super::super::writer::{self, Framing, Outbox};
     use super::*;
 
     #[test]
@@ -104,7 +104,7 @@ mod tests {
     fn come_in_order(output: OwnedFd, input: impl Read + Send + 'static) -> io::Result<()> {
         let reading = std::thread::spawn(move || numbers(input));
         let Output { stream, at_once } = Output::of(File::from(output));
-        let outbox = Outbox::new(usize::MAX, at_once);
+        let outbox = Outbox::new(Framing::Header, usize::MAX, at_once);
         writer::start(outbox.clone(), stream, Shutdown::new())?;
         for number in 0..3000_u64 {
             let length = number.wrapping_mul(number) % 9000;
@@ -140,7 +140,7 @@ mod tests {
         // There is none here.
         let Output { at_once, stream } = Output::of(File::from(OwnedFd::from(output)));
         drop(stream);
-        let outbox = Outbox::new(usize::MAX, at_once);
+        let outbox = Outbox::new(Framing::Header, usize::MAX, at_once);
         outbox.send_at_once(&json!({ "number": 7 }));
         drop(outbox);
         assert_eq!(numbers(input)?, [7]);

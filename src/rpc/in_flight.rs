@@ -14,10 +14,6 @@ use tower_lsp::jsonrpc::Id;
 
 use crate::task::CancelToken;
 
-/// How long the reader waits for a place before it refuses. Stuck requests cost it once, not once
-/// for each refusal.
-const PATIENCE: Duration = Duration::from_millis(100);
-
 /// Answers to so many requests do not come by the dozen.
 const FEW: usize = 3;
 
@@ -25,6 +21,9 @@ const FEW: usize = 3;
 #[derive(Debug)]
 pub struct InFlight {
     limit: usize,
+    /// How long the reader waits for a place before it refuses. Stuck requests cost it once, not once
+    /// for each refusal.
+    patience: Duration,
     table: Mutex<InFlightTable>,
     freed: Condvar,
     idle: Notify,
@@ -71,10 +70,11 @@ pub enum NoPlace {
 }
 
 impl InFlight {
-    /// A table that lets `limit` requests in.
-    pub fn new(limit: usize) -> Arc<InFlight> {
+    /// A table that lets `limit` requests in, and has one more wait for so long.
+    pub fn new(limit: usize, patience: Duration) -> Arc<InFlight> {
         Arc::new(InFlight {
             limit,
+            patience,
             table: Mutex::new(InFlightTable {
                 begun: HashMap::new(),
                 answering: 0,
@@ -89,7 +89,7 @@ impl InFlight {
     pub fn enter(self: &Arc<InFlight>, id: &Id) -> Result<InFlightRequest, NoPlace> {
         let mut table = self.table.lock();
         if table.begun.len() >= self.limit && table.patient {
-            let deadline = Instant::now() + PATIENCE;
+            let deadline = Instant::now() + self.patience;
             let full = |table: &mut InFlightTable| table.begun.len() >= self.limit;
             let waited = self.freed.wait_while_until(&mut table, full, deadline);
             table.patient = !waited.timed_out();
@@ -184,9 +184,11 @@ impl Drop for Answering {
 mod tests {
     use super::*;
 
+    const PATIENCE: Duration = Duration::from_millis(100);
+
     #[test]
     fn waits_once_and_again_only_after_something_finished() {
-        let table = InFlight::new(2);
+        let table = InFlight::new(2, PATIENCE);
         let enter = |id: i64| table.enter(&Id::Number(id));
         let first = enter(1);
         let _second = enter(2);
@@ -209,7 +211,7 @@ mod tests {
 
     #[test]
     fn an_id_is_one_requests_until_it_is_answered() {
-        let table = InFlight::new(2);
+        let table = InFlight::new(2, PATIENCE);
         let id = Id::String("a".to_owned());
         let place = table.enter(&id).expect("there is room");
         assert_eq!(table.enter(&id).err(), Some(NoPlace::IdInUse));

@@ -1,4 +1,5 @@
-//! Framing and transport of JSON-RPC over a pair of streams; it knows no method.
+//! Framing and transport of JSON-RPC over a pair of streams; it knows no method. Messages are frames with a
+//! header (LSP, [`Connection`]) or lines (MCP, whose room takes [`Lines`] and [`Outbox`] from here).
 //!
 //! One thread reads, parses and begins calls in arrival order; a call is a future, which is polled
 //! once there and then by other threads ([`Threads`]). Cancels, notifications and answers overtake all that is
@@ -13,6 +14,7 @@ mod at_once;
 mod client;
 mod frame;
 mod in_flight;
+mod lines;
 mod lsp;
 mod message;
 mod process;
@@ -36,12 +38,15 @@ pub use at_once::Output;
 pub use client::Client;
 #[cfg(any(test, fuzzing))]
 pub(crate) use frame::{Frame, Frames};
-use in_flight::InFlight;
-pub use process::{end_on_signals, watch_process};
+pub use in_flight::{Answering, InFlight, InFlightRequest, NoPlace};
+pub use lines::{Line, Lines, found_id};
+pub use message::{Message, parse};
+pub use process::{end_on_signals, watch_parent, watch_process};
 use reader::MessageReader;
 pub use reply::Reply;
-pub use shutdown::{Ending, Shutdown};
-use writer::Outbox;
+pub use shutdown::{EndOnDrop, Ending, Shutdown};
+pub use surrogates::mend as mend_surrogates;
+pub use writer::{Framing, Outbox};
 
 /// A call that has begun; it answers by its [`Reply`].
 pub type CallFuture = BoxFuture<'static, ()>;
@@ -70,6 +75,25 @@ pub struct TransportLimits {
     pub busy: fn() -> Error,
 }
 
+/// How long the reader waits for a place in flight: what is sent by the thousand is paced.
+const PATIENCE: Duration = Duration::from_millis(100);
+
+/// Writes what is sent, a line each, until the outbox is closed.
+///
+/// # Errors
+///
+/// Where no thread can be started.
+pub fn write_lines(
+    output: Output,
+    unsent_bytes: usize,
+    shutdown: Shutdown,
+) -> std::io::Result<Arc<Outbox>> {
+    let Output { stream, at_once } = output;
+    let outbox = Outbox::new(Framing::Line, unsent_bytes, at_once);
+    writer::start(outbox.clone(), stream, shutdown)?;
+    Ok(outbox)
+}
+
 /// The way to the client: made before the service, which speaks to the client by it.
 pub struct Connection {
     outbox: Arc<Outbox>,
@@ -82,7 +106,7 @@ impl Connection {
     /// Sends nothing before it is served.
     pub fn new(output: Output, limits: TransportLimits) -> Connection {
         let Output { stream, at_once } = output;
-        let outbox = Outbox::new(limits.unsent_bytes, at_once);
+        let outbox = Outbox::new(Framing::Header, limits.unsent_bytes, at_once);
         Connection {
             client: Client::new(outbox.clone()),
             outbox,
@@ -114,7 +138,7 @@ impl Connection {
             stream,
             limits,
         } = self;
-        let in_flight = InFlight::new(limits.in_flight);
+        let in_flight = InFlight::new(limits.in_flight, PATIENCE);
         let reader = MessageReader {
             service,
             client,
@@ -150,7 +174,7 @@ impl Connection {
 
 /// How long requests in flight may take to finish after an ending. The process is to be gone
 /// within a second of the end of its input; who sends a signal or has died waits for no answer.
-fn grace(ending: Ending) -> Duration {
+pub fn grace(ending: Ending) -> Duration {
     match ending {
         Ending::Exit | Ending::EndOfInput => Duration::from_millis(800),
         Ending::Signal | Ending::ParentDied | Ending::BrokenOutput => Duration::from_millis(300),

@@ -31,6 +31,19 @@ pub async fn end_on_signals(shutdown: Shutdown) {
     }
 }
 
+/// Ends the shutdown when the process that started this one dies. One that had died before is not
+/// known any more.
+#[cfg(unix)]
+pub fn watch_parent(shutdown: Shutdown) {
+    if let Some(parent) = rustix::process::getppid() {
+        watch_process(parent.as_raw_nonzero().get() as u32, shutdown);
+    }
+}
+
+/// The death of a process cannot be watched here.
+#[cfg(not(unix))]
+pub fn watch_parent(_shutdown: Shutdown) {}
+
 /// Ends the shutdown when the process `pid` dies. The end of the input is not enough: another
 /// process may hold the pipe. A process that is not there to begin with is not dead but unknown,
 /// for the client may live in another pid namespace.

@@ -18,6 +18,15 @@ const BATCH: usize = 128 << 10;
 /// Bodies of more bytes are left to the writing thread: about what a pipe holds.
 const SHORT: usize = 64 << 10;
 
+/// How messages are told apart on the stream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Framing {
+    /// A header with the length of what follows.
+    Header,
+    /// One message a line.
+    Line,
+}
+
 /// Messages waiting to be written. Their bytes are counted until the output has taken them.
 #[derive(Debug)]
 pub struct Outbox {
@@ -25,6 +34,7 @@ pub struct Outbox {
     /// Whether the queue is at its limit, or closed. Changed while it is locked; asked without that,
     /// since who writes at once keeps it locked, and is often interrupted by whom it writes to.
     is_shut: AtomicBool,
+    framing: Framing,
     limit: usize,
     at_once: Option<AtOnce>,
     filled: Condvar,
@@ -44,8 +54,9 @@ struct Queue {
 /// One message, or what is left of it.
 #[derive(Debug)]
 enum Message {
+    /// Without its header.
     Body(Vec<u8>),
-    /// The end of a frame that the output did not take as a whole.
+    /// A frame, or the end of one that the output did not take as a whole.
     Rest(Vec<u8>),
 }
 
@@ -71,8 +82,9 @@ fn write_head(body: &[u8], batch: &mut Vec<u8>) {
 
 impl Outbox {
     /// An outbox that asks its users to pause at `limit` unsent bytes.
-    pub fn new(limit: usize, at_once: Option<AtOnce>) -> Arc<Outbox> {
+    pub(super) fn new(framing: Framing, limit: usize, at_once: Option<AtOnce>) -> Arc<Outbox> {
         Arc::new(Outbox {
+            framing,
             queue: Mutex::default(),
             is_shut: AtomicBool::new(false),
             limit,
@@ -105,7 +117,14 @@ impl Outbox {
     }
 
     fn push(&self, body: Vec<u8>, at_once: bool) {
-        let mut message = Message::Body(body);
+        let mut message = match self.framing {
+            Framing::Header => Message::Body(body),
+            Framing::Line => {
+                let mut line = body;
+                line.push(b'\n');
+                Message::Rest(line)
+            }
+        };
         let mut queue = self.queue.lock();
         if queue.closed {
             return;
@@ -138,7 +157,9 @@ impl Outbox {
             return Some(message);
         }
         let mut head = Vec::new();
-        write_head(body, &mut head);
+        if let Message::Body(body) = &message {
+            write_head(body, &mut head);
+        }
         match at_once.write([&head, body]) {
             0 => Some(message),
             taken if taken == head.len() + body.len() => None,

@@ -160,6 +160,7 @@ impl CarryOut {
             change: &self.change,
             planner: Planner {
                 session: &self.change.session,
+                chars: self.change.chars,
                 means: EditContext {
                     scope,
                     overlays: &overlays,

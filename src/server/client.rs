@@ -1,8 +1,8 @@
 //! One client: what it can do, what it has open, its roots and settings as of now, and what it was
 //! told and asked.
 //!
-//! An editor is one, over the LSP, and so is the command line, which has nothing open and hears
-//! nothing. There is one client for an engine.
+//! An editor is one, over the LSP; an agent over MCP is one that has nothing open, and so is the
+//! command line, which hears nothing either. There is one client for an engine.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ use tower_lsp::ls_types::{MessageType, ShowMessageParams};
 use crate::buffer::{DocumentKey, OfferedSchemes, Overlay, Overlays};
 use crate::protocol::Settings;
 use crate::rpc::{self, Shutdown};
-use crate::session::Actor;
+use crate::session::{Actor, Notice};
 use crate::text::{PositionEncoding, Text};
 
 use super::OnSettings;
@@ -50,9 +50,17 @@ pub struct Expectation {
     pub found: oneshot::Sender<Option<Arc<Overlay>>>,
 }
 
-pub struct Client {
+/// Who hears what a client is told.
+pub enum Listener {
     /// Nobody hears the command line's engine.
-    connection: Option<rpc::Client>,
+    Nobody,
+    Editor(rpc::Client),
+    /// An agent hears only of lines that it was shown, with its next answer.
+    Agent(Arc<dyn Fn(Vec<Notice>) + Send + Sync>),
+}
+
+pub struct Client {
+    listener: Listener,
     pub shutdown: Shutdown,
     pub started: Instant,
     facts: OnceLock<ClientCapabilities>,
@@ -77,15 +85,15 @@ pub struct Client {
 }
 
 impl Client {
-    /// A client that has said nothing yet. Without a connection nobody hears what it is told.
+    /// A client that has said nothing yet.
     pub fn new(
-        connection: Option<rpc::Client>,
+        listener: Listener,
         config: WorkspaceConfig,
         shutdown: Shutdown,
         on_settings: OnSettings,
     ) -> Client {
         Client {
-            connection,
+            listener,
             shutdown,
             started: Instant::now(),
             facts: OnceLock::new(),
@@ -176,9 +184,14 @@ impl Client {
 
     /// Tells it something, in the order of what it is told and answered.
     pub async fn notify<N: Notification>(&self, params: N::Params) {
-        if let Some(connection) = &self.connection {
+        if let Listener::Editor(connection) = &self.listener {
             connection.notify::<N>(params).await;
         }
+    }
+
+    /// Who hears what it is told.
+    pub fn listener(&self) -> &Listener {
+        &self.listener
     }
 
     /// Tells it, once each, what was wrong with its settings and folders, and what else went wrong
@@ -194,9 +207,9 @@ impl Client {
 
     /// Asks it something; where the answer is no longer waited for, it hears that.
     pub async fn ask_or_cancel<R: Request>(&self, params: R::Params) -> Result<R::Result, Error> {
-        match &self.connection {
-            Some(connection) => connection.ask_or_cancel::<R>(params).await,
-            None => Err(Error::method_not_found()),
+        match &self.listener {
+            Listener::Editor(connection) => connection.ask_or_cancel::<R>(params).await,
+            Listener::Nobody | Listener::Agent(_) => Err(Error::method_not_found()),
         }
     }
 
@@ -210,9 +223,9 @@ impl Client {
 
     /// Asks it something; without a limit, which is the caller's to set.
     pub async fn ask<R: Request>(&self, params: R::Params) -> Result<R::Result, Error> {
-        match &self.connection {
-            Some(connection) => connection.ask::<R>(params).await,
-            None => Err(Error::method_not_found()),
+        match &self.listener {
+            Listener::Editor(connection) => connection.ask::<R>(params).await,
+            Listener::Nobody | Listener::Agent(_) => Err(Error::method_not_found()),
         }
     }
 }

@@ -9,12 +9,13 @@ use serde_json::Value;
 use crate::protocol::edit::EditResult;
 use crate::protocol::read::ReadResult;
 use crate::protocol::status::Status;
+use crate::protocol::tools::Describes;
 use crate::protocol::{Refusal, Settings};
 use crate::rpc::Shutdown;
 use crate::session::Stores;
 use crate::task::{CancelToken, Threads};
 
-use super::client::Client;
+use super::client::{Client, Listener};
 use super::config::WorkspaceConfig;
 use super::engine::Engine;
 use super::tools::{Tools, tools_of};
@@ -35,7 +36,12 @@ impl CommandLine {
         let config = WorkspaceConfig::new(folders, settings, &engine.scans);
         let no_log = Box::new(|_: &Settings| Ok(String::new()));
         CommandLine {
-            client: Arc::new(Client::new(None, config, Shutdown::new(), no_log)),
+            client: Arc::new(Client::new(
+                Listener::Nobody,
+                config,
+                Shutdown::new(),
+                no_log,
+            )),
             engine,
         }
     }
@@ -60,7 +66,7 @@ impl CommandLine {
 
     /// `agent/tools`, in a dialect or in the one of the settings.
     pub fn tools(&self, dialect: Option<&str>) -> Result<Tools, Refusal> {
-        tools_of(dialect, &self.client.config())
+        tools_of(dialect, &self.client.config(), Describes::EVERYTHING)
     }
 
     /// `agent/status`.

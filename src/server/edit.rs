@@ -46,11 +46,13 @@ fn submit(
         session,
         patch,
         dry_run,
+        chars,
     } = request;
     let change = Change {
         session: session.clone(),
         dry_run,
         names_own: patch.mentions("local://"),
+        chars,
         cancel,
     };
     let jobs_engine = engine.clone();
@@ -60,7 +62,9 @@ fn submit(
         let session = (session.as_str(), sessions);
         let (named, found) = name_places(sections, session, scope, overlays, work, &mut faults)?;
         if named.is_empty() {
-            return Err(Faults::new(faults).refusal().unwrap_or(Refusal::Internal));
+            return Err(Faults::new(faults, chars)
+                .refusal()
+                .unwrap_or(Refusal::Internal));
         }
         let places = named.iter().map(|named| named.place.clone()).collect();
         let plan: Arc<Plan> =

@@ -6,6 +6,7 @@
 //! ([`edit_queue`]), has its blocking work done by a pool ([`Engine::run`]), asks the editor, and
 //! answers.
 
+mod agent;
 mod call;
 mod carry_out;
 mod change;
@@ -50,10 +51,12 @@ use crate::session::Stores;
 use crate::task::Threads;
 use crate::workspace::sessions_directory;
 
+pub use agent::{Agent, EditAnswer};
 pub use command_line::CommandLine;
 pub use front::{Front, METHODS};
+pub use read_many::ReadResults;
 
-use client::Client;
+use client::{Client, Listener};
 use config::WorkspaceConfig;
 use engine::Engine;
 
@@ -78,9 +81,16 @@ pub fn build(options: Options, connection: rpc::Client) -> Front {
     let stores = Stores::new(Some(sessions_directory()));
     let engine = Arc::new(Engine::new(threads, stores));
     let config = WorkspaceConfig::new(Vec::new(), Settings::default(), &engine.scans);
-    let client = Arc::new(Client::new(Some(connection), config, shutdown, on_settings));
-    client.start_watching(&engine);
-    let told = (Arc::downgrade(&engine), Arc::downgrade(&client));
+    let listener = Listener::Editor(connection);
+    let client = Arc::new(Client::new(listener, config, shutdown, on_settings));
+    watch(&engine, &client);
+    Front::new(engine, client)
+}
+
+/// Has the engine watch what its client reads, and the client hear of it. Called once.
+fn watch(engine: &Arc<Engine>, client: &Arc<Client>) {
+    client.start_watching(engine);
+    let told = (Arc::downgrade(engine), Arc::downgrade(client));
     // Set once, here: nobody else sets it.
     engine
         .reader
@@ -91,7 +101,6 @@ pub fn build(options: Options, connection: rpc::Client) -> Front {
                 documents::found_changed(&engine, &client, path, buffer.is_none());
             }
         }));
-    Front::new(engine, client)
 }
 
 /// What the transport bears of one client (`protocol.md`, Transport and lifecycle).

@@ -6,7 +6,7 @@ use tower_lsp::ls_types::notification::Notification;
 use crate::protocol::read::LineSpan;
 use crate::session::Notice;
 
-use super::client::Client;
+use super::client::{Client, Listener};
 
 /// The notification's parameters on the wire.
 #[derive(Debug, Serialize, Deserialize)]
@@ -30,6 +30,9 @@ impl Notification for DidChangeSnapshot {
 impl Client {
     /// Sends notices to the client, which all sessions share.
     pub async fn send(&self, notices: Vec<Notice>) {
+        if let Listener::Agent(tell) = self.listener() {
+            return tell(notices);
+        }
         for notice in notices {
             let params = DidChangeSnapshotParams {
                 session: notice.session,

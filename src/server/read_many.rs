@@ -9,13 +9,15 @@ use crate::buffer::Overlays;
 use crate::protocol::Refusal;
 use crate::protocol::params::Fields;
 use crate::protocol::read::ReadResult;
+use crate::protocol::tools::MAX_TARGETS;
 use crate::read::{
-    Ask, BudgetParams, Obtained, Prepared, StageResult, is_resolving, session_name, share,
+    Ask, BudgetParams, Obtained, Prepared, Share, StageResult, for_rows, is_resolving,
+    session_name, share,
 };
 use crate::rpc;
 use crate::session::Notice;
 use crate::task::Work;
-use crate::view::Budget;
+use crate::view::{Budget, dialect};
 use crate::workspace::Scope;
 
 use super::call::Call;
@@ -30,20 +32,24 @@ use super::turn::in_turn;
 /// Who reads when nobody is named.
 pub const DEFAULT_SESSION: &str = "default";
 
-/// Targets in one request.
-const MAX_TARGETS: usize = 64;
-
 /// The targets of one request and the budget they share.
 struct Asks {
     asks: Vec<Result<Arc<Ask>, Refusal>>,
-    shared: Budget,
+    shared: SharedBudget,
+}
+
+/// What the rows of all targets may take, and the characters of the whole answer.
+#[derive(Debug, Clone, Copy)]
+struct SharedBudget {
+    rows: Budget,
+    chars: Option<u64>,
 }
 
 type BegunAsk = Result<(Arc<Reading>, Option<PutTurn>, Arc<Ask>), Refusal>;
 
 impl Asks {
     /// Registers each of them: one target waits for no edit of another.
-    fn begin(self, engine: &Engine, overlays: &Overlays) -> (Vec<BegunAsk>, Budget) {
+    fn begin(self, engine: &Engine, overlays: &Overlays) -> (Vec<BegunAsk>, SharedBudget) {
         let begin = |ask: Arc<Ask>| {
             let reading = engine.edit_queue.begin_read(&ask.session);
             if ask.is_of_no_file(overlays) {
@@ -59,12 +65,31 @@ impl Asks {
     }
 }
 
+/// What became of each target, in order.
+pub type ReadResults = Vec<Result<ReadResult, Refusal>>;
+
 pub fn begin(engine: &Arc<Engine>, client: &Arc<Client>, call: Call) -> rpc::CallFuture {
+    let answer = answer(engine, client, &call.params);
+    call.answer(None, async move {
+        let one = |one: Result<ReadResult, Refusal>| match one {
+            Ok(result) => json!({ "ok": result }),
+            Err(refusal) => json!({ "error": refusal.to_tool_error() }),
+        };
+        let results: Vec<Value> = answer.await?.into_iter().map(one).collect();
+        Ok(json!({ "results": results }))
+    })
+}
+
+/// Registers the reads; their answer.
+pub fn answer(
+    engine: &Arc<Engine>,
+    client: &Arc<Client>,
+    params: &Value,
+) -> impl Future<Output = Result<ReadResults, Refusal>> + use<> {
     let snapshot = client.snapshot();
     let (engine, client) = (engine.clone(), client.clone());
-    let asks =
-        parse(&call.params, &snapshot.config).map(|asks| asks.begin(&engine, &snapshot.overlays));
-    call.answer(None, async move {
+    let asks = parse(params, &snapshot.config).map(|asks| asks.begin(&engine, &snapshot.overlays));
+    async move {
         let (begun, shared) = asks?;
         let each = begun
             .into_iter()
@@ -72,8 +97,8 @@ pub fn begin(engine: &Arc<Engine>, client: &Arc<Client>, call: Call) -> rpc::Cal
         let prepared = join_all(each).await;
         let (results, notices) = write(&engine, &snapshot, prepared, shared).await?;
         client.send(notices).await;
-        Ok(json!({ "results": results }))
-    })
+        Ok(results)
+    }
 }
 
 fn parse(params: &Value, config: &WorkspaceConfig) -> Result<Asks, Refusal> {
@@ -81,31 +106,69 @@ fn parse(params: &Value, config: &WorkspaceConfig) -> Result<Asks, Refusal> {
     let session = session_name(fields, DEFAULT_SESSION)?;
     let budget = BudgetParams::parse(fields)?;
     let resolving = is_resolving(fields)?;
-    let targets = fields.list("targets")?.unwrap_or_default();
+    let targets = targets(fields, config)?;
     if targets.is_empty() || targets.len() > MAX_TARGETS {
+        let key = match fields.get("paths") {
+            Some(_) => "paths",
+            None => "targets",
+        };
         return Err(Refusal::bad_params(
-            "targets",
-            format!("'targets' must hold 1 to {MAX_TARGETS} reads."),
+            key,
+            format!("'{key}' must hold 1 to {MAX_TARGETS} reads."),
         ));
     }
-    let parse = |target| -> Result<Arc<Ask>, Refusal> {
+    let parse = |target: &Value| -> Result<Arc<Ask>, Refusal> {
         let mut ask = Ask::parse(target, &session, &config.settings)?;
         ask.is_resolving |= resolving;
         if !ask.budget.is_set() {
             ask.shares_budget = true;
-            ask.budget = budget;
+            ask.budget = BudgetParams {
+                chars: None,
+                ..budget
+            };
         }
         Ok(Arc::new(ask))
     };
+    let rows = budget.over(Budget::DEFAULT);
     Ok(Asks {
         asks: targets.iter().map(parse).collect(),
-        shared: budget.over(Budget::DEFAULT),
+        shared: SharedBudget {
+            rows: for_rows(rows, budget.chars, targets.len()),
+            chars: budget.chars,
+        },
     })
+}
+
+/// The parameters of each read: `targets`, or `paths`, strings that are all read alike.
+fn targets(fields: Fields, config: &WorkspaceConfig) -> Result<Vec<Value>, Refusal> {
+    let Some(paths) = fields.get("paths") else {
+        return Ok(fields.list("targets")?.unwrap_or_default().to_vec());
+    };
+    if fields.get("targets").is_some() {
+        let message = "Give either 'paths' or 'targets', not both.";
+        return Err(Refusal::bad_params("paths", message));
+    }
+    let paths = match paths {
+        Value::String(_) => std::slice::from_ref(paths),
+        _ => fields.list("paths")?.unwrap_or_default(),
+    };
+    let named = fields.string("dialect")?;
+    let dialect = dialect::by_name(named.unwrap_or(&config.settings.read.dialect))?;
+    let want = fields.get("want");
+    let target = |path: &Value| {
+        let mut target = json!({ "dialect": dialect.name(), dialect.path_parameter(): path });
+        if let Some(want) = want {
+            target["want"] = want.clone();
+        }
+        target
+    };
+    Ok(paths.iter().map(target).collect())
 }
 
 type One = Result<LoadedTarget, FailedTarget>;
 
 /// A target that is not read.
+#[derive(Clone)]
 enum FailedTarget {
     Refused(Refusal),
     /// In words of its dialect, as a result.
@@ -120,10 +183,10 @@ impl FailedTarget {
         }
     }
 
-    fn to_value(&self) -> Value {
+    fn result(self) -> Result<ReadResult, Refusal> {
         match self {
-            FailedTarget::Refused(refusal) => json!({ "error": refusal.to_tool_error() }),
-            FailedTarget::Said(result) => json!({ "ok": result }),
+            FailedTarget::Refused(refusal) => Err(refusal),
+            FailedTarget::Said(result) => Ok(*result),
         }
     }
 }
@@ -195,8 +258,8 @@ async fn write(
     engine: &Arc<Engine>,
     snapshot: &ClientSnapshot,
     prepared: Vec<One>,
-    shared: Budget,
-) -> Result<(Vec<Value>, Vec<Notice>), Refusal> {
+    shared: SharedBudget,
+) -> Result<(ReadResults, Vec<Notice>), Refusal> {
     let jobs_engine = engine.clone();
     let config = snapshot.config.clone();
     let prepared = Arc::new(prepared);
@@ -204,6 +267,7 @@ async fn write(
         .run(move |work| {
             let reader = &jobs_engine.reader;
             let scope = &config.scope.of_job(work);
+            let count = prepared.len();
             let sharing: Vec<&LoadedTarget> = prepared
                 .iter()
                 .flatten()
@@ -211,27 +275,28 @@ async fn write(
                 .collect();
             let demands: Vec<_> = sharing
                 .iter()
-                .map(|found| reader.demand(&found.ask, &found.prepared, shared))
+                .map(|found| reader.demand(&found.ask, &found.prepared, shared.rows))
                 .collect();
-            let mut shares = share(&demands, shared).into_iter();
-            let mut results = Vec::with_capacity(prepared.len());
+            let mut shares = share(&demands, shared.rows).into_iter();
+            let mut results = Vec::with_capacity(count);
             let mut notices = Vec::new();
             for one in prepared.iter() {
                 work.check()?;
                 results.push(match one {
-                    Err(failed) => failed.to_value(),
+                    Err(failed) => failed.clone().result(),
                     Ok(LoadedTarget { ask, prepared, .. }) => {
-                        let share = if ask.shares_budget {
+                        let budget = if ask.shares_budget {
                             shares.next()
                         } else {
                             None
                         };
+                        let share = budget.map(|budget| Share::among(budget, shared.chars, count));
                         match reader.finish(ask, prepared, share, work) {
                             Ok((result, news)) => {
                                 notices.extend(news);
-                                json!({ "ok": result })
+                                Ok(result)
                             }
-                            Err(refusal) => FailedTarget::of(ask, refusal, scope).to_value(),
+                            Err(refusal) => FailedTarget::of(ask, refusal, scope).result(),
                         }
                     }
                 });

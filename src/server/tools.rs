@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::protocol::Refusal;
 use crate::protocol::params::Fields;
-use crate::protocol::tools::{Tool, edit, read_many, write};
+use crate::protocol::tools::{Describes, Tool, edit, read_many, write};
 use crate::rpc;
 use crate::view::dialect::{self, Dialect};
 
@@ -18,7 +18,7 @@ use super::engine::Engine;
 
 #[derive(Debug, Serialize)]
 pub struct Tools {
-    tools: Vec<Tool>,
+    pub tools: Vec<Tool>,
 }
 
 pub fn begin(_: &Arc<Engine>, client: &Arc<Client>, call: Call) -> rpc::CallFuture {
@@ -32,23 +32,33 @@ fn of_params(params: &Value, config: &WorkspaceConfig) -> Result<Tools, Refusal>
         true => None,
         false => Fields::of(params, "")?.string("dialect")?,
     };
-    tools_of(named, config)
+    tools_of(named, config, Describes::EVERYTHING)
 }
 
 /// The tools in a dialect, or in the one of the settings.
-pub fn tools_of(named: Option<&str>, config: &WorkspaceConfig) -> Result<Tools, Refusal> {
+pub fn tools_of(
+    named: Option<&str>,
+    config: &WorkspaceConfig,
+    describes: Describes,
+) -> Result<Tools, Refusal> {
     let settings = &config.settings;
     let dialect = dialect::by_name(named.unwrap_or(&settings.read.dialect))?;
-    Ok(list(dialect, settings.edit.enabled))
+    let describes = Describes {
+        web: describes.web && settings.web.enabled,
+        ..describes
+    };
+    Ok(list(dialect, settings.edit.enabled, describes))
 }
 
-fn list(dialect: &dyn Dialect, edits: bool) -> Tools {
-    let read = dialect.read_tool();
-    let mut tools = vec![read_many(&read)];
-    tools.insert(0, read);
+/// Their order is part of the contract: reads, then edits.
+fn list(dialect: &dyn Dialect, edits: bool, describes: Describes) -> Tools {
+    let mut tools = vec![dialect.read_tool(), read_many()];
     if edits {
         tools.push(edit(dialect.edits()));
         tools.push(write());
     }
-    Tools { tools }
+    let described = tools.into_iter().map(|tool| tool.describing(describes));
+    Tools {
+        tools: described.collect(),
+    }
 }

@@ -2,8 +2,11 @@
 
 use std::sync::Arc;
 
+use serde_json::Value;
+
 use crate::buffer::Overlays;
 use crate::edit::{Change, FoundFiles, Plan, Planner, WriteRequest};
+use crate::protocol::edit::EditResult;
 use crate::protocol::{Refusal, shortened};
 use crate::read::place_to_edit;
 use crate::rpc;
@@ -17,12 +20,25 @@ use super::engine::Engine;
 use super::read_many::DEFAULT_SESSION;
 
 pub fn begin(engine: &Arc<Engine>, client: &Arc<Client>, call: Call) -> rpc::CallFuture {
-    let cancel = call.cancel.clone();
-    let request = WriteRequest::parse(&call.params, DEFAULT_SESSION);
+    let (path, answer) = answer(engine, client, &call.params, call.cancel.clone());
+    call.answer(path, answer)
+}
+
+/// Takes a write in; its path as messages repeat it, and its answer.
+pub fn answer(
+    engine: &Arc<Engine>,
+    client: &Arc<Client>,
+    params: &Value,
+    cancel: CancelToken,
+) -> (
+    Option<String>,
+    impl Future<Output = Result<EditResult, Refusal>> + use<>,
+) {
+    let request = WriteRequest::parse(params, DEFAULT_SESSION);
     let path = request.as_ref().ok();
     let path = path.map(|request| shortened(&request.path).into_owned());
     let submitted = request.and_then(|request| submit(engine, client, request, cancel));
-    call.answer(path, async move { submitted?.carried_out().await })
+    (path, async move { submitted?.carried_out().await })
 }
 
 fn submit(
@@ -35,6 +51,7 @@ fn submit(
         session: request.session.clone(),
         dry_run: request.dry_run,
         names_own: request.path.to_ascii_lowercase().starts_with("local://"),
+        chars: request.chars,
         cancel,
     };
     let locate = move |scope: &Scope, overlays: &Overlays, work: &Work| {

@@ -105,6 +105,7 @@ mod tests {
                 budget: Budget { lines, bytes },
                 open_lines: lines,
                 columns,
+                raw_line: RAW_LINE_CAP,
                 leading: 1,
                 trailing: 3,
                 count: Count::Line,

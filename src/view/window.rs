@@ -11,6 +11,11 @@ use super::selector::{Selector, continuation};
 /// A raw line alone is given whole up to this many bytes.
 pub const RAW_LINE_CAP: usize = 1024 * 1024;
 
+/// Characters around a single row: its header and its footers, mostly.
+const BESIDE_ROW: u64 = 300;
+/// What of a row is shown at least, however little room there is.
+const SHORTEST_ROW: u64 = 40;
+
 /// The limits of one window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
@@ -19,6 +24,8 @@ pub struct Limits {
     pub open_lines: u64,
     /// Characters after which a row that is not raw is cut.
     pub columns: usize,
+    /// Bytes after which a raw one is; at most [`RAW_LINE_CAP`].
+    pub raw_line: usize,
     /// Context rows before and after a single bounded range.
     pub leading: u64,
     pub trailing: u64,
@@ -70,6 +77,7 @@ impl Limits {
         budget: Budget { lines: 1, bytes: 1 },
         open_lines: 1,
         columns: 1,
+        raw_line: RAW_LINE_CAP,
         leading: 0,
         trailing: 0,
         count: Count::Line,
@@ -84,6 +92,16 @@ impl Limits {
         if let Some(bytes) = bytes {
             self.budget.bytes = bytes.min(Budget::CAP.bytes);
         }
+        self
+    }
+
+    /// Limits with which one row, and what stands around it, has room in an answer of so many
+    /// characters.
+    pub fn in_answer_of(mut self, chars: u64) -> Limits {
+        let room = chars.saturating_sub(BESIDE_ROW).max(SHORTEST_ROW);
+        let room = usize::try_from(room).unwrap_or(usize::MAX);
+        self.columns = self.columns.min(room);
+        self.raw_line = self.raw_line.min(room);
         self
     }
 
@@ -283,6 +301,7 @@ pub fn open<'t>(lines: impl Into<Lines<'t>>, selector: &Selector, limits: &Limit
         lines,
         raw: selector.raw,
         columns: limits.columns,
+        raw_line: limits.raw_line,
         budget: limits.for_selector(selector),
         count: limits.count,
         spent: Spent::default(),
@@ -326,6 +345,7 @@ struct Filler<'t> {
     lines: Lines<'t>,
     raw: bool,
     columns: usize,
+    raw_line: usize,
     budget: Budget,
     count: Count,
     spent: Spent,
@@ -411,16 +431,22 @@ impl<'t> Filler<'t> {
         let line = match line {
             Line::Whole(line) => line,
             Line::Ready(line) => {
+                let text: Cow<'t, str> = match (self.raw, cut_bytes(&line.text, self.raw_line)) {
+                    (true, Some(text)) => Cow::Owned(text),
+                    _ => Cow::Borrowed(&line.text),
+                };
+                let whole = || Length::Chars(line.text.chars().count() as u64);
+                let is_cut = text.len() < line.text.len();
                 return Row {
                     number,
-                    total_chars: line.cut,
-                    text: Cow::Borrowed(&line.text),
+                    total_chars: line.cut.or_else(|| is_cut.then(whole)),
+                    text,
                     folded: None,
                 };
             }
         };
         match self.raw {
-            true => cut_to(number, cut_bytes(&line, RAW_LINE_CAP), line),
+            true => cut_to(number, cut_bytes(&line, self.raw_line), line),
             false => cut_row(number, line, self.columns),
         }
     }
@@ -478,6 +504,7 @@ mod tests {
             budget: Budget { lines, bytes },
             open_lines: lines,
             columns: 20,
+            raw_line: RAW_LINE_CAP,
             leading: 1,
             trailing: 3,
             count: Count::Line,

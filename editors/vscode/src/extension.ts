@@ -4,6 +4,7 @@ import type { Pilcrow } from "../api/index";
 import { api } from "./calls";
 import { registerCommands } from "./commands";
 import { Daemon } from "./daemon";
+import { registerMcpServer } from "./mcp";
 import { statusItem } from "./status";
 import { registerTools } from "./tools";
 import { Views } from "./view";
@@ -14,7 +15,8 @@ export function activate(context: vscode.ExtensionContext): Pilcrow {
   const log = vscode.window.createOutputChannel("Pilcrow", { log: true });
   daemon = new Daemon(context, log);
   const views = new Views();
-  context.subscriptions.push(log, views, statusItem(daemon), registerCommands(daemon, views, log), registerTools(daemon));
+  const registered = [registerCommands(daemon, views, log), registerTools(daemon), registerMcpServer(daemon, context.extension)];
+  context.subscriptions.push(log, views, statusItem(daemon), ...registered);
   void daemon.start();
   return api(daemon);
 }

@@ -49,16 +49,15 @@ class ReadTool implements vscode.LanguageModelTool<{ path: string; selector?: st
   }
 }
 
-class ReadManyTool implements vscode.LanguageModelTool<{ targets: unknown[] }> {
+class ReadManyTool implements vscode.LanguageModelTool<{ paths: string[] }> {
   constructor(private readonly daemon: Daemon) {}
 
-  prepareInvocation({ input }: Preparation<{ targets: unknown[] }>): vscode.PreparedToolInvocation {
-    return { invocationMessage: `Reading ${input.targets.length} files` };
+  prepareInvocation({ input }: Preparation<{ paths: string[] }>): vscode.PreparedToolInvocation {
+    return { invocationMessage: `Reading ${input.paths.length} files` };
   }
 
-  async invoke({ input }: Invocation<{ targets: unknown[] }>, token: vscode.CancellationToken): Promise<vscode.LanguageModelToolResult> {
-    const targets = input.targets.map((target) => ({ dialect: DIALECT, ...Object(target) }));
-    const result = await ask<ReadManyResult>(this.daemon, "agent/readMany", { targets }, token);
+  async invoke({ input }: Invocation<object>, token: vscode.CancellationToken): Promise<vscode.LanguageModelToolResult> {
+    const result = await ask<ReadManyResult>(this.daemon, "agent/readMany", input, token);
     return new vscode.LanguageModelToolResult(partsOfMany(result));
   }
 }

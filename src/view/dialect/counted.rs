@@ -6,7 +6,7 @@ use crate::protocol::Refusal;
 use crate::protocol::read::{ContentBlock, CutReason, Next, ResourceKind};
 use crate::view::excerpt::{UNCOUNTED_END, from_end};
 use crate::view::selector::Piece;
-use crate::view::window::{Count, Limits, Row};
+use crate::view::window::{Count, Limits, RAW_LINE_CAP, Row};
 use crate::view::{Budget, Guess, Style, Target};
 
 use super::{Body, Dialect, Request, View, Written, rows as engine};
@@ -42,6 +42,7 @@ pub fn limits(open_lines: u64, columns: usize) -> Limits {
         },
         open_lines: open_lines.min(Budget::CAP.lines),
         columns,
+        raw_line: RAW_LINE_CAP,
         leading: 0,
         trailing: 0,
         count: Count::Line,

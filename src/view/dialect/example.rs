@@ -61,7 +61,7 @@ impl Dialect for Example {
     fn read_tool(&self) -> Tool {
         Tool {
             name: "read",
-            description: "Reads a file, or the lines of it from a line on.",
+            description: "Reads a file, or the lines of it from a line on.".into(),
             input_schema: typed::schema::<ExampleParameters>(),
         }
     }

@@ -119,7 +119,7 @@ impl Dialect for LlmGateway {
     fn read_tool(&self) -> Tool {
         Tool {
             name: "read",
-            description: READ,
+            description: READ.into(),
             input_schema: typed::schema::<LlmGatewayParameters>(),
         }
     }

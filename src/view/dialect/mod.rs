@@ -111,6 +111,8 @@ pub struct View<'a> {
     pub window: &'a Window<'a>,
     /// The byte budget that a footer names.
     pub byte_limit: u64,
+    /// Bytes of a raw line that is given whole.
+    pub raw_line: usize,
     /// The ranges that are folded, where the window is on an outline.
     pub elided: Option<&'a Elided>,
     /// What a text that is shown from its start defines.

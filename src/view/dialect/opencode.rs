@@ -21,7 +21,7 @@ pub struct Opencode;
 #[derive(Debug, JsonSchema, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct OpencodeParameters {
-    /// The path of the file or directory to read, absolute or relative to the workspace, or a web address
+    /// The path of the file or directory to read, absolute or relative to the workspace
     file_path: PathText,
     /// The line number to start reading from (1-indexed, default 1)
     offset: Option<Whole<1>>,
@@ -131,7 +131,7 @@ impl Dialect for Opencode {
     fn read_tool(&self) -> Tool {
         Tool {
             name: "read",
-            description: READ,
+            description: READ.into(),
             input_schema: typed::schema::<OpencodeParameters>(),
         }
     }
@@ -148,7 +148,7 @@ Usage:
 - By default it reads up to 2000 lines from the start; use offset and limit for later sections of a larger file.
 - Contents are returned with each line prefixed by its line number as `<line>: <content>`; the prefix is not part of the file.
 - A directory is returned with one entry per line, with a trailing `/` for subdirectories.
-- Lines longer than 2000 characters are cut, and an answer ends at 50 KB. Its last line says how to go on, or that this is the end of the file.
+- Lines longer than 2000 characters are cut, and so is a long answer. Its last line says how to go on, or that this is the end of the file.
 - Images and PDFs are returned as attachments.
 - What is inside a file is read by filePath as well: `a.zip:dir/x.txt`, `db.sqlite:table?where=…`, `report.docx:p3`.
 - filePath may be a web address (https://…): a page as Markdown, or a PDF, image, archive or feed there.

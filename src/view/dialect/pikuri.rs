@@ -123,7 +123,7 @@ impl Dialect for Pikuri {
     fn read_tool(&self) -> Tool {
         Tool {
             name: "read",
-            description: READ,
+            description: READ.into(),
             input_schema: typed::schema::<PikuriParameters>(),
         }
     }

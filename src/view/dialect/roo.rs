@@ -98,7 +98,7 @@ impl Dialect for Roo {
     fn read_tool(&self) -> Tool {
         Tool {
             name: "read_file",
-            description: READ,
+            description: READ.into(),
             input_schema: typed::schema::<RooParameters>(),
         }
     }

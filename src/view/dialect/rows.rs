@@ -14,7 +14,7 @@ use crate::view::conflicts::{Sheet, SheetPart};
 use crate::view::excerpt::{UNCOUNTED_END, from_end};
 use crate::view::selector::Selector;
 use crate::view::size::file_size;
-use crate::view::window::{Block, Count, Limits, Window, count_lines};
+use crate::view::window::{Block, Count, Limits, RAW_LINE_CAP, Window, count_lines};
 use crate::view::{Budget, Parts, Style, Target, WebHeader, name};
 
 use super::{Body, Dialect, Request, View, Written};
@@ -41,7 +41,7 @@ const CUT_FOOTERS: usize = 10;
 /// Other parameters are ignored (`protocol.md`, initialize).
 #[derive(Debug, JsonSchema, Deserialize)]
 struct Parameters {
-    /// A path relative to the workspace or a web address, which may end in a selector such as :50-80
+    /// A path relative to the workspace, which may end in a selector such as :50-80
     path: PathText,
     /// The selector apart, for a path that could be misread: 50-80, 5-16,90-95, -20, raw
     selector: Option<String>,
@@ -80,6 +80,7 @@ impl Dialect for Rows {
             budget: Budget::DEFAULT,
             open_lines: settings.read.default_limit as u64,
             columns: settings.read.max_columns,
+            raw_line: RAW_LINE_CAP,
             leading: settings.read.context_lines.leading as u64,
             trailing: settings.read.context_lines.trailing as u64,
             count: Count::Line,
@@ -145,7 +146,8 @@ impl Dialect for Rows {
                 (true, _) => READ_HASHLINE,
                 (false, true) => READ_NUMBERED,
                 (false, false) => READ_PLAIN,
-            },
+            }
+            .into(),
             input_schema: typed::schema::<Parameters>(),
         }
     }
@@ -166,7 +168,7 @@ const READ_HASHLINE: &str = r"Reads a file, or lists a directory, an archive or 
 - What a file holds is read by its path as well: a.zip:dir/x.txt, db.sqlite:table?where=a>5, notes.ipynb:outputs, photo.png, report.pdf:p3-5.
 - path may be a web address (https://…): a page as Markdown, a PDF, image, archive or feed there; #section, :links, :full and line ranges of it as well.
 
-An answer is cut at 3,000 lines or 50 KiB; its last line then says which selector goes on. Read ranges rather than whole files when you know where to look.";
+A long answer is cut; its last line then says which selector goes on. Read ranges rather than whole files when you know where to look.";
 
 const READ_NUMBERED: &str = r"Reads a file, or lists a directory, an archive or a database. A file comes as rows N:TEXT; the number and the colon are not part of the text. Unsaved changes in the editor are part of what you see.
 
@@ -176,7 +178,7 @@ const READ_NUMBERED: &str = r"Reads a file, or lists a directory, an archive or 
 - What a file holds is read by its path as well: a.zip:dir/x.txt, db.sqlite:table?where=a>5, notes.ipynb:outputs, photo.png, report.pdf:p3-5.
 - path may be a web address (https://…): a page as Markdown, a PDF, image, archive or feed there; #section, :links, :full and line ranges of it as well.
 
-An answer is cut at 3,000 lines or 50 KiB; its last line then says which selector goes on.";
+A long answer is cut; its last line then says which selector goes on.";
 
 const READ_PLAIN: &str = r"Reads a file, as its text alone, or lists a directory, an archive or a database. Unsaved changes in the editor are part of what you see.
 
@@ -185,7 +187,7 @@ const READ_PLAIN: &str = r"Reads a file, as its text alone, or lists a directory
 - What a file holds is read by its path as well: a.zip:dir/x.txt, db.sqlite:table?where=a>5, notes.ipynb:outputs, photo.png, report.pdf:p3-5.
 - path may be a web address (https://…): a page as Markdown, a PDF, image, archive or feed there; #section, :links, :full and line ranges of it as well.
 
-An answer is cut at 3,000 lines or 50 KiB; its last line then says which selector goes on.";
+A long answer is cut; its last line then says which selector goes on.";
 
 impl Rows {
     fn write_rows(&self, view: &View, text: &mut String) {
@@ -326,7 +328,7 @@ fn write_footers(view: &View, text: &mut String) {
     }
     let cut = window.cut_lines();
     for line in cut.iter().take(CUT_FOOTERS) {
-        let _ = writeln!(text, "[{}]", cut_footer(line, window.raw));
+        let _ = writeln!(text, "[{}]", cut_footer(line, window.raw, view.raw_line));
     }
     if cut.len() > CUT_FOOTERS {
         let _ = writeln!(
@@ -428,7 +430,7 @@ fn span_text(span: LineSpan) -> String {
     }
 }
 
-fn cut_footer(line: &CutLine, raw: bool) -> String {
+fn cut_footer(line: &CutLine, raw: bool, raw_line: usize) -> String {
     let (number, whole) = match from_end(line.line) {
         // No selector names a single line from the end; this one begins with it.
         Some(distance) => (format!("-{distance}"), format!("-{distance}:raw")),
@@ -437,7 +439,10 @@ fn cut_footer(line: &CutLine, raw: bool) -> String {
             format!("{}-{}:raw", line.line, line.line),
         ),
     };
-    let limit = if raw { " (1 MiB limit)" } else { "" };
+    let limit = match raw {
+        true => format!(" ({} limit)", count_bytes(raw_line as u64)),
+        false => String::new(),
+    };
     match line.total_chars {
         None => format!(
             "Line {number} cut at {} characters{limit}; it is longer than 64 MiB",

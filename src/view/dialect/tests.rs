@@ -8,7 +8,7 @@ use crate::protocol::params::Fields;
 use crate::protocol::read::{Cache, Location, MoreDetails, ResourceKind};
 use crate::protocol::{Refusal, Settings};
 use crate::text::Text;
-use crate::view::window;
+use crate::view::window::{self, RAW_LINE_CAP};
 use crate::view::{Document, Extras, Selector, Style, WholeFile};
 
 use super::{Asked, Body, Said, View, Written, by_name};
@@ -52,6 +52,7 @@ fn written(dialect: &str, document: &Document) -> Result<Written, Refusal> {
         attachments: Vec::new(),
         window: &window,
         byte_limit: 51_200,
+        raw_line: RAW_LINE_CAP,
         elided: None,
         definitions: &[],
         conflicts: 0,

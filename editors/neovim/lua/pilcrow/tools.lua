@@ -89,8 +89,9 @@ function M.summary(name, input)
     return ('%s %s'):format(name == 'read' and 'Read' or 'Write', tostring(input.path))
   end
   local paths = {}
-  for _, target in ipairs(input.targets or {}) do
-    paths[#paths + 1] = target.path
+  local named = type(input.paths) == 'table' and input.paths or { input.paths }
+  for _, path in ipairs(named) do
+    paths[#paths + 1] = tostring(path)
   end
   if name == 'read_many' then
     return 'Read ' .. table.concat(paths, ', ')

@@ -6,13 +6,14 @@ import { commands } from "./commands";
 import { crashes } from "./crashes";
 import { edits } from "./edits";
 import { finding } from "./find";
+import { mcpServer } from "./mcp";
 import { reads } from "./reads";
 import { resources } from "./resources";
 import { toolTests } from "./tools";
 import { empty, installed, roots, trusted, untrusted } from "./windows";
 
 const SUITES: Record<string, Tests> = {
-  main: [...reads, ...edits, ...bytesOnDisk, ...toolTests, ...api, ...commands, ...resources, ...finding, ...crashes],
+  main: [...reads, ...edits, ...bytesOnDisk, ...toolTests, ...api, ...commands, ...resources, ...finding, ...mcpServer, ...crashes],
   roots,
   untrusted,
   trusted,

@@ -68,7 +68,7 @@ export const toolTests: Tests = [
     async () => {
       file("many-1.txt", "one\n");
       file("many-2.txt", "two\n");
-      const said = await call("pilcrow_read_many", { targets: [{ path: "many-1.txt" }, { path: "no-such.txt" }, { path: "many-2.txt" }] });
+      const said = await call("pilcrow_read_many", { paths: ["many-1.txt", "no-such.txt", "many-2.txt"] });
       assert.match(said, /1:one\nFile not found: no-such\.txt.*\n¶many-2\.txt#.*\n1:two/s);
     },
   ],

@@ -1,0 +1,235 @@
+//! Calls of tools as calls of the engine: begun in the order of arrival, with session and limits
+//! filled in.
+//!
+//! While it is not known which folders are the workspace, calls are held back, and begun in the same
+//! order once it is.
+
+use std::sync::Arc;
+
+use futures::future::BoxFuture;
+use parking_lot::Mutex;
+use serde_json::{Value, json};
+use tokio::sync::oneshot;
+
+use crate::protocol::edit::EditResult;
+use crate::protocol::read::ReadResult;
+use crate::protocol::settings::Outside;
+use crate::protocol::{Refusal, RefusalKind};
+use crate::server::{Agent, ReadResults};
+use crate::task::CancelToken;
+
+use super::AnswerBudget;
+use super::list::Kind;
+use super::told::{MOST_CHARS, Told};
+
+/// A call as it came.
+#[derive(Debug)]
+pub struct Call {
+    pub kind: Kind,
+    /// As the engine takes them, but for what is filled in.
+    pub params: Value,
+    pub session: String,
+    /// By which an edit is called off.
+    pub cancel: CancelToken,
+}
+
+/// What a call comes to.
+#[derive(Debug)]
+pub enum Outcome {
+    Read(Result<Box<ReadResult>, Refusal>),
+    /// With the paths that were asked for.
+    ReadMany(Vec<String>, Result<ReadResults, Refusal>),
+    Edit(Result<EditResult, Refusal>),
+}
+
+/// The rest of a call that has begun.
+pub type Body = BoxFuture<'static, Outcome>;
+
+/// Clones share everything.
+#[derive(Clone)]
+pub struct Calls(Arc<Shared>);
+
+struct Shared {
+    agent: Agent,
+    budget: AnswerBudget,
+    told: Arc<Told>,
+    gate: Mutex<Gate>,
+}
+
+/// Whether calls are begun, and those that wait for that.
+#[derive(Default)]
+struct Gate {
+    is_shut: bool,
+    /// How often it was shut.
+    shut: u64,
+    held: Vec<(Call, oneshot::Sender<Body>)>,
+}
+
+impl Calls {
+    pub fn new(agent: Agent, budget: AnswerBudget, told: Arc<Told>) -> Calls {
+        Calls(Arc::new(Shared {
+            agent,
+            budget,
+            told,
+            gate: Mutex::default(),
+        }))
+    }
+
+    pub fn agent(&self) -> &Agent {
+        &self.0.agent
+    }
+
+    pub fn told(&self) -> &Told {
+        &self.0.told
+    }
+
+    /// Characters of any answer, at most.
+    pub fn most_chars(&self) -> u64 {
+        self.0.budget.most_chars()
+    }
+
+    /// Takes a call in: its place in the order is taken when this returns. Does no I/O.
+    pub fn begin(&self, call: Call) -> Body {
+        // Held as long as a call is begun, so that none overtakes another.
+        let mut gate = self.0.gate.lock();
+        if !gate.is_shut {
+            return self.0.start(call);
+        }
+        let (tell, told) = oneshot::channel();
+        gate.held.push((call, tell));
+        Box::pin(async move {
+            match told.await {
+                Ok(body) => body.await,
+                Err(_) => Outcome::Read(Err(Refusal::Internal)),
+            }
+        })
+    }
+
+    /// Holds calls back from here on; which time it is.
+    pub fn shut(&self) -> u64 {
+        let mut gate = self.0.gate.lock();
+        gate.is_shut = true;
+        gate.shut += 1;
+        gate.shut
+    }
+
+    /// Begins what was held back, unless it was shut again since that time.
+    pub fn open(&self, shut: u64) {
+        let mut gate = self.0.gate.lock();
+        if gate.shut != shut {
+            return;
+        }
+        gate.is_shut = false;
+        for (call, tell) in std::mem::take(&mut gate.held) {
+            if !tell.is_closed() {
+                let _ = tell.send(self.0.start(call));
+            }
+        }
+    }
+}
+
+impl Shared {
+    fn start(self: &Arc<Shared>, call: Call) -> Body {
+        let Call {
+            kind,
+            mut params,
+            session,
+            cancel,
+        } = call;
+        let agent = &self.agent;
+        let shared = self.clone();
+        params["session"] = json!(session);
+        match kind {
+            Kind::Read => {
+                self.limit(&mut params, 0);
+                params["want"] = json!(["text"]);
+                let read = agent.read(&params);
+                Box::pin(async move { Outcome::Read(shared.read(read.await).map(Box::new)) })
+            }
+            Kind::ReadMany => {
+                let paths = paths(&params);
+                let headings: u64 = paths.iter().map(|path| path.chars().count() as u64).sum();
+                self.limit(&mut params, headings + HEADING * paths.len() as u64);
+                params["want"] = json!(["text"]);
+                let read = agent.read_many(&params);
+                Box::pin(async move {
+                    let each = |one| shared.read(one);
+                    let read = read.await;
+                    let read = read.map(|all| all.into_iter().map(each).collect());
+                    Outcome::ReadMany(paths, read)
+                })
+            }
+            Kind::Edit => {
+                self.limit(&mut params, 0);
+                let edit = agent.edit(&params, cancel);
+                Box::pin(async move {
+                    let edited = edit.await;
+                    Outcome::Edit(edited.map_err(|refusal| shared.refused(refusal)))
+                })
+            }
+            Kind::Write => {
+                self.limit(&mut params, 0);
+                let write = agent.write(&params, cancel);
+                Box::pin(async move {
+                    let written = write.await;
+                    Outcome::Edit(written.map_err(|refusal| shared.refused(refusal)))
+                })
+            }
+        }
+    }
+
+    /// Fills in what an answer may hold; `beside` are characters that are not the engine's.
+    fn limit(&self, params: &mut Value, beside: u64) {
+        let AnswerBudget { lines, bytes } = self.budget;
+        let chars = self.budget.most_chars() - MOST_CHARS;
+        let chars = chars.saturating_sub(beside).max(1);
+        params["budget"] = json!({ "lines": lines, "bytes": bytes, "chars": chars });
+    }
+
+    fn read(&self, read: Result<ReadResult, Refusal>) -> Result<ReadResult, Refusal> {
+        read.map_err(|refusal| self.refused(refusal))
+    }
+
+    /// Where there is no workspace, nothing in it can be found: it is said what is missing.
+    fn refused(&self, refusal: Refusal) -> Refusal {
+        let is_missing = matches!(
+            refusal.kind(),
+            RefusalKind::NotFound | RefusalKind::OutsideWorkspace
+        );
+        let is_of_file = refusal.path().is_some_and(|path| !path.contains("://"));
+        let access = &self.agent.settings().access;
+        let is_nowhere = self.agent.folders().is_empty()
+            && access.additional_roots.is_empty()
+            && access.outside_workspace == Outside::Deny;
+        if !(is_missing && is_of_file && is_nowhere) {
+            return refusal;
+        }
+        Refusal::Unsupported {
+            path: refusal.path().map(str::to_owned),
+            message: "There is no workspace folder, so no file can be read or changed. Ask the user to start it as 'pilcrow mcp --root DIR', with the folder of the project.".to_owned(),
+        }
+    }
+}
+
+/// Characters of a heading beside its path: `[12 of 64: ]`, and the lines around it.
+const HEADING: u64 = 16;
+
+/// Characters of a path in a heading.
+const HEADING_PATH: usize = 200;
+
+/// The paths of a `read_many`, as its headings name them.
+fn paths(params: &Value) -> Vec<String> {
+    let listed = |key: &str| params[key].as_array().cloned();
+    let all = listed("paths").or_else(|| listed("targets"));
+    let path = |given: &Value| {
+        let path = match given {
+            Value::String(path) => path.as_str(),
+            target => ["path", "filePath"]
+                .iter()
+                .find_map(|key| target[key].as_str())
+                .unwrap_or_default(),
+        };
+        path.chars().take(HEADING_PATH).collect()
+    };
+    all.unwrap_or_default().iter().map(path).collect()
+}

@@ -1,0 +1,123 @@
+//! The tools as `tools/list` gives them: those of the engine, with what agents are to know of each.
+
+use std::sync::Arc;
+
+use anyhow::anyhow;
+use rmcp::model::{MetaObject, Tool as ListedTool, ToolAnnotations};
+use serde_json::{Value, json};
+
+use crate::protocol::tools::Tool;
+
+/// What a tool does. The engine lists them in this order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    Read,
+    ReadMany,
+    Edit,
+    Write,
+}
+
+const KINDS: [Kind; 4] = [Kind::Read, Kind::ReadMany, Kind::Edit, Kind::Write];
+
+impl Kind {
+    /// Its name for `--tools`, which the dialect may have another one for.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Read => "read",
+            Kind::ReadMany => "read_many",
+            Kind::Edit => "edit",
+            Kind::Write => "write",
+        }
+    }
+
+    fn title(self) -> &'static str {
+        match self {
+            Kind::Read => "Read",
+            Kind::ReadMany => "Read several",
+            Kind::Edit => "Edit",
+            Kind::Write => "Write",
+        }
+    }
+
+    fn is_read(self) -> bool {
+        matches!(self, Kind::Read | Kind::ReadMany)
+    }
+}
+
+/// The same for the whole life of the process.
+#[derive(Debug)]
+pub struct ToolList {
+    tools: Vec<(Kind, Tool)>,
+}
+
+impl ToolList {
+    /// Those of the engine that are `wanted`, or all.
+    ///
+    /// # Errors
+    ///
+    /// Where one is wanted that there is not.
+    pub fn new(tools: Vec<Tool>, wanted: Option<&[String]>) -> anyhow::Result<ToolList> {
+        let mut tools: Vec<(Kind, Tool)> = KINDS.into_iter().zip(tools).collect();
+        if let Some(wanted) = wanted {
+            let is_called = |(kind, tool): &(Kind, Tool), name: &String| {
+                tool.name == name || kind.name() == name
+            };
+            for name in wanted {
+                if !tools.iter().any(|tool| is_called(tool, name)) {
+                    let names: Vec<&str> = tools.iter().map(|(_, tool)| tool.name).collect();
+                    let names = names.join(", ");
+                    return Err(anyhow!(
+                        "There is no tool '{name}' here. There are {names}."
+                    ));
+                }
+            }
+            tools.retain(|tool| wanted.iter().any(|name| is_called(tool, name)));
+        }
+        Ok(ToolList { tools })
+    }
+
+    /// The tool of that name.
+    pub fn find(&self, name: &str) -> Option<(Kind, &Tool)> {
+        let found = self.tools.iter().find(|(_, tool)| tool.name == name)?;
+        Some((found.0, &found.1))
+    }
+
+    /// Whether files can be changed.
+    pub fn edits(&self) -> bool {
+        self.tools.iter().any(|(kind, _)| !kind.is_read())
+    }
+
+    /// What `tools/list` gives. `web` says whether web addresses are read.
+    pub fn listed(&self, web: bool) -> Vec<ListedTool> {
+        let listed = self
+            .tools
+            .iter()
+            .map(|(kind, tool)| listed(*kind, tool, web));
+        listed.collect()
+    }
+}
+
+/// Without it Claude Code puts an answer of over 50,000 characters into a file.
+const MAX_RESULT: &str = "anthropic/maxResultSizeChars";
+
+fn listed(kind: Kind, tool: &Tool, web: bool) -> ListedTool {
+    let schema = match &tool.input_schema {
+        Value::Object(schema) => schema.clone(),
+        _ => Default::default(),
+    };
+    let read = kind.is_read();
+    let annotations = ToolAnnotations::from_raw(
+        None,
+        Some(read),
+        (!read).then_some(true),
+        Some(read),
+        Some(read && web),
+    );
+    let mut listed = ListedTool::new(tool.name, tool.description.clone(), Arc::new(schema));
+    listed.title = Some(kind.title().to_owned());
+    listed.annotations = Some(annotations);
+    let mut meta = MetaObject::new();
+    meta.insert(MAX_RESULT.to_owned(), json!(500_000));
+    listed.meta = Some(meta);
+    listed
+}
