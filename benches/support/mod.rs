@@ -25,6 +25,7 @@ use pilcrow::workspace::Scope;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+#[allow(unused_imports, reason = "one benchmark has an echo of its own")]
 pub use echo::serve_if_asked;
 
 /// A real source file: 250 lines of it are what a warm read reads.

@@ -55,7 +55,7 @@ fn output(command: &mut Command, input: &str) -> String {
 
 /// The folder of what is installed.
 fn installed() -> PathBuf {
-    let said = output(&mut Command::new("sh").arg(here().join("setup.sh")), "");
+    let said = output(Command::new("sh").arg(here().join("setup.sh")), "");
     PathBuf::from(said.trim())
 }
 
