@@ -16,7 +16,7 @@ const LINES: &[&[&str]] = &[
     &["picture", "protocol", "text"],
     &["task"],
     &["rpc", "net", "mcp_client"],
-    &["worker"],
+    &["worker", "github"],
     &["syntax", "convert"],
     &["hashline", "notebook", "outline"],
     &["structure"],

@@ -16,7 +16,7 @@ use crate::protocol::resources::{
 };
 use crate::session::{Keepable, Key, Label, Material, Prior};
 use crate::text::{Text, decode};
-use crate::view::Selector;
+use crate::view::{Selector, Style};
 use crate::view::size::file_size;
 use crate::workspace::Handle;
 
@@ -110,6 +110,7 @@ impl Resource {
                 text: text.clone(),
                 about,
                 cache,
+                style: Style::Lines,
                 spills: true,
             }),
             Made::File(file, note) => {
