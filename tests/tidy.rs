@@ -374,7 +374,6 @@ fn the_pages_list_the_settings_with_their_defaults() {
     );
     // The guide has the names, and the defaults in words.
     let keys = defaults.iter().filter_map(|it| it.split(" = ").next());
-    let keys = keys.filter(|key| !key.starts_with("github."));
     assert_listed(
         "pilcrow://settings",
         &first_column_of(&guide("settings")),

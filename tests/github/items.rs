@@ -36,6 +36,11 @@ fn an_issue_is_shown_whole_in_every_form_of_its_address() {
     }
     let source = |path: &str| daemon.read(path).expect(path)["details"]["meta"]["source"].clone();
     assert_eq!(source("issue://7:2"), "issue://octo/demo/7");
+    // A page that is asked for by its address on the web is read as what it is.
+    assert_eq!(
+        source("https://github.com/octo/demo/issues/7"),
+        "issue://octo/demo/7"
+    );
     // One fetch for all of it.
     assert_eq!(hub.server.count("/repos/octo/demo/issues/7"), 1);
     let asked = hub.server.last();

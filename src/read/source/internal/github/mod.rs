@@ -11,6 +11,7 @@ mod diff;
 mod judge;
 mod list;
 mod markdown;
+pub mod pages;
 mod thread;
 
 use std::sync::Arc;
