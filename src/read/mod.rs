@@ -3,6 +3,7 @@
 mod ask;
 mod definitions;
 mod details;
+mod locate_any;
 mod look;
 mod obtained;
 mod outlines;

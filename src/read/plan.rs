@@ -21,16 +21,17 @@ use crate::workspace::{At, FileType, ResourceId, Scope};
 use super::ask::Ask;
 use super::definitions::Definitions;
 use super::details::{attachments, details, raw_text};
+use super::locate_any::locate_any;
 use super::look::{Look, Wanted};
 use super::obtained::{Lacking, Obtained};
 use super::outlines::Outlines;
 use super::places::{Whereabouts, go_on_mount};
-use super::source::internal::{self, Folders, InternalContext, Provided};
+use super::source::internal::{self, Folders, Provided};
 use super::source::web::{self, PageLacking};
 use super::source::{self, Memory, Opened, ReadContext};
 use super::source_file::{Lack, SourceFile};
 use super::syntax_checks::SyntaxChecks;
-use super::target::{Located, Spot, locate};
+use super::target::{Located, Spot};
 
 /// What was found, before any limit is applied to it.
 #[derive(Debug)]
@@ -127,31 +128,6 @@ impl Reader {
             folders: Folders::default(),
             provided,
             kept: Arc::default(),
-        }
-    }
-
-    /// What a provider may use to answer a read.
-    pub fn context<'a>(
-        &'a self,
-        ask: &'a Ask,
-        (scope, overlays): (&'a Scope, &'a Overlays),
-        obtained: Option<&'a Obtained>,
-        work: &'a Work,
-    ) -> InternalContext<'a> {
-        InternalContext {
-            session: &ask.session,
-            scope,
-            overlays,
-            stores: &self.stores,
-            folders: &self.folders,
-            kept: &self.kept,
-            provided: &self.provided,
-            is_resolving: ask.is_resolving,
-            names_lines: ask.request.lines.is_some(),
-            tells_title: ask.tells_title,
-            dialect: ask.dialect.name(),
-            obtained,
-            work,
         }
     }
 
@@ -532,31 +508,6 @@ fn with_whole(document: &Document, number: u64) -> Document {
     let footers = &mut document.extras.footers;
     footers.push(format!("Whole text: artifact://{number}"));
     document
-}
-
-/// Finds what a read is of: behind an internal address, else a file or what the editor has.
-fn locate_any(ask: &Ask, context: &InternalContext) -> Result<Located, Refusal> {
-    let target = &ask.request.target;
-    if let Some(located) = internal::locate::locate(target, context)? {
-        return Ok(located);
-    }
-    let InternalContext {
-        scope, overlays, ..
-    } = context;
-    let found = locate(
-        target,
-        Some(ask.request.guess),
-        scope,
-        overlays,
-        context.work,
-    );
-    // An address that nobody has, and no file.
-    if let Err(Refusal::Unsupported { .. }) = &found
-        && let Some(located) = internal::mcp::listed_so_far(target, context)?
-    {
-        return Ok(located);
-    }
-    found
 }
 
 /// What was opened as a text that may be in some language. A notebook's text is in none.

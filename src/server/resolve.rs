@@ -53,8 +53,11 @@ struct ResolveParams {
 pub struct Resolver {
     places: Semaphore,
     next: AtomicU64,
-    flights: Mutex<HashMap<(String, String), WeakShared<BoxFuture<'static, ClientAnswer>>>>,
+    flights: Mutex<HashMap<(String, String), WeakFlight>>,
 }
+
+/// The same for all who wait for it, for as long as somebody does.
+type WeakFlight = WeakShared<BoxFuture<'static, ClientAnswer>>;
 
 impl Default for Resolver {
     fn default() -> Resolver {

@@ -43,7 +43,7 @@ impl Provider for ClientResources {
 
 /// What the client has of an address.
 pub enum OfClient {
-    Given(Given),
+    Given(Box<Given>),
     /// It says that it is not its own, or does not offer the scheme: whoever else has it is asked.
     NotItsOwn,
     /// It says that there is none.
@@ -75,7 +75,7 @@ pub fn get(
             let notices = is_changed(&shown, resource, ask).into_iter().collect();
             context.kept.show(context.session, uri, resource.clone());
             let given = resource.given(ask.spelled, answerer(notices), Cache::Miss, context)?;
-            return Ok(OfClient::Given(given));
+            return Ok(OfClient::Given(Box::new(given)));
         }
         Some(ClientAnswer::NotItsOwn) => return Ok(OfClient::NotItsOwn),
         Some(ClientAnswer::Nothing) => return Ok(OfClient::Nothing),
@@ -86,7 +86,7 @@ pub fn get(
         && (ask.reads_on || resource.is_fresh())
     {
         let given = resource.given(ask.spelled, answerer(Vec::new()), Cache::Hit, context)?;
-        return Ok(OfClient::Given(given));
+        return Ok(OfClient::Given(Box::new(given)));
     }
     if context.is_resolving {
         return Err(Refusal::Unsupported {
@@ -97,7 +97,6 @@ pub fn get(
             path: Some(ask.spelled.to_owned()),
         });
     }
-    Ok(OfClient::Given(Given::Lacks(Lacking::Client(
-        uri.to_owned(),
-    ))))
+    let lacking = Lacking::Client(uri.to_owned());
+    Ok(OfClient::Given(Box::new(Given::Lacks(lacking))))
 }

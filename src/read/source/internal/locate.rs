@@ -84,7 +84,7 @@ impl Lookup<'_> {
             reads_on: self.context.names_lines || selector.has_lines(),
         };
         let given = match self.of_client(&ask)? {
-            OfClient::Given(given) => Some(given),
+            OfClient::Given(given) => Some(*given),
             OfClient::NotItsOwn => self.provider.get(&ask, self.context)?,
             OfClient::Nothing => None,
         };
