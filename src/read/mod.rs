@@ -20,7 +20,7 @@ pub use ask::{Ask, BudgetParams, is_resolving, session_name};
 pub use obtained::{ClientAnswer, Got, Lacking, Obtained};
 pub use places::{Whereabouts, go_on_mount, place_to_edit, places_to_read};
 pub use plan::{Prepared, Reader, StageResult};
-pub use scheme::{is_internal, refuse_change, schemes};
+pub use scheme::{looks_like_address, refuse_change, schemes};
 pub use share::share;
 #[cfg(any(test, fuzzing))]
 pub use source::archive_laws;

@@ -20,7 +20,6 @@ pub fn begin(engine: &Arc<Engine>, _: &Arc<Client>, call: Call) -> rpc::CallFutu
             engine.applied.lock().close(&name);
             engine.web.close_session(&name);
             engine.reader.kept.close(&name);
-            engine.reader.provided.close_session(&name);
             let closed = engine.reader.sessions.close(&name);
             (engine.puts.begin_close(&name), closed, name)
         });

@@ -12,7 +12,7 @@ use crate::edit::flag;
 use crate::protocol::Refusal;
 use crate::protocol::params::Fields;
 use crate::protocol::read::ReadResult;
-use crate::read::{Ask, is_internal, session_name};
+use crate::read::{Ask, looks_like_address, session_name};
 use crate::rpc;
 use crate::session::{Key, Label, Lookup, Material, PutArtifact, in_words};
 use crate::task::Work;
@@ -311,7 +311,7 @@ fn material(
             Ok((Material::Bytes(bytes), None))
         }
         GivenBytes::Path(path) => {
-            if is_internal(&path) && !scope.is_in_url_folder(&path) {
+            if looks_like_address(&path) && !scope.is_in_url_folder(&path) {
                 return Err(Refusal::NotFound {
                     path,
                     suggestions: Vec::new(),

@@ -371,6 +371,7 @@ pub fn rows(listing: &ResourceListing, server: Option<&str>, provider: &'static 
         footer: listing
             .is_cut
             .then(|| "There are more; these are the first 1000".to_owned()),
+        ..Listing::default()
     }
 }
 
