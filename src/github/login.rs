@@ -242,10 +242,9 @@ impl Logins {
 /// The token that the environment has for a host.
 fn of_environment(host: &str, settings: &Github) -> Option<Token> {
     let variable = |name: &str| std::env::var(name).ok().and_then(|it| Token::new(&it));
-    let named = settings
-        .hosts
-        .get(host)
-        .and_then(|it| it.token_env.as_deref());
+    let mut hosts = settings.hosts.iter();
+    let named = hosts.find(|(name, _)| name.eq_ignore_ascii_case(host));
+    let named = named.and_then(|(_, it)| it.token_env.as_deref());
     if let Some(token) = named.and_then(variable) {
         return Some(token);
     }

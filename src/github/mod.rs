@@ -368,11 +368,12 @@ impl Github {
         prior: Option<Arc<Row>>,
         settings: GithubCache,
     ) -> Result<Arc<Row>, GithubError> {
-        if let Some(prior) = &prior
-            && let Some(row) = self.kept(key.clone(), settings).await
-            && row.fetched_at > prior.fetched_at
+        // Another daemon may have been quicker, or the fetch that ended just now.
+        if let Some(row) = self.kept(key.clone(), settings).await
+            && prior
+                .as_ref()
+                .is_none_or(|prior| row.fetched_at > prior.fetched_at)
         {
-            // Another daemon was quicker.
             return Ok(row);
         }
         let requests = Requests::new(

@@ -143,7 +143,8 @@ fn the_client_has_logins_and_is_asked_again_after_a_refusal() {
 #[test]
 fn a_dead_host_is_an_error_of_the_network() {
     let hub = Hub::new();
-    let hosts = json!({ "github.com": { "api": "http://127.0.0.1:9" } });
+    let closed = Server::new().start().url("");
+    let hosts = json!({ "github.com": { "api": closed } });
     let daemon = hub.daemon_with(json!({ "hosts": hosts }), &[]);
     assert_eq!(refused(&daemon, "issue://7").kind(), "network");
     let plain = json!({ "github.com": { "api": "http://ghe.example.com" } });

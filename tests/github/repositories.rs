@@ -155,7 +155,7 @@ fn no_host_is_asked_that_only_the_workspace_names() {
     let log = hub.programs.path().join("gh.log");
     // As gh does: with a token in its environment it answers for any host.
     let script = format!(
-        "echo \"$@\" >> {0}\nenv | grep -c -E 'TOKEN=.' >> {0}\nif [ -n \"$GH_TOKEN$GH_ENTERPRISE_TOKEN\" ]; then echo leaked; exit 0; fi\nexit 1",
+        "echo \"$@\" >> {0}\nenv | grep -c ghp_ >> {0}\nif [ -n \"$GH_TOKEN$GH_ENTERPRISE_TOKEN\" ]; then echo leaked; exit 0; fi\nexit 1",
         log.display()
     );
     hub.program("gh", &script);
