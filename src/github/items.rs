@@ -86,12 +86,22 @@ impl<'a> Requests<'a> {
         }
     }
 
+    /// As an answer is kept: whatever case the repository is written in.
+    fn name_of<'r>(&self, request: &'r str) -> &'r str {
+        let prefix = self.access.of_repository("");
+        match request.split_at_checked(prefix.len()) {
+            Some((head, rest)) if head.eq_ignore_ascii_case(&prefix) => rest,
+            _ => request,
+        }
+    }
+
     async fn one(&self, request: &str, accept: &'static str) -> Result<KeptBody, NoReply> {
+        let name = self.name_of(request);
         let prior = self
             .prior
-            .and_then(|it| Some((it.etags.get(request)?, it.bodies.get(request)?)));
+            .and_then(|it| Some((it.etags.get(name)?, it.bodies.get(name)?)));
         let Some(api) = self.api else {
-            let kept = self.prior.and_then(|it| it.bodies.get(request));
+            let kept = self.prior.and_then(|it| it.bodies.get(name));
             // What is not there was refused when it was asked for.
             return kept.cloned().ok_or(NoReply::Status(406, String::new()));
         };
@@ -108,9 +118,9 @@ impl<'a> Requests<'a> {
         };
         let mut gathered = self.gathered.lock();
         if let Some(etag) = etag {
-            gathered.etags.insert(request.to_owned(), etag);
+            gathered.etags.insert(name.to_owned(), etag);
         }
-        gathered.bodies.insert(request.to_owned(), kept.clone());
+        gathered.bodies.insert(name.to_owned(), kept.clone());
         Ok(kept)
     }
 

@@ -223,8 +223,8 @@ fn a_daemon_that_is_killed_hurts_nobody() {
         hub.server
             .wait_until("it asks", |it| it.requests().len() > before);
         std::thread::sleep(Duration::from_micros(chance.below(20_000) as u64));
-        killed.drop_answers();
         killed.kill();
+        killed.drop_answers();
         drop(killed);
         let shown = read(&lasting, "issue://7");
         assert!(

@@ -34,14 +34,14 @@ fn one_request_serves_all_forms() {
          pr://octo/demo/9/diff/3  logo.png     binary\n\n\
          [pr://octo/demo/9/diff/all is the whole diff: 3 files, +2 -1]"
     );
-    let hunk = "@@ -10,3 +10,4 @@ fn main() {\n10      let a = 1;\n   -    let b = 2;\n11 +    let b = 3;\n12 +    let c = 4;\n13  }\n";
+    let hunk = "@@ -10,3 +10,4 @@ fn main() {\n10      let a = 1;\n   -    let b = 2;\n11 +    let b = 3;\n12 +    let c = 4;\n13  }";
     let one = read(&daemon, "pr://9/diff/1");
     assert!(one.contains(hunk), "{one}");
     assert!(!one.contains("here is"), "{one}");
     let numbered = daemon.read_with(json!({ "path": "pr://9/diff/1", "dialect": "numbered" }));
     assert!(text(&numbered.expect("a diff")).contains(hunk));
     let plain = daemon.read_with(json!({ "path": "pr://9/diff/1", "dialect": "plain" }));
-    assert!(text(&plain.expect("a diff")).contains("+    let b = 3;\n+    let c = 4;\n }\n"));
+    assert!(text(&plain.expect("a diff")).contains("+    let b = 3;\n+    let c = 4;\n }"));
     let whole = daemon
         .read_with(json!({ "path": "pr://9/diff/all:raw" }))
         .expect("a diff");
@@ -90,7 +90,7 @@ fn a_diff_that_is_too_large_is_made_of_its_files() {
             "{listed}"
         );
         let one = read(&daemon, "pr://9/diff/2");
-        assert!(one.contains("+++ b/f1\n@@ -1 +1 @@\n  -a\n1 +b\n"), "{one}");
+        assert!(one.contains("+++ b/f1\n@@ -1 +1 @@\n  -a\n1 +b"), "{one}");
     }
 }
 

@@ -302,10 +302,7 @@ fn numbers_of_the_other_kind_say_where_they_are() {
     ] {
         assert_eq!(refused(&daemon, path).kind(), "badParams", "{path}");
     }
-    let changed = daemon.call(
-        "agent/write",
-        json!({ "path": "issue://7", "content": "x" }),
-    );
+    let changed = daemon.call("agent/write", json!({ "path": "issue://7", "text": "x" }));
     let error = changed.expect_err("nothing is written");
     assert_eq!(error.kind(), "unsupported");
     assert!(
