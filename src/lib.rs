@@ -11,6 +11,12 @@ pub mod protocol;
 /// Cancel tokens, deadlines, threads and pools of blocking work. Never waits without a limit.
 pub mod task;
 
+/// Issues and pull requests: repositories, logins, requests, what is kept. Never decides what is shown.
+#[allow(
+    clippy::disallowed_methods,
+    reason = "it keeps a database of its own, and logins are in the environment"
+)]
+pub mod github;
 /// Resources of MCP servers that the settings name. Never knows how they are shown.
 #[allow(
     clippy::disallowed_methods,

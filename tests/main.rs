@@ -38,6 +38,7 @@ mod frames;
 mod fresh;
 #[cfg(target_os = "linux")]
 mod fuse;
+mod github;
 mod hostile;
 mod huge;
 mod images;

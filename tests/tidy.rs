@@ -16,7 +16,7 @@ const LINES: &[&[&str]] = &[
     &["picture", "protocol", "text"],
     &["task"],
     &["rpc", "net", "mcp_client"],
-    &["worker"],
+    &["worker", "github"],
     &["syntax", "convert"],
     &["hashline", "notebook", "outline"],
     &["structure"],
@@ -375,7 +375,6 @@ fn the_pages_list_the_settings_with_their_defaults() {
     );
     // The guide has the names, and the defaults in words.
     let keys = defaults.iter().filter_map(|it| it.split(" = ").next());
-    let keys = keys.filter(|key| !key.starts_with("github."));
     assert_listed(
         "pilcrow://settings",
         &first_column_of(&guide("settings")),

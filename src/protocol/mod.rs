@@ -14,7 +14,7 @@ pub mod tools;
 pub mod typed;
 
 pub use edit_refusal::EditRefusal;
-pub use refusal::{Refusal, RefusalKind, Rule, shortened};
+pub use refusal::{Refusal, RefusalKind, RemoteRefusal, Rule, shortened};
 pub use resources::ResourceAnswer;
 pub use settings::Settings;
 

@@ -158,6 +158,9 @@ pub enum Refusal {
         message: String,
         retryable: bool,
     },
+    /// Of a service on the network, which has words of its own for what to do.
+    #[error("{}{}", .0.message, did_you_mean(&.0.suggestions))]
+    Remote(Box<RemoteRefusal>),
     #[error("Cannot write '{path}': {message}. {state}")]
     Write {
         path: String,
@@ -174,6 +177,21 @@ pub enum Refusal {
     Cancelled,
     #[error("Internal error; the daemon goes on. Please report it with the log.")]
     Internal,
+}
+
+/// What a service refused, and what to do about it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RemoteRefusal {
+    pub kind: RefusalKind,
+    pub path: String,
+    /// A sentence or more.
+    pub message: String,
+    pub suggestions: Vec<String>,
+    /// A command that may mend it.
+    pub command: Option<String>,
+    /// When the service may be asked again.
+    pub retry_after_ms: Option<u64>,
+    pub retryable: bool,
 }
 
 /// The stable name of a refusal on the wire (`data.kind`). Its schema is the list of them all, by
@@ -261,6 +279,7 @@ impl Refusal {
             Refusal::Timeout { .. } => RefusalKind::Timeout,
             Refusal::Io { .. } | Refusal::Write { .. } => RefusalKind::Io,
             Refusal::Network { .. } => RefusalKind::Network,
+            Refusal::Remote(refusal) => refusal.kind,
             Refusal::Edit(refusal) => refusal.kind(),
             Refusal::Cancelled => RefusalKind::Cancelled,
             Refusal::Internal => RefusalKind::Internal,
@@ -284,6 +303,7 @@ impl Refusal {
             Refusal::Edit(refusal) => refusal.retryable(),
             Refusal::Worded { refusal, .. } => refusal.retryable(),
             Refusal::Network { retryable, .. } => *retryable,
+            Refusal::Remote(refusal) => refusal.retryable,
             _ => matches!(
                 self.kind(),
                 RefusalKind::Busy | RefusalKind::Timeout | RefusalKind::Io
@@ -310,6 +330,7 @@ impl Refusal {
             | Refusal::Io { path, .. }
             | Refusal::NotAsked { path, .. }
             | Refusal::Network { path, .. } => Some(path),
+            Refusal::Remote(refusal) => Some(&refusal.path),
             Refusal::Edit(refusal) => refusal.path(),
             Refusal::Worded { refusal, .. } => refusal.path(),
             Refusal::Unsupported { path, .. }
@@ -358,6 +379,17 @@ impl Refusal {
             }
             Refusal::BadParams { key, .. } => {
                 data.insert("key".into(), json!(key));
+            }
+            Refusal::Remote(refusal) => {
+                if refusal.kind == RefusalKind::NotFound {
+                    data.insert("suggestions".into(), json!(refusal.suggestions));
+                }
+                if let Some(command) = &refusal.command {
+                    data.insert("command".into(), json!(command));
+                }
+                if let Some(wait) = refusal.retry_after_ms {
+                    data.insert("retryAfterMs".into(), json!(wait));
+                }
             }
             Refusal::Edit(refusal) => refusal.add_to(&mut data),
             _ => {}

@@ -1,5 +1,6 @@
 //! The settings object of `protocol.md` with its defaults; nothing here is ever read from the workspace.
 
+mod github;
 mod mcp;
 
 use std::ops::RangeInclusive;
@@ -8,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use url::Url;
 
+pub use github::{Github, GithubCache, GithubHost};
 pub use mcp::{Mcp, McpServer};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Default)]
@@ -226,18 +228,6 @@ pub struct Artifacts {
     pub total_bytes: u64,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Default)]
-pub struct Github {
-    pub cache: GithubCache,
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct GithubCache {
-    pub soft_ttl_sec: u64,
-    pub hard_ttl_sec: u64,
-}
-
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Memory {
@@ -352,15 +342,6 @@ impl Default for Artifacts {
     }
 }
 
-impl Default for GithubCache {
-    fn default() -> Self {
-        GithubCache {
-            soft_ttl_sec: 300,
-            hard_ttl_sec: 604_800,
-        }
-    }
-}
-
 impl Default for Memory {
     fn default() -> Self {
         Memory {
@@ -419,6 +400,11 @@ impl Settings {
         let (timeouts, timeout) = (Mcp::TIMEOUTS_MS, settings.mcp.timeout_ms);
         settings.mcp.timeout_ms = timeout.clamp(*timeouts.start(), *timeouts.end());
         problems.extend(settings.mcp.leave_out());
+        settings.github.cache.stale_wait_ms = settings
+            .github
+            .cache
+            .stale_wait_ms
+            .min(GithubCache::LONGEST_WAIT_MS);
         let (timeouts, timeout) = (Mcp::TIMEOUTS_MS, settings.internal.resolve_timeout_ms);
         settings.internal.resolve_timeout_ms = timeout.clamp(*timeouts.start(), *timeouts.end());
         (settings, problems)

@@ -22,6 +22,7 @@ pub struct Status {
     /// The MCP servers of the settings.
     pub mcp: Vec<McpServerStatus>,
     pub artifacts: ArtifactsStatus,
+    pub github: GithubStatus,
     /// Walks of the tree since the start.
     pub scans: u64,
     /// Where the log is written.
@@ -73,6 +74,35 @@ pub struct WebStatus {
     pub in_flight: usize,
     /// A proxy was asked: it resolves names, so that only names and literal addresses were judged.
     pub proxied: bool,
+}
+
+/// What is known of GitHub and kept of its answers.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct GithubStatus {
+    /// `on` or `off`.
+    pub cache: &'static str,
+    /// Why it is off.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// At the last write of this daemon.
+    pub rows: u64,
+    pub bytes: u64,
+    /// Those that were asked.
+    pub hosts: Vec<GithubHostStatus>,
+}
+
+/// One of them.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct GithubHostStatus {
+    pub host: String,
+    /// From where the login is: `client`, `env`, `gh` or `none`.
+    pub login: &'static str,
+    /// Requests that are left.
+    pub remaining: Option<u64>,
+    /// When there are more, in seconds since 1970.
+    pub reset_at: Option<u64>,
 }
 
 /// One MCP server of the settings.

@@ -20,6 +20,7 @@ use crate::workspace::{FileType, Scope};
 
 use super::obtained::Lacking;
 use super::scheme;
+use super::source::internal::github::pages::address_of_page;
 use super::source::kind::Subject;
 use super::source::web::{self, Looks, PageAsk, PageLacking, WebAddress};
 use super::target::{Located, Spot};
@@ -116,10 +117,13 @@ impl Ask {
             })?),
         };
         // What a model got wrong is answered as its tool answers everything else.
-        let request = dialect.request(fields, settings).unwrap_or_else(|refusal| {
+        let mut request = dialect.request(fields, settings).unwrap_or_else(|refusal| {
             let path = fields.string(dialect.path_parameter());
             Request::refused(path.ok().flatten().unwrap_or_default(), refusal)
         });
+        if let Some(target) = address_of_page(&request.target, &settings.github) {
+            request.target = target;
+        }
         Ok(Ask {
             session: session_name(fields, session)?,
             dialect,

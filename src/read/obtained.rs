@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::github::{GithubAnswer, GithubAsk};
 use crate::mcp_client::{Catalogues, McpError};
 use crate::protocol::Refusal;
 
@@ -19,6 +20,8 @@ pub enum Lacking {
     Catalogues(Option<String>),
     /// A resource of an MCP server.
     McpResource { server: String, uri: String },
+    /// What GitHub has.
+    Github(GithubAsk),
 }
 
 /// What was got so far.
@@ -38,6 +41,7 @@ pub enum Got {
     OfClient(String, ClientAnswer),
     Catalogues(Option<String>, Catalogues),
     OfServer(String, String, Result<Arc<Resource>, McpError>),
+    OfGithub(GithubAsk, Result<Box<GithubAnswer>, Refusal>),
 }
 
 /// What the client said to an address.
@@ -84,6 +88,13 @@ impl ObtainedResources {
     pub fn catalogues(&self, of: Option<&str>) -> Option<&Catalogues> {
         self.0.iter().find_map(|got| match &**got {
             Got::Catalogues(it, catalogues) if it.as_deref() == of => Some(catalogues),
+            _ => None,
+        })
+    }
+
+    pub fn of_github(&self, ask: &GithubAsk) -> Option<&Result<Box<GithubAnswer>, Refusal>> {
+        self.0.iter().find_map(|got| match &**got {
+            Got::OfGithub(of, answer) if of == ask => Some(answer),
             _ => None,
         })
     }

@@ -147,6 +147,7 @@ impl Reader {
             is_resolving: ask.is_resolving,
             names_lines: ask.request.lines.is_some(),
             tells_title: ask.tells_title,
+            dialect: ask.dialect.name(),
             obtained,
             work,
         }

@@ -20,6 +20,7 @@ use super::source::internal::client::CLIENT;
 use super::source::internal::folders::memories::MEMORIES;
 use super::source::internal::folders::rules::RULES;
 use super::source::internal::folders::skills::SKILLS;
+use super::source::internal::github::{ISSUES, PULLS};
 use super::source::internal::guide::GUIDE;
 use super::source::internal::local::LOCAL;
 use super::source::internal::mcp::MCP;
@@ -99,6 +100,16 @@ static SCHEMES: &[&Scheme] = &[
         name: "memory",
         aliases: &[],
         opens: Opens::Provider(&MEMORIES),
+    },
+    &Scheme {
+        name: "issue",
+        aliases: &[],
+        opens: Opens::Provider(&ISSUES),
+    },
+    &Scheme {
+        name: "pr",
+        aliases: &[],
+        opens: Opens::Provider(&PULLS),
     },
     &Scheme {
         name: "mcp",

@@ -40,6 +40,8 @@ pub struct ClientCapabilities {
     pub apply_edit: bool,
     /// Answers `agent/saveDocument`.
     pub save: bool,
+    /// Answers `agent/credential` for GitHub.
+    pub credentials: bool,
 }
 
 /// A text that a document is to show.

@@ -12,13 +12,14 @@ use tokio::time::timeout;
 
 use crate::edit::disk::DiskWriter;
 use crate::edit::{Applied, NoOps};
+use crate::github::Github;
 use crate::mcp_client::McpServers;
 use crate::net::{Net, Spool};
 use crate::protocol::{EditRefusal, Refusal, Settings};
 use crate::read::{Provided, Reader, Web, writable_folders};
 use crate::session::Stores;
 use crate::task::{CancelToken, Pool, Stopped, Threads, Work};
-use crate::workspace::{Scope, spool_directory, state_directory, user_directory};
+use crate::workspace::{Scope, cache_directory, spool_directory, state_directory, user_directory};
 
 use super::config::WorkspaceConfig;
 use super::edit_queue::{EditQueue, WaitLimits};
@@ -38,6 +39,7 @@ pub struct Engine {
     pub reader: Reader,
     pub web: Arc<Web>,
     pub mcp: Arc<McpServers>,
+    pub github: Arc<Github>,
     pub writer: DiskWriter,
     /// The order of edits, and of reads among them.
     pub edit_queue: Arc<EditQueue>,
@@ -63,11 +65,15 @@ impl Engine {
         let spool = Arc::new(Spool::new(spool_directory()));
         let mcp = McpServers::new(threads.runtime().clone());
         let provided = Provided::new(mcp.clone(), spool.clone());
-        let net = Net::new(threads.runtime().clone(), spool);
+        let runtime = threads.runtime();
+        let of_github = Net::new(runtime.clone(), spool.clone());
+        let github = Github::new(runtime.clone(), of_github, cache_directory());
+        let net = Net::new(runtime.clone(), spool);
         Engine {
             reader: Reader::new(budget, stores, provided),
             web: Web::new(net, budget / 8),
             mcp,
+            github,
             writer: DiskWriter::new(state_directory()),
             edit_queue: EditQueue::new(WaitLimits::PROTOCOL),
             puts: Puts::default(),

@@ -45,6 +45,12 @@ pub fn initialize(
         .experimental
         .as_ref()
         .is_some_and(|experimental| experimental["pilcrow"]["saveDocument"] == true);
+    let credentials = params
+        .capabilities
+        .experimental
+        .as_ref()
+        .and_then(|experimental| experimental["pilcrow"]["credentials"].as_array())
+        .is_some_and(|services| services.iter().any(|service| service == "github"));
     let document_changes = workspace
         .workspace_edit
         .as_ref()
@@ -54,6 +60,7 @@ pub fn initialize(
     client.set_facts(ClientCapabilities {
         configuration: workspace.configuration.unwrap_or(false),
         save: saves,
+        credentials,
         apply_edit: workspace.apply_edit.unwrap_or(false) && document_changes,
         positions: match utf8 {
             true => PositionEncoding::Utf8,

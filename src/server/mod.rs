@@ -14,6 +14,7 @@ mod client;
 mod close_session;
 mod command_line;
 mod config;
+mod credential;
 mod documents;
 mod edit;
 mod edit_queue;

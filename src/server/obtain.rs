@@ -1,17 +1,20 @@
 //! A read whose resource may not be on this machine: its job runs, says what it lacks, and runs again when that was obtained.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tokio::sync::watch;
 use tokio::time::timeout_at;
 
+use crate::github::GithubQuestion;
 use crate::net::Progress;
 use crate::protocol::{Refusal, ResourceAnswer, Settings};
 use crate::read::{Ask, Got, Lacking, Obtained, PageLacking, Resource, StageResult};
 use crate::task::Work;
 
 use super::client::Client;
+use super::credential::ClientCredentials;
 use super::engine::{Engine, WORK_LIMIT};
 use super::progress;
 use super::resolve::resolve;
@@ -57,7 +60,10 @@ pub async fn run_obtaining<T: Send + 'static>(
                     None => Box::default(),
                 };
                 let deadline = begun + RESOURCE_LIMIT;
-                let getting = obtain_resource(engine, client, ask, settings, lacking);
+                let config = client.snapshot().config;
+                let roots = config.scope.roots().iter();
+                let roots: Vec<PathBuf> = roots.map(|it| it.spelled().to_owned()).collect();
+                let getting = obtain_resource(engine, client, ask, (settings, &roots), lacking);
                 match timeout_at(deadline.into(), getting).await {
                     Ok(Some(got)) => resources.add(got),
                     Ok(None) => return Err(Refusal::Internal),
@@ -125,7 +131,7 @@ async fn obtain_resource(
     engine: &Engine,
     client: &Arc<Client>,
     ask: &Ask,
-    settings: &Settings,
+    (settings, roots): (&Arc<Settings>, &[PathBuf]),
     lacking: Lacking,
 ) -> Option<Got> {
     Some(match lacking {
@@ -144,6 +150,20 @@ async fn obtain_resource(
             let read = engine.mcp.read(&server, &uri).await;
             let read = read.map(|contents| Resource::new(ResourceAnswer::Contents(contents)));
             Got::OfServer(server, uri, read)
+        }
+        Lacking::Github(asked) => {
+            let question = GithubQuestion {
+                ask: asked.clone(),
+                roots: roots.to_vec(),
+                settings: settings.clone(),
+                credentials: Arc::new(ClientCredentials(client.clone())),
+            };
+            let answer = engine.github.answer(question).await;
+            let answer = answer.map(Box::new);
+            Got::OfGithub(
+                asked,
+                answer.map_err(|error| error.into_refusal(ask.path())),
+            )
         }
         Lacking::Page(_) => return None,
     })

@@ -67,6 +67,7 @@ pub fn of(engine: &Engine, client: &Client) -> Status {
         resources: engine.reader.folders.last_status(),
         artifacts: engine.reader.stores.status(),
         mcp: engine.mcp.status(),
+        github: engine.github.status(&config.settings.github.cache),
         scans: engine.scans(),
         log: client.log.lock().clone(),
         problems,

@@ -54,7 +54,9 @@ pub use resource_id::{InternalUrl, ResourceId};
 pub use roots::{Root, Roots};
 pub use seen::Seen;
 pub use spelling::{MAX_PATH_BYTES, decode_file_uri, is_too_long, percent_decoded};
-pub use state::{sessions_directory, spool_directory, state_directory, user_directory};
+pub use state::{
+    cache_directory, sessions_directory, spool_directory, state_directory, user_directory,
+};
 pub use url_folder::{UrlFolder, bytes_below, decoded_file_part, encoded};
 pub use user_places::{UserPlace, path_of_settings, user_place};
 pub use whose::Whose;

@@ -34,6 +34,19 @@ pub fn user_directory(named: &str) -> Option<PathBuf> {
     path.is_absolute().then_some(path)
 }
 
+/// `$XDG_CACHE_HOME/pilcrow`, else the platform's place below the home directory: what may be lost.
+pub fn cache_directory() -> Option<PathBuf> {
+    let named = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
+    if let Some(cache) = named.filter(|cache| cache.is_absolute()) {
+        return Some(cache.join("pilcrow"));
+    }
+    let below = match cfg!(target_os = "macos") {
+        true => "Library/Caches/pilcrow",
+        false => ".cache/pilcrow",
+    };
+    Some(home()?.join(below))
+}
+
 /// `$XDG_STATE_HOME/pilcrow`, else the platform's place below the home directory. `None` where
 /// neither variable is set to an absolute path.
 pub fn state_directory() -> Option<PathBuf> {

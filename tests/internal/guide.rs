@@ -73,7 +73,7 @@ fn the_bare_scheme_lists_its_pages() {
         *schemes,
         json!([
             "file", "untitled", "http", "https", "artifact", "agent", "local", "pilcrow", "omp",
-            "skill", "rule", "memory", "mcp"
+            "skill", "rule", "memory", "issue", "pr", "mcp"
         ])
     );
 }

@@ -145,6 +145,12 @@ impl Reply {
         self
     }
 
+    /// Whether it has a header field with this very value.
+    pub fn has_header(&self, name: &str, value: &str) -> bool {
+        let mut values = self.headers.get_all(name).iter();
+        values.any(|it| it.as_bytes() == value.as_bytes())
+    }
+
     /// Its body in pieces of its own, without a length.
     pub fn pieces(mut self, pieces: Vec<Bytes>) -> Reply {
         self.pieces = pieces;

@@ -14,6 +14,7 @@ import {
 } from "vscode-languageclient/node";
 import type { SnapshotChange } from "../api/index";
 import { applyEdit } from "./applyEdit";
+import { LoginOnRequest } from "./credentials";
 import { SaveOnRequest, SELECTOR, stateAfterSync, stateWithoutSync } from "./documents";
 import { find, type Found } from "./find";
 import { asRefused, messageOf } from "./refusal";
@@ -196,6 +197,7 @@ export class Daemon implements vscode.Disposable {
     client.registerFeature(new SaveOnRequest(client));
     const offer = new OfferSchemes(client, this.resolvers);
     client.registerFeature(offer);
+    client.registerFeature(new LoginOnRequest(client));
     client.onNotification("agent/didChangeSnapshot", (change: SnapshotChange) => this.changedSnapshot.fire(change));
     client.onDidChangeState(({ newState }) => {
       this.follow(client, newState, found);

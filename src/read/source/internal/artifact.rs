@@ -172,7 +172,7 @@ pub fn listing(context: &InternalContext, is_of_agents: bool) -> Given {
     Given::List(Listing {
         rows: all.iter().map(row).collect(),
         resources: all.iter().map(|(key, it)| resource(key, it)).collect(),
-        footer: None,
+        ..Listing::default()
     })
 }
 

@@ -1,7 +1,8 @@
 //! Rows of ours for what there is, and what others wrote in them made harmless.
 
-use crate::protocol::read::NamedResource;
+use crate::protocol::read::{InternalDetails, NamedResource};
 use crate::text;
+use crate::workspace::InternalUrl;
 
 /// Characters of what others wrote that stand in a row.
 const MAX_WORDS: usize = 200;
@@ -16,6 +17,10 @@ pub struct Listing {
     pub resources: Vec<NamedResource>,
     /// How to read one, without brackets.
     pub footer: Option<String>,
+    /// Its address, where that is not the one it was asked for by.
+    pub url: Option<InternalUrl>,
+    /// Where somebody else has what is listed.
+    pub details: Option<InternalDetails>,
 }
 
 impl Listing {

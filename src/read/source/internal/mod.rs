@@ -8,6 +8,7 @@ pub mod agent;
 pub mod artifact;
 pub mod client;
 pub mod folders;
+pub mod github;
 pub mod guide;
 mod listing;
 pub mod local;
@@ -26,7 +27,7 @@ use crate::protocol::read::{Cache, InternalDetails};
 use crate::session::{KeptTexts, Stores};
 use crate::task::Work;
 use crate::text::Text;
-use crate::view::Selector;
+use crate::view::{Selector, Style};
 use crate::workspace::{Handle, InternalUrl, Scope};
 
 use super::super::obtained::{Lacking, Obtained};
@@ -55,6 +56,8 @@ pub struct InternalContext<'a> {
     pub tells_title: bool,
     /// What was got so far of what this very read lacked.
     pub obtained: Option<&'a Obtained>,
+    /// The dialect that it is written in.
+    pub dialect: &'static str,
     pub work: &'a Work,
 }
 
@@ -150,6 +153,8 @@ pub struct About {
     pub details: InternalDetails,
     /// A line each, above the text.
     pub notices: Vec<String>,
+    /// A line each, below the text.
+    pub footers: Vec<String>,
     /// Of a file: what is shown in its place if it is neither text nor of any kind.
     pub if_binary: Option<String>,
 }
@@ -160,6 +165,8 @@ pub struct GivenText {
     pub text: Text,
     pub about: About,
     pub cache: Cache,
+    /// Under numbers, unless it has rows of ours.
+    pub style: Style,
     /// It is to be had again only by asking somebody who may answer otherwise: where it is cut, the
     /// whole becomes an artifact.
     pub spills: bool,
@@ -204,6 +211,7 @@ impl Given {
             text: Text::new(text),
             about: About::default(),
             cache: Cache::Hit,
+            style: Style::Lines,
             spills: false,
         })
     }
@@ -213,7 +221,8 @@ impl Given {
         match self {
             Given::Text(text) => text.about.url.as_ref(),
             Given::File(file) => file.about.url.as_ref(),
-            Given::List(_) | Given::Lacks(_) => None,
+            Given::List(listing) => listing.url.as_ref(),
+            Given::Lacks(_) => None,
         }
     }
 

@@ -52,7 +52,7 @@ fn text(given: &GivenText, provider: &dyn Provider, location: Location) -> Opene
         spills: given.spills,
         ..Opened::read_only(Document {
             kind: ResourceKind::Internal,
-            style: Style::Lines,
+            style: given.style,
             location,
             cache: given.cache,
             details: MoreDetails {
@@ -63,7 +63,10 @@ fn text(given: &GivenText, provider: &dyn Provider, location: Location) -> Opene
             },
             text: text.into(),
             notices: Vec::new(),
-            extras: Extras::default(),
+            extras: Extras {
+                footers: given.about.footers.clone(),
+                ..Extras::default()
+            },
         })
     }
 }
@@ -73,6 +76,10 @@ fn list(listing: &Listing, provider: &dyn Provider, location: Location) -> Opene
     // What others list is theirs, whoever of ours has the scheme.
     let mut listed = listing.resources.iter().map(|it| it.provider);
     let others = listed.find(|it| matches!(*it, "client" | "server"));
+    let of_others = others.map(|_| InternalDetails {
+        trusted: Some(false),
+        ..InternalDetails::default()
+    });
     Opened::read_only(Document {
         kind: ResourceKind::Internal,
         style: Style::Listing,
@@ -82,12 +89,7 @@ fn list(listing: &Listing, provider: &dyn Provider, location: Location) -> Opene
             total_lines: Some(text.len_lines() as u64),
             provider: Some(others.unwrap_or(provider.name())),
             resources: Some(listing.resources.clone()),
-            internal: others.map(|_| {
-                Box::new(InternalDetails {
-                    trusted: Some(false),
-                    ..InternalDetails::default()
-                })
-            }),
+            internal: listing.details.clone().or(of_others).map(Box::new),
             ..MoreDetails::default()
         },
         text: text.into(),

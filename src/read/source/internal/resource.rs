@@ -16,8 +16,8 @@ use crate::protocol::resources::{
 };
 use crate::session::{Keepable, Key, Label, Material, Prior};
 use crate::text::{Text, decode};
-use crate::view::Selector;
 use crate::view::size::file_size;
+use crate::view::{Selector, Style};
 use crate::workspace::Handle;
 
 use super::super::kind::{self, KINDS};
@@ -110,6 +110,7 @@ impl Resource {
                 text: text.clone(),
                 about,
                 cache,
+                style: Style::Lines,
                 spills: true,
             }),
             Made::File(file, note) => {
@@ -370,6 +371,7 @@ pub fn rows(listing: &ResourceListing, server: Option<&str>, provider: &'static 
         footer: listing
             .is_cut
             .then(|| "There are more; these are the first 1000".to_owned()),
+        ..Listing::default()
     }
 }
 

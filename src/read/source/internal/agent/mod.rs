@@ -11,6 +11,7 @@ use crate::protocol::read::{Cache, InternalDetails};
 use crate::session::{Artifact, Key, Lookup};
 use crate::task::Work;
 use crate::text::Text;
+use crate::view::Style;
 use crate::workspace::{InternalUrl, percent_decoded};
 
 use super::super::json::indented;
@@ -151,6 +152,7 @@ fn part_of(
             ..About::default()
         },
         cache: Cache::Hit,
+        style: Style::Lines,
         spills: false,
     }))
 }

@@ -225,7 +225,7 @@ impl Opening<'_> {
                     ..InternalDetails::default()
                 },
                 notices,
-                if_binary: None,
+                ..About::default()
             },
             scope: Some(Box::new(scope)),
             is_editable,

@@ -1,0 +1,405 @@
+//! What was fetched, in one SQLite file that all daemons of the user share.
+//!
+//! It is the one database that the process which serves opens itself: its own, in a directory of its own. A rollback
+//! journal and no mapped memory, so that nothing another process does to the file can hurt this one. Whatever goes wrong
+//! costs the cache and never an answer: what is no database is moved aside and made anew, what cannot be written turns
+//! the cache off for a while.
+
+use std::fs::{DirBuilder, File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use flate2::Compression;
+use flate2::read::DeflateDecoder;
+use flate2::write::DeflateEncoder;
+use parking_lot::Mutex;
+use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, params};
+
+use super::items::Answers;
+
+const VERSION: i64 = 1;
+const BUSY: Duration = Duration::from_millis(3000);
+/// Bytes of the file.
+const MAX_BYTES: u64 = 256 * 1024 * 1024;
+/// Of one row, unpacked.
+const MAX_ROW: u64 = 128 * 1024 * 1024;
+/// How long it stays off after it failed.
+const OFF: Duration = Duration::from_secs(60);
+
+const SCHEMA: &str = "
+CREATE TABLE IF NOT EXISTS item (account TEXT, repo TEXT, kind TEXT CHECK (kind IN ('issue','pr','pr-diff')), number INTEGER, comments INTEGER,
+  fetched_at INTEGER NOT NULL, etags TEXT NOT NULL, payload BLOB NOT NULL,
+  PRIMARY KEY (account, repo, kind, number, comments)) STRICT, WITHOUT ROWID;";
+
+/// Which row.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct RowKey {
+    pub account: String,
+    pub repo: String,
+    pub kind: &'static str,
+    pub number: u64,
+    pub comments: bool,
+}
+
+/// A row.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Row {
+    /// Milliseconds since 1970: of the last time that GitHub said it is so.
+    pub fetched_at: u64,
+    pub answers: Answers,
+}
+
+/// How it is with the file.
+#[derive(Debug)]
+enum State {
+    NotOpened,
+    Open(Connection),
+    /// Why, and until when it is not tried again.
+    Off(String, Instant),
+}
+
+/// The file of one user. Nothing is opened before it is asked.
+#[derive(Debug)]
+pub struct AnswerCache {
+    /// `None` where the user has no place for it.
+    path: Option<PathBuf>,
+    state: Mutex<State>,
+    /// Rows and bytes at the last write.
+    counted: Mutex<(u64, u64)>,
+}
+
+/// What the status says.
+#[derive(Debug, Clone, Default)]
+pub struct CacheCensus {
+    /// Why it is off.
+    pub off: Option<String>,
+    pub rows: u64,
+    pub bytes: u64,
+}
+
+impl AnswerCache {
+    pub fn new(directory: Option<PathBuf>) -> Arc<AnswerCache> {
+        Arc::new(AnswerCache {
+            path: directory.map(|it| it.join("github.db")),
+            state: Mutex::new(State::NotOpened),
+            counted: Mutex::default(),
+        })
+    }
+
+    /// The row, if it was fetched at or after `oldest`; one that is older is dropped. Blocking.
+    pub fn get(&self, key: &RowKey, oldest: u64) -> Option<Row> {
+        let found = self.with(|connection| {
+            let mut query = connection.prepare_cached(
+                "SELECT fetched_at, etags, payload FROM item WHERE account = ?1 AND repo = ?2 AND kind = ?3 AND number = ?4 AND comments = ?5",
+            )?;
+            let found = query.query_row(
+                params![key.account, key.repo, key.kind, key.number as i64, key.comments],
+                |row| Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?, row.get::<_, Vec<u8>>(2)?)),
+            );
+            found.optional()
+        })??;
+        let (fetched_at, etags, payload) = found;
+        let fetched_at = fetched_at.max(0) as u64;
+        let row = (fetched_at >= oldest)
+            .then(|| unpacked(&etags, &payload))
+            .flatten();
+        match row {
+            Some(answers) => Some(Row {
+                fetched_at,
+                answers,
+            }),
+            None => {
+                self.remove(key);
+                None
+            }
+        }
+    }
+
+    pub fn remove(&self, key: &RowKey) {
+        self.with(|connection| {
+            connection.execute(
+                "DELETE FROM item WHERE account = ?1 AND repo = ?2 AND kind = ?3 AND number = ?4 AND comments = ?5",
+                params![key.account, key.repo, key.kind, key.number as i64, key.comments],
+            )
+        });
+    }
+
+    /// Keeps a row, and drops what is older than `oldest`, and the oldest where there is too much. Blocking.
+    pub fn put(&self, key: &RowKey, row: &Row, oldest: u64) {
+        let Some((etags, payload)) = packed(&row.answers) else {
+            return;
+        };
+        self.with(|connection| {
+            let change = connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
+            change.execute("DELETE FROM item WHERE fetched_at < ?1", [oldest as i64])?;
+            // Another daemon may have asked later than we did.
+            change.execute(
+                "INSERT INTO item VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+                 ON CONFLICT DO UPDATE SET fetched_at = excluded.fetched_at, etags = excluded.etags, payload = excluded.payload
+                 WHERE excluded.fetched_at >= fetched_at",
+                params![
+                    key.account, key.repo, key.kind, key.number as i64, key.comments,
+                    row.fetched_at as i64, etags, payload
+                ],
+            )?;
+            while used(&change)? > MAX_BYTES {
+                let gone = change.execute(
+                    "DELETE FROM item WHERE fetched_at <= (SELECT fetched_at FROM item ORDER BY fetched_at LIMIT 1 OFFSET (SELECT count(*) / 16 FROM item))",
+                    [],
+                )?;
+                if gone == 0 {
+                    break;
+                }
+            }
+            let rows: i64 = change.query_row("SELECT count(*) FROM item", [], |row| row.get(0))?;
+            let bytes = used(&change)?;
+            change.commit()?;
+            *self.counted.lock() = (rows as u64, bytes);
+            Ok(())
+        });
+    }
+
+    /// GitHub said that nothing of a row changed. Blocking.
+    pub fn touch(&self, key: &RowKey, fetched_at: u64) {
+        self.with(|connection| {
+            connection.execute(
+                "UPDATE item SET fetched_at = ?6 WHERE account = ?1 AND repo = ?2 AND kind = ?3 AND number = ?4 AND comments = ?5 AND fetched_at < ?6",
+                params![key.account, key.repo, key.kind, key.number as i64, key.comments, fetched_at as i64],
+            )
+        });
+    }
+
+    /// As of the last write. Does no I/O.
+    pub fn census(&self) -> CacheCensus {
+        let (rows, bytes) = *self.counted.lock();
+        let off = match &*self.state.lock() {
+            State::Off(why, _) => Some(why.clone()),
+            State::NotOpened | State::Open(_) => None,
+        };
+        CacheCensus { off, rows, bytes }
+    }
+
+    /// Does something with the database, which is opened, and made anew where it is none. `None` where it is off.
+    fn with<T>(&self, mut act: impl FnMut(&mut Connection) -> rusqlite::Result<T>) -> Option<T> {
+        let mut state = self.state.lock();
+        if let State::Off(_, until) = &*state
+            && Instant::now() < *until
+        {
+            return None;
+        }
+        for has_mended in [false, true] {
+            let connection = match std::mem::replace(&mut *state, State::NotOpened) {
+                State::Open(connection) => Ok(connection),
+                State::NotOpened | State::Off(..) => self.open(),
+            };
+            let failed = match connection {
+                Err(failed) => failed,
+                Ok(mut connection) => match act(&mut connection) {
+                    Ok(done) => {
+                        *state = State::Open(connection);
+                        return Some(done);
+                    }
+                    Err(error) if is_momentary(&error) => {
+                        *state = State::Open(connection);
+                        return None;
+                    }
+                    Err(error) => Failed::Sqlite(error),
+                },
+            };
+            let is_mended = !has_mended && failed.is_damage() && self.set_aside();
+            if !is_mended {
+                let why = failed.words();
+                tracing::warn!(%why, "the cache of GitHub's answers is off");
+                *state = State::Off(why, Instant::now() + OFF);
+                return None;
+            }
+        }
+        None
+    }
+
+    fn open(&self) -> Result<Connection, Failed> {
+        let path = self.path.as_ref().ok_or(Failed::NoPlace)?;
+        make_private(path)?;
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let mut connection = Connection::open_with_flags(path, flags)?;
+        connection.busy_timeout(BUSY)?;
+        connection.pragma_update(None, "mmap_size", 0)?;
+        // A hostile schema runs nothing.
+        connection.pragma_update(None, "trusted_schema", false)?;
+        connection.query_row("PRAGMA journal_mode = DELETE", [], |_| Ok(()))?;
+        let version: i64 = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
+        if version != VERSION {
+            let change =
+                connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
+            let version: i64 = change.query_row("PRAGMA user_version", [], |row| row.get(0))?;
+            if version != VERSION {
+                change.execute_batch("DROP TABLE IF EXISTS item;")?;
+                change.execute_batch(SCHEMA)?;
+                change.pragma_update(None, "user_version", VERSION)?;
+            }
+            change.commit()?;
+        }
+        Ok(connection)
+    }
+
+    /// Moves what is no database away. One daemon does it; the others find what it made.
+    fn set_aside(&self) -> bool {
+        let Some(path) = &self.path else {
+            return false;
+        };
+        let moved = || -> io::Result<()> {
+            let lock = private_file(&path.with_extension("db.lock"))?;
+            lock.lock()?;
+            if is_sound(path) {
+                return Ok(());
+            }
+            let journal = path.with_extension("db-journal");
+            match std::fs::remove_file(journal) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                _ => {}
+            }
+            std::fs::rename(path, path.with_extension("db.corrupt"))
+        };
+        let outcome = moved();
+        if let Err(error) = &outcome {
+            tracing::warn!(%error, "the damaged cache of GitHub's answers cannot be moved away");
+        }
+        outcome.is_ok()
+    }
+}
+
+/// Whether another daemon made a database of it meanwhile.
+fn is_sound(path: &Path) -> bool {
+    let checked = || -> rusqlite::Result<bool> {
+        let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+        connection.busy_timeout(BUSY)?;
+        let said: String = connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
+        Ok(said == "ok")
+    };
+    checked().unwrap_or(false)
+}
+
+/// The directory and the file, for this user alone.
+fn make_private(path: &Path) -> Result<(), Failed> {
+    if let Some(directory) = path.parent() {
+        if let Some(above) = directory.parent() {
+            DirBuilder::new()
+                .recursive(true)
+                .mode(0o700)
+                .create(above)?;
+        }
+        match DirBuilder::new().mode(0o700).create(directory) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            made => made?,
+        }
+        let found = std::fs::symlink_metadata(directory)?;
+        if !found.is_dir() {
+            return Err(Failed::Io(io::Error::other("its directory is none")));
+        }
+        if found.permissions().mode() & 0o077 != 0 {
+            std::fs::set_permissions(directory, std::fs::Permissions::from_mode(0o700))?;
+        }
+    }
+    private_file(path)?;
+    Ok(())
+}
+
+fn private_file(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .mode(0o600);
+    options.custom_flags(rustix::fs::OFlags::NOFOLLOW.bits() as i32);
+    options.open(path)
+}
+
+/// Bytes of the pages that hold something.
+fn used(connection: &Connection) -> rusqlite::Result<u64> {
+    let number = |name: &str| {
+        connection.query_row(&format!("PRAGMA {name}"), [], |row| row.get::<_, i64>(0))
+    };
+    let pages = number("page_count")? - number("freelist_count")?;
+    Ok((pages * number("page_size")?).max(0) as u64)
+}
+
+fn packed(answers: &Answers) -> Option<(String, Vec<u8>)> {
+    let etags = serde_json::to_string(&answers.etags).ok()?;
+    let mut packer = DeflateEncoder::new(Vec::new(), Compression::fast());
+    serde_json::to_writer(&mut packer, &answers.bodies).ok()?;
+    packer.flush().ok()?;
+    Some((etags, packer.finish().ok()?))
+}
+
+fn unpacked(etags: &str, payload: &[u8]) -> Option<Answers> {
+    let mut bodies = Vec::new();
+    DeflateDecoder::new(payload)
+        .take(MAX_ROW)
+        .read_to_end(&mut bodies)
+        .ok()?;
+    Some(Answers {
+        etags: serde_json::from_str(etags).ok()?,
+        bodies: serde_json::from_slice(&bodies).ok()?,
+    })
+}
+
+/// Why it cannot be used.
+#[derive(Debug)]
+enum Failed {
+    NoPlace,
+    Io(io::Error),
+    Sqlite(rusqlite::Error),
+}
+
+impl From<io::Error> for Failed {
+    fn from(error: io::Error) -> Failed {
+        Failed::Io(error)
+    }
+}
+
+impl From<rusqlite::Error> for Failed {
+    fn from(error: rusqlite::Error) -> Failed {
+        Failed::Sqlite(error)
+    }
+}
+
+impl Failed {
+    fn is_damage(&self) -> bool {
+        match self {
+            Failed::Sqlite(rusqlite::Error::SqliteFailure(error, _)) => {
+                matches!(
+                    error.code,
+                    ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt
+                )
+            }
+            // A table of that name with other columns, or values of other types.
+            Failed::Sqlite(error) => !matches!(error, rusqlite::Error::QueryReturnedNoRows),
+            Failed::NoPlace | Failed::Io(_) => false,
+        }
+    }
+
+    fn words(&self) -> String {
+        match self {
+            Failed::NoPlace => "there is no directory for it".to_owned(),
+            Failed::Io(error) => {
+                let text = error.to_string();
+                text.split(" (os error").next().unwrap_or(&text).to_owned()
+            }
+            Failed::Sqlite(error) => error.to_string(),
+        }
+    }
+}
+
+/// Another process has it for longer than is waited.
+fn is_momentary(error: &rusqlite::Error) -> bool {
+    let code = error.sqlite_error_code();
+    matches!(
+        code,
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked)
+    )
+}

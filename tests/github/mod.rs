@@ -1,0 +1,9 @@
+//! `issue://` and `pr://` over the wire, asked of a server of the test's own that answers as GitHub's public pages of its REST interface say.
+
+mod cache;
+mod diffs;
+mod errors;
+mod hub;
+mod items;
+mod lists;
+mod repositories;

@@ -1,0 +1,232 @@
+//! Which repository the short form means: real repositories of git's, with all that their configuration may hold.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use super::hub::{Hub, git, read, refused};
+
+/// A repository in the workspace, and a daemon whose settings name none.
+fn workspace(hub: &Hub, remotes: &[(&str, &str)]) {
+    git(hub.tree.path(), &["init", "-q"]);
+    for (name, url) in remotes {
+        git(hub.tree.path(), &["remote", "add", name, url]);
+    }
+}
+
+fn no_repo() -> Value {
+    json!({ "repo": null })
+}
+
+/// The address under which the short form is known.
+fn meant(hub: &Hub, environment: &[(&str, &str)]) -> String {
+    let daemon = hub.daemon_with(no_repo(), environment);
+    let result = daemon.read("issue://7?comments=0").expect("an issue");
+    let source = result["details"]["meta"]["source"]
+        .as_str()
+        .expect("a source");
+    source.replace("?comments=0", "")
+}
+
+fn answer(hub: &Hub, repository: &str) {
+    let path = format!("/repos/{repository}/issues/7");
+    hub.answers.json(&path, super::hub::issue(7));
+}
+
+#[test]
+fn remotes_are_chosen_as_gh_chooses() {
+    let cases: &[(&[(&str, &str)], &[&str], &str)] = &[
+        (
+            &[("origin", "git@github.com:octo/demo.git")],
+            &[],
+            "octo/demo",
+        ),
+        (
+            &[("origin", "ssh://git@ssh.github.com:443/octo/demo.git")],
+            &[],
+            "octo/demo",
+        ),
+        (
+            &[("origin", "https://github.com/octo/demo")],
+            &[],
+            "octo/demo",
+        ),
+        (
+            &[
+                ("mine", "https://github.com/me/demo"),
+                ("origin", "https://github.com/octo/demo"),
+                ("upstream", "git://github.com/up/demo.git"),
+            ],
+            &[],
+            "up/demo",
+        ),
+        (
+            &[
+                ("origin", "https://github.com/octo/demo"),
+                ("upstream", "https://github.com/up/demo"),
+            ],
+            &["config", "remote.origin.gh-resolved", "base"],
+            "octo/demo",
+        ),
+        (
+            &[("origin", "https://github.com/octo/demo")],
+            &["config", "remote.origin.gh-resolved", "base/demo"],
+            "base/demo",
+        ),
+        (
+            &[("origin", "hub:octo/demo")],
+            &["config", "url.https://github.com/.insteadOf", "hub:"],
+            "octo/demo",
+        ),
+        (
+            &[
+                ("upstream", "https://gitlab.com/x/y"),
+                ("origin", "https://github.com/octo/demo"),
+            ],
+            &[],
+            "octo/demo",
+        ),
+    ];
+    for (remotes, configured, expected) in cases {
+        let hub = Hub::new();
+        workspace(&hub, remotes);
+        if !configured.is_empty() {
+            git(hub.tree.path(), configured);
+        }
+        answer(&hub, expected);
+        assert_eq!(
+            meant(&hub, &[]),
+            format!("issue://{expected}/7"),
+            "{remotes:?}"
+        );
+    }
+}
+
+#[test]
+fn what_the_user_names_goes_before_remotes() {
+    let hub = Hub::new();
+    workspace(&hub, &[("origin", "https://github.com/octo/demo")]);
+    answer(&hub, "env/named");
+    assert_eq!(
+        meant(&hub, &[("GH_REPO", "env/named")]),
+        "issue://env/named/7"
+    );
+}
+
+#[test]
+fn where_none_is_known_the_reason_is_said() {
+    let cases: &[(&[(&str, &str)], &str)] = &[
+        (
+            &[("origin", "https://gitlab.com/x/y.git")],
+            "origin is at gitlab.com",
+        ),
+        (&[("origin", "work:octo/demo.git")], "origin is at work"),
+        (&[], "the workspace's repository has no remote"),
+    ];
+    for (remotes, why) in cases {
+        let hub = Hub::new();
+        workspace(&hub, remotes);
+        let daemon = hub.daemon_with(no_repo(), &[]);
+        let error = refused(&daemon, "issue://7");
+        assert_eq!(error.kind(), "notFound");
+        let expected =
+            format!("No GitHub repository is known here: {why}. Use issue://OWNER/NAME/7.");
+        assert_eq!(error.message, expected);
+        assert_eq!(hub.server.requests().len(), 0);
+    }
+    let hub = Hub::new();
+    let daemon = hub.daemon_with(no_repo(), &[]);
+    let error = refused(&daemon, "pr://");
+    assert!(
+        error
+            .message
+            .contains("no repository of git's. Use pr://OWNER/NAME."),
+        "{}",
+        error.message
+    );
+}
+
+/// A host that only the workspace names is not asked, whatever tokens the environment has; `gh` is asked
+/// about it without them.
+#[test]
+fn no_host_is_asked_that_only_the_workspace_names() {
+    let hub = Hub::new();
+    workspace(&hub, &[("origin", "https://evil.example.com/octo/demo")]);
+    let log = hub.programs.path().join("gh.log");
+    // As gh does: with a token in its environment it answers for any host.
+    let script = format!(
+        "echo \"$@\" >> {0}\nenv | grep -c ghp_ >> {0}\nif [ -n \"$GH_TOKEN$GH_ENTERPRISE_TOKEN\" ]; then echo leaked; exit 0; fi\nexit 1",
+        log.display()
+    );
+    hub.program("gh", &script);
+    let tokens = [
+        ("GH_TOKEN", "ghp_canary"),
+        ("GH_ENTERPRISE_TOKEN", "ghp_canary2"),
+    ];
+    let daemon = hub.daemon_with(no_repo(), &tokens);
+    let error = refused(&daemon, "issue://7");
+    assert!(
+        error.message.contains("origin is at evil.example.com"),
+        "{}",
+        error.message
+    );
+    let error = refused(&daemon, "issue://evil.example.com/octo/demo/7");
+    assert_eq!(error.kind(), "denied");
+    let said = std::fs::read_to_string(&log).expect("gh was asked");
+    assert_eq!(said, "auth token --hostname evil.example.com\n0\n");
+    assert_eq!(hub.server.requests().len(), 0);
+}
+
+#[test]
+fn gh_gives_the_login_and_makes_a_host_known() {
+    let hub = Hub::new();
+    hub.program(
+        "gh",
+        "[ \"$4\" = ghe.example.com ] && echo gho_fromgh && exit 0; exit 1",
+    );
+    let api = hub.server.url("/api/v3");
+    let hosts = json!({ "GHE.example.com": { "api": api } });
+    hub.answers
+        .json("/api/v3/repos/octo/demo/issues/7", super::hub::issue(7));
+    let daemon = hub.daemon_with(json!({ "repo": null, "hosts": hosts }), &[]);
+    read(&daemon, "issue://ghe.example.com/octo/demo/7?comments=0");
+    assert_eq!(
+        hub.server.last().header("authorization"),
+        "Bearer gho_fromgh"
+    );
+    let status = daemon.call("agent/status", Value::Null).expect("a status");
+    assert_eq!(status["github"]["hosts"][0]["login"], "gh");
+}
+
+/// Neither command of git's runs what the repository's own configuration names.
+#[test]
+fn a_hostile_configuration_runs_nothing() {
+    let hub = Hub::new();
+    workspace(&hub, &[("origin", "https://github.com/octo/demo")]);
+    let canary = hub.programs.path().join("canary");
+    let run = format!("touch {}", canary.display());
+    for key in [
+        "core.fsmonitor",
+        "core.pager",
+        "core.editor",
+        "core.sshCommand",
+        "core.hooksPath",
+        "core.askPass",
+        "credential.helper",
+        "diff.external",
+        "alias.remote",
+        "alias.config",
+        "pager.remote",
+        "pager.config",
+        "filter.x.clean",
+        "remote.origin.uploadpack",
+        "remote.origin.vcs",
+        "gpg.program",
+    ] {
+        git(hub.tree.path(), &["config", key, &format!("!{run}")]);
+        git(hub.tree.path(), &["config", "--add", key, &run]);
+    }
+    answer(&hub, "octo/demo");
+    assert_eq!(meant(&hub, &[]), "issue://octo/demo/7");
+    assert!(!Path::new(&canary).exists());
+}
