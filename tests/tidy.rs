@@ -202,10 +202,10 @@ fn settings_of(page: &str) -> Value {
     serde_json::from_str(&json).unwrap_or_else(|error| panic!("{page}, Settings: {error}\n{json}"))
 }
 
-/// Every key with a value that is no object: `read.contextLines.leading`.
+/// Every key with a value that is no object with members of its own: `read.contextLines.leading`.
 fn leaves(settings: &Value, prefix: &str, into: &mut BTreeSet<String>) {
     match settings {
-        Value::Object(members) => {
+        Value::Object(members) if !members.is_empty() => {
             for (key, value) in members {
                 leaves(value, &format!("{prefix}.{key}"), into);
             }
