@@ -247,6 +247,8 @@ const NO_METHODS: &[&str] = &[
     "agent/documentState",
     "agent/didChangeSnapshot",
     "agent/saveDocument",
+    "agent/didChangeSchemes",
+    "agent/resolve",
 ];
 
 #[test]

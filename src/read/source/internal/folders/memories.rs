@@ -145,6 +145,7 @@ impl Memories {
             rows: self.list.iter().map(Memory::row).collect(),
             resources: self.list.iter().map(Memory::resource).collect(),
             footer: Some("memory://NS reads one, memory://NS/ lists its files".to_owned()),
+            ..Listing::default()
         })
     }
 }

@@ -312,6 +312,7 @@ fn listing(rules: &[&Rule]) -> Given {
         rows: rules.iter().map(|rule| rule.row()).collect(),
         resources: rules.iter().map(|rule| rule.resource()).collect(),
         footer: Some(footer.to_owned()),
+        ..Listing::default()
     })
 }
 

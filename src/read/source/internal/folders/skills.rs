@@ -208,6 +208,7 @@ impl Skills {
             rows: self.list.iter().map(row).collect(),
             resources: self.list.iter().map(Skill::resource).collect(),
             footer: Some("skill://NAME reads one, skill://NAME/ lists its files".to_owned()),
+            ..Listing::default()
         })
     }
 }
