@@ -220,8 +220,8 @@ pub fn numbered(diff: &str) -> String {
 
 /// The name of `a/NAME b/NAME`, where both are the same.
 fn common_name(names: &str) -> Option<String> {
-    if names.starts_with('"') {
-        let end = names[1..].find("\" ").map(|at| at + 2)?;
+    if let Some(inner) = names.strip_prefix('"') {
+        let end = inner.find("\" ").map(|at| at + 2)?;
         return unquoted(&names[..end])
             .strip_prefix("a/")
             .map(str::to_owned);

@@ -68,8 +68,7 @@ fn without_comments(text: &str, count: &mut usize) -> String {
     let mut fence: Option<(u8, usize)> = None;
     let mut removed_in_line = false;
     while !rest.is_empty() {
-        let is_line_start =
-            out.is_empty() && !removed_in_line || out.ends_with('\n') && !removed_in_line;
+        let is_line_start = !removed_in_line && (out.is_empty() || out.ends_with('\n'));
         if is_line_start {
             let end = rest.find('\n').map_or(rest.len(), |at| at + 1);
             let line = &rest[..end];
