@@ -46,7 +46,10 @@ impl Agent {
         on_settings: OnSettings,
         tell: impl Fn(Vec<Notice>) + Send + Sync + 'static,
     ) -> Agent {
-        let engine = Arc::new(Engine::new(threads, Stores::new(Some(sessions_directory()))));
+        let engine = Arc::new(Engine::new(
+            threads,
+            Stores::new(Some(sessions_directory())),
+        ));
         let config = WorkspaceConfig::new(Vec::new(), Settings::default(), &engine.scans);
         let listener = Listener::Agent(Arc::new(tell));
         let client = Arc::new(Client::new(listener, config, shutdown, on_settings));

@@ -33,9 +33,12 @@ fn answer(hub: &Hub, repository: &str) {
     hub.answers.json(&path, super::hub::issue(7));
 }
 
+/// Remotes by name, what else git is told, and the repository that is meant.
+type Case<'a> = (&'a [(&'a str, &'a str)], &'a [&'a str], &'a str);
+
 #[test]
 fn remotes_are_chosen_as_gh_chooses() {
-    let cases: &[(&[(&str, &str)], &[&str], &str)] = &[
+    let cases: &[Case] = &[
         (
             &[("origin", "git@github.com:octo/demo.git")],
             &[],

@@ -2,6 +2,7 @@
 
 mod agents;
 mod artifacts;
+mod client_limits;
 mod clients;
 mod folders;
 mod guide;
