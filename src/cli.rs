@@ -30,7 +30,7 @@ use crate::worker::{Readable, Without, child};
 /// stdout, keeps files warm, answers `agent/read` with exactly what a model should see, and
 /// `agent/edit` with a change that is either right or refused. The other commands do one thing over the same engine and exit.
 #[derive(Debug, Parser)]
-#[command(name = "pilcrow", version, after_help = EXAMPLES, args_conflicts_with_subcommands = true)]
+#[command(name = "pilcrow", version = VERSION, after_help = EXAMPLES, args_conflicts_with_subcommands = true)]
 pub struct Arguments {
     #[command(subcommand)]
     pub command: Option<Command>,
@@ -38,6 +38,16 @@ pub struct Arguments {
     #[arg(long)]
     pub stdio: bool,
 }
+
+/// `0.1.0 (x86_64-unknown-linux-gnu, 1a2b3c4d5e6f)`; `build.rs` tells the last two.
+const VERSION: &str = concat!(
+    env!("CARGO_PKG_VERSION"),
+    " (",
+    env!("PILCROW_TARGET"),
+    ", ",
+    env!("PILCROW_COMMIT"),
+    ")"
+);
 
 const EXAMPLES: &str = "\
 Examples:

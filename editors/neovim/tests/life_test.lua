@@ -187,6 +187,26 @@ T.case('a program that is no daemon is told of, not started again and again', { 
   end, 'the warning')
 end, { cmd = { 'false' } })
 
+---A daemon of another version: it answers `initialize` and nothing else.
+---@param version string
+local function daemon_of(version)
+  local answer = vim.json.encode { jsonrpc = '2.0', id = 1, result = { capabilities = {}, serverInfo = { name = 'pilcrow', version = version } } }
+  local frame = ('Content-Length: %d\\r\\n\\r\\n%s'):format(#answer, answer:gsub('"', '\\"'))
+  return { 'sh', '-c', ([[printf "%s"; exec cat > /dev/null]]):format(frame) }
+end
+
+for version, says in pairs { ['0.0.9'] = 'Update pilcrow (npm', ['7.0.0'] = 'Update this plugin.' } do
+  T.case(('daemon %s is refused in one line that says what to update'):format(version), { ['a.txt'] = 'a\n' }, function()
+    local _, failure = pilcrow.read_sync('a.txt')
+    T.has(failure.message, ('pilcrow %s does not fit the plugin, which needs 0.1 or a later 0.x. %s'):format(version, says))
+    T.wait(function()
+      return vim.iter(T.notes()):any(function(note)
+        return note:find(says, 1, true) ~= nil
+      end)
+    end, 'the warning')
+  end, { cmd = daemon_of(version) })
+end
+
 T.case('nothing of the workspace says which daemon is started', {
   ['a.txt'] = 'a\n',
   ['pilcrow'] = '#!/bin/sh\ntouch hostile\n',

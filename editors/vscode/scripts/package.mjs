@@ -1,4 +1,5 @@
-// Packs the extension with the daemon's program for one platform; packs from a copy, so that the checkout never holds a program.
+// Packs the extension with the daemon's program for one platform, and the notices of what is compiled into it, where they are given;
+// packs from a copy, so that the checkout never holds a program.
 import { execFileSync } from "node:child_process";
 import { chmodSync, copyFileSync, cpSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -8,6 +9,7 @@ import { binary } from "./binary.mjs";
 
 const here = fileURLToPath(new URL("..", import.meta.url));
 const target = process.argv[2] ?? `${process.platform}-${process.arch}`;
+const notices = process.argv[3];
 const copy = mkdtempSync(path.join(tmpdir(), "pilcrow-package-"));
 try {
   execFileSync("node", ["scripts/build.mjs", "--minify"], { cwd: here, stdio: "inherit" });
@@ -18,6 +20,9 @@ try {
   mkdirSync(path.dirname(program));
   copyFileSync(binary(), program);
   chmodSync(program, 0o755);
+  if (notices) {
+    copyFileSync(notices, path.join(path.dirname(program), "THIRD-PARTY-NOTICES.txt"));
+  }
   const vsix = path.join(here, "dist", `pilcrow-${target}.vsix`);
   const args = ["package", "--no-dependencies", "--target", target, "--allow-missing-repository", "--no-rewrite-relative-links", "--out", vsix];
   execFileSync("node", [path.join(here, "node_modules/@vscode/vsce/vsce"), ...args], { cwd: copy, stdio: ["ignore", "ignore", "inherit"] });

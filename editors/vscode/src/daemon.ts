@@ -16,7 +16,7 @@ import type { SnapshotChange } from "../api/index";
 import { applyEdit } from "./applyEdit";
 import { LoginOnRequest } from "./credentials";
 import { SaveOnRequest, SELECTOR, stateAfterSync, stateWithoutSync } from "./documents";
-import { find, type Found } from "./find";
+import { find, type Found, mismatch } from "./find";
 import { asRefused, messageOf } from "./refusal";
 import { OfferSchemes, Resolvers } from "./resources";
 import * as settings from "./settings";
@@ -148,6 +148,11 @@ export class Daemon implements vscode.Disposable {
     const env = { ...process.env, ...extraEnv };
     const found = await find({ setting: path, extension: this.context.extensionPath, env });
     this.log.info(`pilcrow ${found.version}: ${found.command} (${found.from})`);
+    const own: string = this.context.extension.packageJSON.version;
+    const why = mismatch(own, found.version);
+    if (why) {
+      throw new Error(`${why} (${found.command})`);
+    }
     const run = {
       command: found.command,
       args: ["serve"],

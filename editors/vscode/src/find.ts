@@ -44,6 +44,20 @@ function locate({ setting, extension, env }: Places): Omit<Found, "version"> {
   throw new Error("pilcrow is neither bundled nor on the PATH. Install it, or name it in the setting pilcrow.server.path.");
 }
 
+/**
+ * Why a daemon of that version is not to be used by an extension of this one: it must have the same major number and at
+ * least the same minor one. Undefined where it may be.
+ */
+export function mismatch(own: string, daemon: string): string | undefined {
+  const [major, minor] = own.split(".").map(Number);
+  const [itsMajor, itsMinor] = daemon.split(".").map(Number);
+  if (itsMajor === major && itsMinor! >= minor!) {
+    return undefined;
+  }
+  const which = itsMajor! > major! ? "Update this extension" : `Update pilcrow (npm i -g @pilcrow/pilcrow@${major}, or as it was installed)`;
+  return `pilcrow ${daemon} does not fit the extension, which needs ${major}.${minor} or a later ${major}.x. ${which}.`;
+}
+
 function isProgram(file: string): boolean {
   try {
     accessSync(file, constants.X_OK);
@@ -56,7 +70,7 @@ function isProgram(file: string): boolean {
 function version(command: string, from: string, env: NodeJS.ProcessEnv): Promise<string> {
   return new Promise((resolve, reject) => {
     execFile(command, ["--version"], { env, timeout: 10_000 }, (error, stdout) => {
-      const said = /^pilcrow (\d+\.\d+\.\d+\S*)\s*$/.exec(stdout);
+      const said = /^pilcrow (\d+\.\d+\.\d+\S*)(?: \(.*\))?\s*$/.exec(stdout);
       if (said?.[1]) {
         resolve(said[1]);
         return;

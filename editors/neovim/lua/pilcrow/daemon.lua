@@ -293,8 +293,18 @@ local function start(root)
   client_config.workspace_folders = nil
   client_config.cmd = transport(link, cmd)
   client_config.on_init = vim.list_extend({
-    function(client)
+    function(client, answer)
       link.client_id = client.id
+      local version = vim.tbl_get(answer or {}, 'serverInfo', 'version')
+      local why = version and require('pilcrow.version').mismatch(version)
+      if why then
+        link.leaving = true
+        links[link.root] = nil
+        warn(why)
+        settle(link, M.failure(why))
+        client:stop(true)
+        return
+      end
       link.ready = true
       attach_all(link)
       -- What waits is let go when the documents are with the daemon.

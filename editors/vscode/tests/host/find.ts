@@ -3,7 +3,7 @@ import * as assert from "node:assert/strict";
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import * as path from "node:path";
-import { find } from "../../src/find";
+import { find, mismatch } from "../../src/find";
 import type { Tests } from "./harness";
 
 function program(folder: string, says: string): string {
@@ -28,7 +28,7 @@ export const finding: Tests = [
       const scratch = mkdtempSync(path.join(tmpdir(), "pilcrow-find-"));
       try {
         const extension = path.join(scratch, "extension");
-        const named = program(path.join(scratch, "named"), "pilcrow 1.2.3");
+        const named = program(path.join(scratch, "named"), "pilcrow 1.2.3 (x86_64-unknown-linux-gnu, 0123456789ab)");
         const onPath = program(path.join(scratch, "bin"), "pilcrow 3.2.1");
         const env = { PATH: `${path.join(scratch, "none")}:${path.dirname(onPath)}` };
         const places = { setting: undefined, extension, env };
@@ -46,6 +46,20 @@ export const finding: Tests = [
       } finally {
         rmSync(scratch, { recursive: true, force: true });
       }
+    },
+  ],
+  [
+    "unit: an older and a newer daemon are refused in one line that says how to update",
+    () => {
+      assert.equal(mismatch("0.1.0", "0.1.0"), undefined);
+      assert.equal(mismatch("0.1.4", "0.1.0"), undefined);
+      assert.equal(mismatch("0.1.0", "0.12.3-rc.1"), undefined);
+      assert.equal(
+        mismatch("1.2.0", "1.1.9"),
+        "pilcrow 1.1.9 does not fit the extension, which needs 1.2 or a later 1.x. Update pilcrow (npm i -g @pilcrow/pilcrow@1, or as it was installed).",
+      );
+      assert.match(mismatch("1.2.0", "0.9.0") ?? "", /Update pilcrow \(/);
+      assert.match(mismatch("1.2.0", "2.0.0") ?? "", /1\.x\. Update this extension\.$/);
     },
   ],
 ];
