@@ -83,6 +83,12 @@ fn status_and_help() {
     for word in ["serve", "read", "status", "Examples:", "PILCROW_LOG"] {
         assert!(help.contains(word), "{word} in {help}");
     }
-    assert!(pilcrow(&tree, &["--version"]).status.success());
+    let version = pilcrow(&tree, &["--version"]);
+    let said = String::from_utf8_lossy(&version.stdout).into_owned();
+    let begins = concat!("pilcrow ", env!("CARGO_PKG_VERSION"), " (");
+    assert!(
+        said.starts_with(begins) && said.trim_end().ends_with(')'),
+        "{said}"
+    );
     assert!(!pilcrow(&tree, &["frobnicate"]).status.success());
 }
