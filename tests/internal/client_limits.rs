@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use serde_json::{Value, json};
 
-use crate::client::Id;
+use crate::client::{Id, Next};
 use crate::tree::Tree;
 
 use super::clients::{AT_ONCE, contents, offering, read, refused, start};
@@ -64,7 +64,16 @@ fn a_reader_that_gives_up_calls_the_question_off() {
         "cancelled"
     );
     daemon.respond(id, contents("jira://A", "for the other\n"));
-    assert_eq!(text(&daemon.wait(&two).expect("a text")), "1:for the other");
+    let other = loop {
+        match daemon.answer_or_request(&two, "agent/resolve") {
+            Next::Answer(answer) => break answer.expect("a text"),
+            // It came too late to wait for the same answer.
+            Next::Request(id, _) => {
+                daemon.respond(id, contents("jira://A", "for the other\n"));
+            }
+        }
+    };
+    assert_eq!(text(&other), "1:for the other");
     let last = read("t");
     let (id, params) = daemon.expect_request("agent/resolve");
     assert_eq!(params["session"], "t");
@@ -73,10 +82,7 @@ fn a_reader_that_gives_up_calls_the_question_off() {
         daemon.wait(&last).expect_err("cancelled").kind(),
         "cancelled"
     );
-    assert_eq!(
-        daemon.expect_notification("$/cancelRequest")["id"],
-        json!(id)
-    );
+    while daemon.expect_notification("$/cancelRequest")["id"] != json!(id) {}
 }
 
 #[test]

@@ -1,4 +1,4 @@
--- What Neovim gives to the daemon: texts of schemes of one's own, and artifacts. The daemon is the real one.
+-- What Neovim gives to the daemon: texts of schemes of one's own, and artifacts. The daemon is the real one, never a stand-in.
 local T = dofile(vim.fs.dirname(debug.getinfo(1, 'S').source:sub(2)) .. '/harness.lua')
 local pilcrow = require('pilcrow')
 

@@ -1,4 +1,4 @@
--- The version of the plugin, which dist/check holds equal to the daemon's, and which daemons fit it.
+-- The version of the plugin, which dist/check holds equal to the daemon's, and which daemons fit it; nothing is started here.
 local M = {}
 
 M.own = '0.1.0'
