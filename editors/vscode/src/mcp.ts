@@ -34,7 +34,8 @@ export function definitions(daemon: Daemon, extension: vscode.Extension<unknown>
   }
   const { command, version } = daemon.life.found;
   const roots = folders.flatMap(({ uri }) => ["--root", uri.fsPath]);
-  const set = leaves(settings.forTheDaemon(extension)).filter(([key]) => !NOT_PASSED_ON.has(key));
+  const window = { isTrusted: vscode.workspace.isTrusted, sessionDirectory: undefined };
+  const set = leaves(settings.forTheDaemon(extension, window)).filter(([key]) => !NOT_PASSED_ON.has(key));
   const args = ["mcp", ...roots, ...set.flatMap(([key, value]) => ["--set", `${key}=${JSON.stringify(value)}`])];
   return [new vscode.McpStdioServerDefinition("Pilcrow", command, args, settings.server().extraEnv, version)];
 }

@@ -27,7 +27,8 @@ export function saveAfterEdit(): boolean {
 export interface OfTheWindow {
   /** Of a folder that is not trusted no skill, rule or memory is given. */
   isTrusted: boolean;
-  sessionDirectory: string;
+  /** Undefined for a process whose sessions end with it: of those that last one daemon is in charge. */
+  sessionDirectory: string | undefined;
 }
 
 /** The daemon's settings object, with what the user has set and nothing else, so that the defaults are the daemon's own. */
@@ -41,7 +42,9 @@ export function forTheDaemon(extension: vscode.Extension<unknown>, { isTrusted, 
       put(settings, key.split("."), value);
     }
   }
-  put(settings, ["internal", "sessionDirectory"], sessionDirectory);
+  if (sessionDirectory !== undefined) {
+    put(settings, ["internal", "sessionDirectory"], sessionDirectory);
+  }
   if (!isTrusted) {
     put(settings, ["internal", "workspace"], false);
   }

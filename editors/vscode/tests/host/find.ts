@@ -50,7 +50,7 @@ export const finding: Tests = [
   ],
   [
     "unit: an older and a newer daemon are refused in one line that says how to update",
-    () => {
+    async () => {
       assert.equal(mismatch("0.1.0", "0.1.0"), undefined);
       assert.equal(mismatch("0.1.4", "0.1.0"), undefined);
       assert.equal(mismatch("0.1.0", "0.12.3-rc.1"), undefined);
