@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use crate::protocol::edit::EditResult;
 use crate::protocol::read::{ContentBlock, ReadResult};
+use crate::protocol::search::SearchResult;
 use crate::protocol::{EditRefusal, Refusal};
 use crate::read::{beside_rows, cut};
 use crate::server::ReadResults;
@@ -42,9 +43,11 @@ impl Answer {
             Outcome::ReadMany(paths, Ok(results)) => {
                 Answer::of_all(&paths, results, most_chars, details)
             }
+            Outcome::Search(Ok(result)) => Ok(Answer::of_search(*result, details)),
             Outcome::Edit(Ok(result)) => Ok(Answer::of_edit(result, details)),
             Outcome::Read(Err(refusal))
             | Outcome::ReadMany(_, Err(refusal))
+            | Outcome::Search(Err(refusal))
             | Outcome::Edit(Err(refusal)) => Answer::of_refusal(&refusal, details),
         }
     }
@@ -108,6 +111,17 @@ impl Answer {
             }
         }
         Ok(all)
+    }
+
+    fn of_search(result: SearchResult, details: bool) -> Answer {
+        let shown = result.details.files.iter().filter(|file| !file.shown.is_empty());
+        let mut answer = Answer {
+            shows: shown.map(|file| file.path.clone()).collect(),
+            details: details.then(|| json!(result.details)),
+            ..Answer::default()
+        };
+        answer.add(result.content);
+        answer
     }
 
     fn of_edit(result: EditResult, details: bool) -> Answer {

@@ -269,7 +269,7 @@ fn too_long(kind: Kind) -> Refusal {
     Refusal::Timeout {
         path: None,
         message: match kind {
-            Kind::Read | Kind::ReadMany => {
+            Kind::Read | Kind::ReadMany | Kind::Search => {
                 format!(
                     "This took longer than {seconds} s and was stopped. Ask for less, or again later."
                 )

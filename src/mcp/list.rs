@@ -13,11 +13,18 @@ use crate::protocol::tools::Tool;
 pub enum Kind {
     Read,
     ReadMany,
+    Search,
     Edit,
     Write,
 }
 
-const KINDS: [Kind; 4] = [Kind::Read, Kind::ReadMany, Kind::Edit, Kind::Write];
+const KINDS: [Kind; 5] = [
+    Kind::Read,
+    Kind::ReadMany,
+    Kind::Search,
+    Kind::Edit,
+    Kind::Write,
+];
 
 impl Kind {
     /// Its name for `--tools`, which the dialect may have another one for.
@@ -25,6 +32,7 @@ impl Kind {
         match self {
             Kind::Read => "read",
             Kind::ReadMany => "read_many",
+            Kind::Search => "search",
             Kind::Edit => "edit",
             Kind::Write => "write",
         }
@@ -34,13 +42,14 @@ impl Kind {
         match self {
             Kind::Read => "Read",
             Kind::ReadMany => "Read several",
+            Kind::Search => "Search",
             Kind::Edit => "Edit",
             Kind::Write => "Write",
         }
     }
 
     fn is_read(self) -> bool {
-        matches!(self, Kind::Read | Kind::ReadMany)
+        matches!(self, Kind::Read | Kind::ReadMany | Kind::Search)
     }
 }
 
@@ -111,7 +120,8 @@ fn listed(kind: Kind, tool: &Tool, web: bool) -> ListedTool {
         Some(read),
         (!read).then_some(true),
         Some(read),
-        Some(read && web),
+        // What is searched is on this machine.
+        Some(read && web && kind != Kind::Search),
     );
     let mut listed = ListedTool::new(tool.name, tool.description.clone(), Arc::new(schema));
     listed.title = Some(kind.title().to_owned());

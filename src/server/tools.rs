@@ -7,7 +7,8 @@ use serde_json::Value;
 
 use crate::protocol::Refusal;
 use crate::protocol::params::Fields;
-use crate::protocol::tools::{Describes, Tool, edit, read_many, write};
+use crate::protocol::search::search;
+use crate::protocol::tools::{Describes, Edits, Tool, edit, read_many, write};
 use crate::rpc;
 use crate::view::dialect::{self, Dialect};
 
@@ -50,9 +51,10 @@ pub fn tools_of(
     Ok(list(dialect, settings.edit.enabled, describes))
 }
 
-/// Their order is part of the contract: reads, then edits.
+/// Their order is part of the contract: reads, the search, then edits.
 fn list(dialect: &dyn Dialect, edits: bool, describes: Describes) -> Tools {
-    let mut tools = vec![dialect.read_tool(), read_many()];
+    let headers = edits && dialect.edits() == Edits::ByLine;
+    let mut tools = vec![dialect.read_tool(), read_many(), search(headers)];
     if edits {
         tools.push(edit(dialect.edits()));
         tools.push(write());
