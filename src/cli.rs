@@ -178,7 +178,7 @@ pub struct McpOptions {
     /// No tool that changes files; the same as --set edit.enabled=false
     #[arg(long)]
     pub read_only: bool,
-    /// The tools that are listed: read, read_many, edit, write [default: all]
+    /// The tools that are listed: read, read_many, search, edit, write [default: all]
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub tools: Option<Vec<String>>,
     /// Whose read it is: hashline, numbered, plain, opencode, pikuri, llm-gateway or roo

@@ -23,6 +23,7 @@ pub struct SearchParameters {
     pub glob: Option<Globs>,
     /// The pattern is plain text
     pub literal: Option<bool>,
+    /// Whatever the case
     pub ignore_case: Option<bool>,
     /// Whole words only
     pub word: Option<bool>,

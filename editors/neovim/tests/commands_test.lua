@@ -62,6 +62,17 @@ T.case(':Pilcrow read reads this file, or a range of it, or a folder', { ['a.txt
   T.has(table.concat(T.lines(shown('Pilcrow read b.txt', 'read/b.txt')), '\n'), '1:b')
 end)
 
+T.case(':Pilcrow search shows what is found, and fills the quickfix list', { ['a.txt'] = 'x\nneedle\n', ['b.txt'] = 'needles\n' }, function(root)
+  local bufnr = shown('Pilcrow search needle', 'pilcrow://search')
+  T.has(table.concat(T.lines(bufnr), '\n'), '2:needle')
+  local items = vim.tbl_map(function(item)
+    return { vim.fs.basename(vim.api.nvim_buf_get_name(item.bufnr)), item.lnum }
+  end, vim.fn.getqflist())
+  T.eq(items, { { 'a.txt', 2 }, { 'b.txt', 1 } })
+  vim.cmd('Pilcrow search')
+  note('takes a pattern')
+end)
+
 T.case(':Pilcrow edit applies a patch from a buffer, a range, a register and a file', { ['a.txt'] = 'a\nb\nc\n' }, function(root)
   local function header()
     return T.lines(shown('Pilcrow read a.txt', 'read/a.txt'))[1]
