@@ -25,7 +25,10 @@ fn every_dialect_lists_five_tools_with_schemas() {
     for dialect in ["hashline", "numbered", "plain"] {
         let tools = tools(&daemon, dialect);
         let names: Vec<&Value> = tools.iter().map(|tool| &tool["name"]).collect();
-        assert_eq!(json!(names), json!(["read", "read_many", "search", "edit", "write"]));
+        assert_eq!(
+            json!(names),
+            json!(["read", "read_many", "search", "edit", "write"])
+        );
         for tool in &tools {
             let schema = &tool["inputSchema"];
             assert_eq!(schema["type"], "object");

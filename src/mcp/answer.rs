@@ -114,7 +114,11 @@ impl Answer {
     }
 
     fn of_search(result: SearchResult, details: bool) -> Answer {
-        let shown = result.details.files.iter().filter(|file| !file.shown.is_empty());
+        let shown = result
+            .details
+            .files
+            .iter()
+            .filter(|file| !file.shown.is_empty());
         let mut answer = Answer {
             shows: shown.map(|file| file.path.clone()).collect(),
             details: details.then(|| json!(result.details)),

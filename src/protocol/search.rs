@@ -200,7 +200,11 @@ mod tests {
 
     #[test]
     fn a_glob_is_a_string_or_several() {
-        let globs = |value| serde_json::from_value::<Globs>(value).map(|globs| globs.0).ok();
+        let globs = |value| {
+            serde_json::from_value::<Globs>(value)
+                .map(|globs| globs.0)
+                .ok()
+        };
         assert_eq!(globs(json!("*.rs")), Some(vec!["*.rs".to_owned()]));
         assert_eq!(globs(json!(["a", "b"])).map(|all| all.len()), Some(2));
         assert_eq!(globs(json!(7)), None);

@@ -70,7 +70,8 @@ impl Reader {
             true => LineSet::new(),
             false => look.whole_lines().into_iter().collect(),
         };
-        let notices = recorded.map(|recorded| self.show(&ask.session, recorded, &shown, prepared.name()));
+        let notices =
+            recorded.map(|recorded| self.show(&ask.session, recorded, &shown, prepared.name()));
         let mut more = details(ask, (&prepared.located, opened), &look, &limits);
         if is_cut {
             more.shown = Some(Vec::new());
@@ -143,8 +144,7 @@ impl Reader {
             version,
             notices,
         } = text;
-        self.sessions
-            .show(session, document, &version, shown, name);
+        self.sessions.show(session, document, &version, shown, name);
         // What this very answer shows is no news to its reader.
         let news = notices
             .into_iter()

@@ -5,8 +5,8 @@
 
 use std::io;
 
-use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkMatch};
 use grep_matcher::LineTerminator;
+use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkMatch};
 use memchr::{memchr, memchr_iter};
 
 use crate::protocol::read::LineSpan;
@@ -174,7 +174,7 @@ impl Taking<'_> {
     }
 }
 
-impl Sink for &mut Taking<'_> {
+impl Sink for Taking<'_> {
     type Error = io::Error;
 
     fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> Result<bool, io::Error> {

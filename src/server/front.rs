@@ -15,8 +15,8 @@ use super::engine::Engine;
 use super::hold;
 use super::lsp::Lsp;
 use super::{
-    close_session, documents, edit, flush, put_artifact, read, read_many, resolve, search, status, tools,
-    write,
+    close_session, documents, edit, flush, put_artifact, read, read_many, resolve, search, status,
+    tools, write,
 };
 
 /// Every `agent/*` method, as `initialize` and the README list them.

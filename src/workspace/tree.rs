@@ -109,7 +109,10 @@ impl<'a> TreeFolder<'a> {
             has_rules |= name == b".gitignore" || name == b".ignore";
             is_repository |= name == b".git";
             let name = OsStr::from_bytes(name);
-            if mounts.iter().any(|mount| mount.point.file_name() == Some(name)) {
+            if mounts
+                .iter()
+                .any(|mount| mount.point.file_name() == Some(name))
+            {
                 left_out.not_followed += 1;
                 continue;
             }
@@ -183,11 +186,8 @@ impl<'a> TreeFolder<'a> {
     /// Opens a file that is one of its entries, to be read, with its size; `None` where it is no
     /// regular file any more. Never waits for a writer.
     pub fn file(&self, name: &OsStr) -> io::Result<Option<(File, u64)>> {
-        let flags = OFlags::RDONLY
-            | OFlags::NOFOLLOW
-            | OFlags::CLOEXEC
-            | OFlags::NONBLOCK
-            | OFlags::NOCTTY;
+        let flags =
+            OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
         let file = match self.open(name, flags) {
             // A link by now.
             Err(error) if error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error()) => {

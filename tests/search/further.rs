@@ -14,9 +14,22 @@ fn wide() -> (Tree, super::Lines) {
     let mut tree = Tree::new();
     let mut expected = super::Lines::new();
     let names = [
-        "a", "a.txt", "a-b", "a/b", "a0", "b/a.txt", "b/a/c.txt", "b.txt", "ba", "ä.txt", "z z.txt",
+        "a",
+        "a.txt",
+        "a-b",
+        "a/b",
+        "a0",
+        "b/a.txt",
+        "b/a/c.txt",
+        "b.txt",
+        "ba",
+        "ä.txt",
+        "z z.txt",
     ];
-    let names = names.iter().filter(|name| **name != "a").map(|name| (*name).to_owned());
+    let names = names
+        .iter()
+        .filter(|name| **name != "a")
+        .map(|name| (*name).to_owned());
     let many = (0..60).map(|at| format!("many/{at}/f{at}.txt"));
     for (at, name) in names.chain(many).enumerate() {
         let line = |number: usize| match number % 3 {
@@ -41,7 +54,8 @@ fn following_after_finds_every_match_exactly_once() {
     let daemon = Daemon::start(tree.path());
     for rows in [1, 2, 3, 7, 50, 199, 10_000] {
         for context in [0, 1, 4] {
-            let params = json!({ "pattern": "needle", "context": context, "budget": { "lines": rows } });
+            let params =
+                json!({ "pattern": "needle", "context": context, "budget": { "lines": rows } });
             assert_eq!(all_lines(&daemon, &params), expected, "{params}");
         }
     }
@@ -57,7 +71,11 @@ fn following_after_finds_every_match_exactly_once() {
     for answer in all_answers(&daemon, &counts) {
         let files = answer["details"]["files"].as_array().expect("files");
         assert!(files.len() <= 4);
-        counted.extend(files.iter().map(|file| (file["path"].clone(), file["matches"].clone())));
+        counted.extend(
+            files
+                .iter()
+                .map(|file| (file["path"].clone(), file["matches"].clone())),
+        );
     }
     let expected: BTreeSet<String> = expected
         .iter()
@@ -65,7 +83,10 @@ fn following_after_finds_every_match_exactly_once() {
         .collect();
     assert_eq!(counted.len(), expected.len());
     for (path, count) in counted {
-        assert!(expected.contains(&json!([path, count]).to_string()), "{path}");
+        assert!(
+            expected.contains(&json!([path, count]).to_string()),
+            "{path}"
+        );
     }
 }
 
@@ -73,7 +94,10 @@ fn following_after_finds_every_match_exactly_once() {
 fn files_come_in_the_order_of_path() {
     let (tree, _) = wide();
     let daemon = Daemon::start(tree.path());
-    let answer = search(&daemon, json!({ "pattern": "needle|hay" , "budget": { "lines": 10_000 } }));
+    let answer = search(
+        &daemon,
+        json!({ "pattern": "needle|hay" , "budget": { "lines": 10_000 } }),
+    );
     let files = answer["details"]["files"].as_array().expect("files");
     let paths: Vec<&std::path::Path> = files
         .iter()
@@ -86,10 +110,14 @@ fn files_come_in_the_order_of_path() {
 #[test]
 fn the_footer_says_how_to_go_on_and_no_more_than_is_known() {
     let text_of = |count: usize| "needle\n".repeat(count);
-    let tree = Tree::new().file("a.txt", text_of(200)).file("b.txt", text_of(2));
+    let tree = Tree::new()
+        .file("a.txt", text_of(200))
+        .file("b.txt", text_of(2));
     let daemon = Daemon::start(tree.path());
     let answer = search(&daemon, json!({ "pattern": "needle" }));
-    let tag = answer["details"]["files"][0]["hashline"]["tag"].as_str().expect("a tag");
+    let tag = answer["details"]["files"][0]["hashline"]["tag"]
+        .as_str()
+        .expect("a tag");
     let after = format!("a.txt#{tag}:200");
     assert_eq!(
         text(&answer).lines().last(),
@@ -112,7 +140,10 @@ fn a_match_of_many_lines_is_given_in_parts() {
     let daemon = Daemon::start(tree.path());
     let params = json!({ "pattern": "(?s)begin.*?end", "multiline": true });
     let answers = all_answers(&daemon, &params);
-    let matches: u64 = answers.iter().map(|it| it["details"]["matches"].as_u64().expect("one")).sum();
+    let matches: u64 = answers
+        .iter()
+        .map(|it| it["details"]["matches"].as_u64().expect("one"))
+        .sum();
     assert_eq!((matches, answers.len()), (3, 5));
     let all = all_lines(&daemon, &params);
     assert_eq!(all["a.txt"], [(1, 902), (904, 905)]);
@@ -126,19 +157,32 @@ fn a_file_that_has_changed_meanwhile_is_said_to_have() {
     daemon.ignore_changes();
     let params = json!({ "pattern": "needle", "budget": { "lines": 1 } });
     let first = search(&daemon, params.clone());
-    let old = first["details"]["files"][0]["hashline"]["tag"].as_str().expect("a tag").to_owned();
+    let old = first["details"]["files"][0]["hashline"]["tag"]
+        .as_str()
+        .expect("a tag")
+        .to_owned();
     tree.write("a.txt", "new\nneedle 2\nneedle 3\n");
     let mut params = params;
     params["after"] = first["details"]["after"].clone();
     let next = search(&daemon, params.clone());
-    let tag = next["details"]["files"][0]["hashline"]["tag"].as_str().expect("a tag").to_owned();
-    let moved = format!("a.txt has changed since #{old}: it is #{tag} now, and goes on behind line 1");
+    let tag = next["details"]["files"][0]["hashline"]["tag"]
+        .as_str()
+        .expect("a tag")
+        .to_owned();
+    let moved =
+        format!("a.txt has changed since #{old}: it is #{tag} now, and goes on behind line 1");
     assert!(text(&next).starts_with(&format!("[{moved}]\n¶a.txt#{tag}\n2:needle 2\n")));
     assert_eq!(next["details"]["notices"], json!([moved]));
     // Of a file that is gone it goes on behind where it would be.
     std::fs::remove_file(tree.join("a.txt")).expect("removed");
     tree.write("b.txt", "needle\n");
-    assert_eq!(lines(&search(&daemon, params)).keys().next().map(String::as_str), Some("b.txt"));
+    assert_eq!(
+        lines(&search(&daemon, params))
+            .keys()
+            .next()
+            .map(String::as_str),
+        Some("b.txt")
+    );
 }
 
 #[test]
@@ -159,11 +203,29 @@ fn several_folders_are_searched_in_their_order() {
         files.iter().map(path).collect()
     };
     let all = search(&daemon, json!({ "pattern": "needle" }));
-    assert_eq!(order(&all), ["a.txt", "one/a.txt", "one/sub/b.txt", "three/a.rs"]);
+    assert_eq!(
+        order(&all),
+        ["a.txt", "one/a.txt", "one/sub/b.txt", "three/a.rs"]
+    );
     let params = json!({ "pattern": "needle", "budget": { "lines": 1 } });
-    let parts: Vec<String> = all_answers(&daemon, &params).iter().flat_map(order).collect();
-    assert_eq!(parts, ["a.txt", "one/a.txt", "one/a.txt", "one/sub/b.txt", "three/a.rs"]);
-    let globbed = search(&daemon, json!({ "pattern": "needle", "glob": ["sub/*", "*.rs"] }));
+    let parts: Vec<String> = all_answers(&daemon, &params)
+        .iter()
+        .flat_map(order)
+        .collect();
+    assert_eq!(
+        parts,
+        [
+            "a.txt",
+            "one/a.txt",
+            "one/a.txt",
+            "one/sub/b.txt",
+            "three/a.rs"
+        ]
+    );
+    let globbed = search(
+        &daemon,
+        json!({ "pattern": "needle", "glob": ["sub/*", "*.rs"] }),
+    );
     assert_eq!(order(&globbed), ["one/sub/b.txt", "three/a.rs"]);
 }
 
@@ -174,25 +236,59 @@ fn what_cannot_be_meant_is_refused_with_its_place() {
     let refused = |params: Value| {
         let error = daemon.call("agent/search", params).expect_err("a refusal");
         assert_eq!((error.code, error.kind()), (-32602, "badParams"));
-        (error.data["key"].as_str().expect("a key").to_owned(), error.message)
+        (
+            error.data["key"].as_str().expect("a key").to_owned(),
+            error.message,
+        )
     };
     for (params, key, words) in [
         (json!({}), "pattern", "missing"),
         (json!({ "pattern": "" }), "pattern", "empty"),
-        (json!({ "pattern": "foo(bar" }), "pattern", "at character 4: unclosed group"),
+        (
+            json!({ "pattern": "foo(bar" }),
+            "pattern",
+            "at character 4: unclosed group",
+        ),
         (json!({ "pattern": r"a\nb" }), "pattern", "multiline: true"),
-        (json!({ "pattern": "x", "glob": "a{b" }), "glob", "cannot be meant"),
-        (json!({ "pattern": "x", "glob": 7 }), "glob", "a string or a list"),
-        (json!({ "pattern": "x", "context": -1 }), "context", "must be >= 0"),
-        (json!({ "pattern": "x", "path": "" }), "path", "must be a path"),
+        (
+            json!({ "pattern": "x", "glob": "a{b" }),
+            "glob",
+            "cannot be meant",
+        ),
+        (
+            json!({ "pattern": "x", "glob": 7 }),
+            "glob",
+            "a string or a list",
+        ),
+        (
+            json!({ "pattern": "x", "context": -1 }),
+            "context",
+            "must be >= 0",
+        ),
+        (
+            json!({ "pattern": "x", "path": "" }),
+            "path",
+            "must be a path",
+        ),
         (json!({ "pattern": "x", "after": "" }), "after", "copied"),
-        (json!({ "pattern": "x", "path": "sub", "after": "a.txt#0A1B:1" }), "after", "not in what is searched"),
-        (json!({ "pattern": "x", "path": "sub/b.txt", "after": "a.txt:1" }), "after", "not in what is searched"),
+        (
+            json!({ "pattern": "x", "path": "sub", "after": "a.txt#0A1B:1" }),
+            "after",
+            "not in what is searched",
+        ),
+        (
+            json!({ "pattern": "x", "path": "sub/b.txt", "after": "a.txt:1" }),
+            "after",
+            "not in what is searched",
+        ),
     ] {
         let (named, message) = refused(params.clone());
         assert_eq!(named, key, "{params}");
         assert!(message.contains(words), "{params}: {message}");
     }
     // Unknown parameters and nulls are fine.
-    search(&daemon, json!({ "pattern": "x", "glob": null, "after": null, "colour": "red", "context": "2" }));
+    search(
+        &daemon,
+        json!({ "pattern": "x", "glob": null, "after": null, "colour": "red", "context": "2" }),
+    );
 }

@@ -65,10 +65,7 @@ const PATTERNS: [(&str, &str); 40] = [
 ];
 
 fn ripgrep() -> PathBuf {
-    let setup = concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/tests/search/setup-ripgrep.sh"
-    );
+    let setup = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/search/setup-ripgrep.sh");
     let done = Command::new(setup).output().expect("a shell");
     assert!(
         done.status.success(),
@@ -96,7 +93,9 @@ fn tree(name: &str) -> PathBuf {
         .map(|entry| entry.path())
         .collect();
     found.sort();
-    found.pop().unwrap_or_else(|| panic!("no {name} in cargo's registry"))
+    found
+        .pop()
+        .unwrap_or_else(|| panic!("no {name} in cargo's registry"))
 }
 
 /// What ripgrep finds with those switches, and what it is for the daemon.
@@ -121,7 +120,11 @@ fn both(pattern: &str, switches: &str) -> (Vec<&'static str>, Value) {
 fn by_ripgrep(rg: &Path, tree: &Path, pattern: &str, switches: &[&str]) -> Lines {
     let done = Command::new(rg)
         .args(["--json", "--crlf", "--no-config", "--no-require-git"])
-        .args(["--no-ignore-global", "--no-ignore-exclude", "--no-ignore-parent"])
+        .args([
+            "--no-ignore-global",
+            "--no-ignore-exclude",
+            "--no-ignore-parent",
+        ])
         .args(switches)
         .args(["--regexp", pattern, "./"])
         .current_dir(tree)
@@ -173,9 +176,17 @@ fn assert_same(rg: &Path, daemon: &Daemon, tree: &Path, pattern: &str, switches:
     let ours = only_plain(all_lines(daemon, &params));
     let place = tree.display();
     for (path, lines) in &theirs {
-        assert_eq!(ours.get(path), Some(lines), "{pattern} ({switches}) in {place}: {path}");
+        assert_eq!(
+            ours.get(path),
+            Some(lines),
+            "{pattern} ({switches}) in {place}: {path}"
+        );
     }
-    assert_eq!(ours.len(), theirs.len(), "{pattern} ({switches}) in {place}");
+    assert_eq!(
+        ours.len(),
+        theirs.len(),
+        "{pattern} ({switches}) in {place}"
+    );
     theirs.values().map(Vec::len).sum()
 }
 

@@ -88,7 +88,9 @@ pub fn all_lines(daemon: &Daemon, params: &Value) -> Lines {
             for (start, end) in spans {
                 match known.last_mut() {
                     // The rest of a match that did not fit.
-                    Some(last) if last.1 + 1 == start && params["multiline"] == true => last.1 = end,
+                    Some(last) if last.1 + 1 == start && params["multiline"] == true => {
+                        last.1 = end
+                    }
                     Some(last) => {
                         assert!(last.1 < start, "{params}: {last:?} and {start}");
                         known.push((start, end));

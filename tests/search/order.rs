@@ -24,7 +24,10 @@ fn a_search_sees_every_edit_that_was_sent_before_it() {
         let mut edit = edit;
         edit["tag"] = read["details"]["hashline"]["tag"].clone();
         let edit = daemon.request("agent/edit", json!({ "files": [edit] }));
-        let searched = daemon.request("agent/search", json!({ "pattern": format!("needle{round}x") }));
+        let searched = daemon.request(
+            "agent/search",
+            json!({ "pattern": format!("needle{round}x") }),
+        );
         let found = daemon.wait(&searched).expect("a search");
         daemon.wait(&edit).expect("an edit");
         assert_eq!(lines(&found).keys().next(), Some(&name), "{round}");
@@ -33,7 +36,9 @@ fn a_search_sees_every_edit_that_was_sent_before_it() {
 
 #[test]
 fn an_edit_that_is_sent_after_a_search_counts_what_it_shows() {
-    let tree = Tree::new().file("a.txt", "one\nneedle\n").file("b.txt", "needle\n");
+    let tree = Tree::new()
+        .file("a.txt", "one\nneedle\n")
+        .file("b.txt", "needle\n");
     let daemon = Daemon::start(tree.path());
     daemon.ignore_changes();
     let tag = |name: &str| {
@@ -73,7 +78,10 @@ fn a_search_is_called_off_at_once_and_holds_up_nobody() {
         assert!(daemon.read("n.txt:3-3").is_ok());
     }
     let order = daemon.arrival_order();
-    assert!(slow.iter().all(|id| !order.contains(id)), "the reads waited");
+    assert!(
+        slow.iter().all(|id| !order.contains(id)),
+        "the reads waited"
+    );
     let begun = Instant::now();
     for id in &slow {
         daemon.notify("$/cancelRequest", json!({ "id": id }));
@@ -81,17 +89,30 @@ fn a_search_is_called_off_at_once_and_holds_up_nobody() {
     for id in &slow {
         assert_eq!(daemon.wait(id).expect_err("cancelled").code, -32800);
     }
-    assert!(begun.elapsed() < Duration::from_secs(2), "{:?}", begun.elapsed());
+    assert!(
+        begun.elapsed() < Duration::from_secs(2),
+        "{:?}",
+        begun.elapsed()
+    );
     // Nothing of them is left behind: the long places are free.
-    let quick = search(&daemon, json!({ "pattern": "line 7", "path": "." , "glob": "n.txt" }));
+    let quick = search(
+        &daemon,
+        json!({ "pattern": "line 7", "path": "." , "glob": "n.txt" }),
+    );
     assert_eq!(quick["details"]["matches"], 1);
-    assert_eq!(daemon.call("agent/status", json!({})).expect("a status")["stuck"], 0);
+    assert_eq!(
+        daemon.call("agent/status", json!({})).expect("a status")["stuck"],
+        0
+    );
 }
 
 #[test]
 fn a_search_that_takes_too_long_answers_with_what_it_has() {
     let tree = large();
-    tree.write("a.txt", "1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 nothing\n");
+    tree.write(
+        "a.txt",
+        "1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 nothing\n",
+    );
     let daemon = Daemon::start(tree.path());
     let answer = search(&daemon, json!({ "pattern": SLOW }));
     let details = &answer["details"];
@@ -101,7 +122,16 @@ fn a_search_that_takes_too_long_answers_with_what_it_has() {
     }
     assert!(super::text(&answer).contains(", stopped after 5 s. Use after: "));
     let after = details["after"].clone();
-    let next = search(&daemon, json!({ "pattern": "quick", "after": after, "count": true }));
-    let first = next["details"]["files"][0]["path"].as_str().expect("a path").to_owned();
-    assert!(first.as_str() > after.as_str().expect("a path"), "{first} {after}");
+    let next = search(
+        &daemon,
+        json!({ "pattern": "quick", "after": after, "count": true }),
+    );
+    let first = next["details"]["files"][0]["path"]
+        .as_str()
+        .expect("a path")
+        .to_owned();
+    assert!(
+        first.as_str() > after.as_str().expect("a path"),
+        "{first} {after}"
+    );
 }

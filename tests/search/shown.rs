@@ -10,7 +10,10 @@ use super::{found, lines, search, span, text, untagged};
 fn sample() -> Tree {
     Tree::new()
         .file("src/walk.rs", "a\nlet hidden = 1;\nb\n")
-        .file("src/cli.rs", "x\n/// hidden files\npub hidden: bool,\ny\nz\nif hidden {\n")
+        .file(
+            "src/cli.rs",
+            "x\n/// hidden files\npub hidden: bool,\ny\nz\nif hidden {\n",
+        )
         .file("src/none.rs", "nothing\n")
         .file(".hidden", "hidden\n")
         .file("hidden.bin", b"hidden\0\0\0")
@@ -37,7 +40,11 @@ fn rows_stand_under_the_header_of_their_file() {
     ");
     let details = &answer["details"];
     assert_eq!(
-        (&details["matches"], &details["complete"], &details["searched"]),
+        (
+            &details["matches"],
+            &details["complete"],
+            &details["searched"]
+        ),
         (&json!(4), &json!(true), &json!(4))
     );
     assert_eq!(lines(&answer)["src/cli.rs"], [(2, 2), (3, 3), (6, 6)]);
@@ -47,7 +54,10 @@ fn rows_stand_under_the_header_of_their_file() {
         details["leftOut"],
         json!({ "ignored": 1, "hidden": 2, "denied": 0, "notFollowed": 0, "binary": 1, "tooLarge": 0, "notReadable": 0 })
     );
-    assert_eq!(found(&daemon, "no such thing").lines().last(), Some("[No matches in 4 files]"));
+    assert_eq!(
+        found(&daemon, "no such thing").lines().last(),
+        Some("[No matches in 4 files]")
+    );
 }
 
 #[test]
@@ -109,7 +119,12 @@ fn every_row_that_it_showed_can_be_edited_and_only_those() {
         let rows = rows.take_while(|row| !row.starts_with('¶'));
         let whole = rows.filter(|row| !row.ends_with('…') && *row != "----");
         let seen: Vec<u64> = whole
-            .map(|row| row.split(':').next().and_then(|it| it.parse().ok()).expect(row))
+            .map(|row| {
+                row.split(':')
+                    .next()
+                    .and_then(|it| it.parse().ok())
+                    .expect(row)
+            })
             .collect();
         assert_eq!(shown, seen);
         assert!(!shown.contains(&6) && shown.contains(&2));
@@ -134,7 +149,13 @@ fn every_row_that_it_showed_can_be_edited_and_only_those() {
         // Nobody else was shown them.
         let patch = format!("¶a.txt#{tag}\nreplace 2:\n+changed\n");
         let params = json!({ "patch": patch, "session": "another" });
-        assert_eq!(daemon.call("agent/edit", params).expect_err("a refusal").kind(), "notShown");
+        assert_eq!(
+            daemon
+                .call("agent/edit", params)
+                .expect_err("a refusal")
+                .kind(),
+            "notShown"
+        );
         let params = json!({ "patch": patch, "session": session });
         daemon.call("agent/edit", params).expect("an edit");
         let now = std::fs::read_to_string(tree.join("a.txt")).expect("the file");
@@ -150,7 +171,13 @@ fn a_count_shows_nothing() {
     let tag = daemon.read("a.txt").expect("a read")["details"]["hashline"]["tag"].clone();
     let patch = format!("¶a.txt#{}\nreplace 1:\n+x\n", tag.as_str().expect("a tag"));
     let params = json!({ "patch": patch, "session": "another" });
-    assert_eq!(daemon.call("agent/edit", params).expect_err("a refusal").kind(), "notShown");
+    assert_eq!(
+        daemon
+            .call("agent/edit", params)
+            .expect_err("a refusal")
+            .kind(),
+        "notShown"
+    );
 }
 
 fn open(daemon: &Daemon, uri: &str, text: &str) {
@@ -169,14 +196,38 @@ fn unsaved_text_wins_over_the_disk() {
     std::os::unix::fs::symlink("b.txt", tree.join("link.txt")).expect("a link");
     let daemon = Daemon::start(tree.path());
     daemon.ignore_changes();
-    open(&daemon, &file_uri(&tree.join("a.txt")), "x\nin the editor\n");
-    open(&daemon, &file_uri(&tree.join("link.txt")), "by a link, in the editor\n");
+    open(
+        &daemon,
+        &file_uri(&tree.join("a.txt")),
+        "x\nin the editor\n",
+    );
+    open(
+        &daemon,
+        &file_uri(&tree.join("link.txt")),
+        "by a link, in the editor\n",
+    );
     open(&daemon, &file_uri(&tree.join("c.txt")), "clean on disk\n");
     // Never saved so far.
-    open(&daemon, &file_uri(&tree.join("sub/new.txt")), "new in the editor\n");
-    open(&daemon, &file_uri(&tree.join(".env")), "denied in the editor\n");
-    open(&daemon, &file_uri(&tree.join("ignored.txt")), "ignored in the editor\n");
-    open(&daemon, &file_uri(&tree.join("../outside.txt")), "outside in the editor\n");
+    open(
+        &daemon,
+        &file_uri(&tree.join("sub/new.txt")),
+        "new in the editor\n",
+    );
+    open(
+        &daemon,
+        &file_uri(&tree.join(".env")),
+        "denied in the editor\n",
+    );
+    open(
+        &daemon,
+        &file_uri(&tree.join("ignored.txt")),
+        "ignored in the editor\n",
+    );
+    open(
+        &daemon,
+        &file_uri(&tree.join("../outside.txt")),
+        "outside in the editor\n",
+    );
     insta::assert_snapshot!(untagged(&found(&daemon, "in the editor|on disk")), @r"
     ¶a.txt#TAG_
     2:in the editor
@@ -194,7 +245,10 @@ fn unsaved_text_wins_over_the_disk() {
     assert!(text(&counted).starts_with("a.txt: 1\nb.txt: 1\nsub/new.txt: 1\n"));
     let one = search(&daemon, json!({ "pattern": "editor", "path": "a.txt" }));
     assert_eq!(lines(&one)["a.txt"], [(2, 2)]);
-    let new = search(&daemon, json!({ "pattern": "editor", "path": "sub/new.txt" }));
+    let new = search(
+        &daemon,
+        json!({ "pattern": "editor", "path": "sub/new.txt" }),
+    );
     assert_eq!(lines(&new)["sub/new.txt"], [(1, 1)]);
 }
 
@@ -232,7 +286,11 @@ fn what_may_not_be_read_is_never_found() {
         ("../beside", "outsideWorkspace"),
         ("out", "outsideWorkspace"),
     ] {
-        assert_eq!(refusal(json!({ "pattern": "needle", "path": path })), kind, "{path}");
+        assert_eq!(
+            refusal(json!({ "pattern": "needle", "path": path })),
+            kind,
+            "{path}"
+        );
         let after = json!({ "pattern": "needle", "after": format!("{path}:1") });
         assert_eq!(refusal(after), kind, "{path}");
     }

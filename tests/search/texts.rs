@@ -28,7 +28,10 @@ fn notebook(sources: &[&str]) -> String {
 fn every_encoding_is_searched_as_its_text() {
     let tree = Tree::new()
         .file("a-utf16.txt", utf16("eins\r\nzwei Straße\r\n", true))
-        .file("b-utf16-unmarked.txt", utf16(&"zwei Strasse\n".repeat(20), false))
+        .file(
+            "b-utf16-unmarked.txt",
+            utf16(&"zwei Strasse\n".repeat(20), false),
+        )
         .file("c-marked.txt", "\u{FEFF}zwei\nzwei\n")
         .file("d-crlf.txt", "zwei\r\nx\r\n")
         .file("e-cr.txt", "eins\rzwei\rdrei")
@@ -50,7 +53,10 @@ fn every_encoding_is_searched_as_its_text() {
 
     [6 matches in 5 files]
     ");
-    let answer = search(&daemon, json!({ "pattern": "搜索|grüße|strasse", "ignoreCase": true }));
+    let answer = search(
+        &daemon,
+        json!({ "pattern": "搜索|grüße|strasse", "ignoreCase": true }),
+    );
     let found = lines(&answer);
     assert_eq!(found["f-gbk.txt"], [(2, 2)]);
     assert_eq!(found["g-latin1.txt"], [(1, 1)]);
@@ -59,7 +65,9 @@ fn every_encoding_is_searched_as_its_text() {
     let file = &answer["details"]["files"][1];
     let tag = file["hashline"]["tag"].as_str().expect("a tag");
     let patch = format!("¶f-gbk.txt#{tag}\nreplace 2:\n+中文\n");
-    daemon.call("agent/edit", json!({ "patch": patch })).expect("an edit");
+    daemon
+        .call("agent/edit", json!({ "patch": patch }))
+        .expect("an edit");
     let now = std::fs::read(tree.join("f-gbk.txt")).expect("the file");
     assert!(now.windows(5).any(|bytes| bytes == b"\xd6\xd0\xce\xc4\n"));
 }
@@ -85,15 +93,27 @@ fn of_a_notebook_its_cells_are_searched_and_edited() {
     daemon.ignore_changes();
     let answer = search(&daemon, json!({ "pattern": "needle|^# %%.*cell:1" }));
     assert_eq!(lines(&answer)["n.ipynb"], [(3, 3), (4, 4)]);
-    assert!(text(&answer).contains("4:needle = 1\n"), "{}", text(&answer));
+    assert!(
+        text(&answer).contains("4:needle = 1\n"),
+        "{}",
+        text(&answer)
+    );
     let at = answer["details"]["files"].as_array().expect("files");
-    let file = at.iter().find(|file| file["path"] == "n.ipynb").expect("it");
+    let file = at
+        .iter()
+        .find(|file| file["path"] == "n.ipynb")
+        .expect("it");
     let tag = file["hashline"]["tag"].as_str().expect("a tag");
     let patch = format!("¶n.ipynb#{tag}\nreplace 4:\n+needle = 2\n");
-    daemon.call("agent/edit", json!({ "patch": patch })).expect("an edit");
+    daemon
+        .call("agent/edit", json!({ "patch": patch }))
+        .expect("an edit");
     let now = std::fs::read_to_string(tree.join("n.ipynb")).expect("the file");
     assert!(now.contains("needle = 2") && now.contains("nbformat"));
-    assert_eq!(search(&daemon, json!({ "pattern": "nbformat" }))["details"]["matches"], 0);
+    assert_eq!(
+        search(&daemon, json!({ "pattern": "nbformat" }))["details"]["matches"],
+        0
+    );
     let counted = search(&daemon, json!({ "pattern": "needle", "count": true }));
     assert!(text(&counted).contains("n.ipynb: 1\n"));
 }
@@ -105,7 +125,10 @@ fn what_is_no_text_is_left_out_and_refused_where_it_is_asked_for() {
         .file("doc.rtf", r"{\rtf1\ansi needle\par}")
         .file("data.bin", [&b"needle"[..], &[0; 100]].concat())
         .file("paper.pdf", "%PDF-1.4\nneedle\n")
-        .file("late.txt", [&b"x".repeat(9000)[..], b"\nneedle\0\n"].concat());
+        .file(
+            "late.txt",
+            [&b"x".repeat(9000)[..], b"\nneedle\0\n"].concat(),
+        );
     let made = Command::new("python3")
         .args(["-c", "import sqlite3,zipfile,sys; d=sys.argv[1]; c=sqlite3.connect(d+'/t.db'); c.execute('create table needle(a)'); c.commit(); zipfile.ZipFile(d+'/z.zip','w').writestr('needle.txt','needle')"])
         .arg(tree.path())
@@ -141,7 +164,10 @@ fn files_that_are_too_large_are_left_out() {
     assert_eq!(lines(&answer).len(), 1);
     assert_eq!(answer["details"]["leftOut"]["tooLarge"], 1);
     assert!(text(&answer).contains("[Left out: 1 over 32 MiB]"));
-    let error = daemon.call("agent/search", json!({ "pattern": "needle", "path": "large.txt" }));
+    let error = daemon.call(
+        "agent/search",
+        json!({ "pattern": "needle", "path": "large.txt" }),
+    );
     assert_eq!(error.expect_err("a refusal").kind(), "tooLarge");
 }
 

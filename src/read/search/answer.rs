@@ -226,7 +226,10 @@ impl<'a> Answer<'a> {
             }),
             (false, unfinished) => unfinished,
         };
-        if let Some(Unfinished { last: Some(last), .. }) = &unfinished {
+        if let Some(Unfinished {
+            last: Some(last), ..
+        }) = &unfinished
+        {
             self.after = Some(After::written(last, None));
         }
         let after = self.after.take().filter(|_| unfinished.is_some());
@@ -298,7 +301,11 @@ impl<'a> Answer<'a> {
             (0, 0) => format!("No matches in {}", count(searched, "file", "s")),
             (matches, files) => format!(
                 "{matches}{plus} match{} in {}",
-                if matches == 1 && plus.is_empty() { "" } else { "es" },
+                if matches == 1 && plus.is_empty() {
+                    ""
+                } else {
+                    "es"
+                },
                 count(files as u64, "file", "s"),
             ),
         };

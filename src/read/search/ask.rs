@@ -209,9 +209,16 @@ mod tests {
             let written = line.map(|(line, tag)| (line, tag.and(text.as_deref())));
             let written = After::written(path, written);
             let path = path.to_owned();
-            assert_eq!(After::parse(&written), Ok(After { path, line }), "{written}");
+            assert_eq!(
+                After::parse(&written),
+                Ok(After { path, line }),
+                "{written}"
+            );
         }
-        assert_eq!(After::written("src/walk.rs", Some((88, Some("09C2")))), "src/walk.rs#09C2:88");
+        assert_eq!(
+            After::written("src/walk.rs", Some((88, Some("09C2")))),
+            "src/walk.rs#09C2:88"
+        );
         assert!(After::parse("").is_err());
     }
 }

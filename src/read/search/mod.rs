@@ -126,7 +126,9 @@ impl Reader {
         let resumed = match &prepared.located.spot {
             Spot::OnDisk(found) => {
                 let resumed = resumed_at(ask, scope)?;
-                let other = resumed.as_ref().filter(|it| it.real != *found.handle.real());
+                let other = resumed
+                    .as_ref()
+                    .filter(|it| it.real != *found.handle.real());
                 if let Some(other) = other {
                     return Err(not_in_it(&scope.display(&other.real)));
                 }

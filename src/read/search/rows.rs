@@ -188,7 +188,12 @@ mod tests {
         }
     }
 
-    fn written(lines: &[(u64, u64)], context: u64, most: u64, is_first: bool) -> (String, Vec<LineSpan>) {
+    fn written(
+        lines: &[(u64, u64)],
+        context: u64,
+        most: u64,
+        is_first: bool,
+    ) -> (String, Vec<LineSpan>) {
         let text = Text::new("a\nb\nc\nd\ne\nf\ng\nh\ni\n");
         let layout = Layout {
             context,
@@ -205,7 +210,10 @@ mod tests {
         assert_eq!(rows(&[(2, 2), (3, 3), (6, 7)], 0), "2:b 3:c ---- 6:f 7:g ");
         assert_eq!(rows(&[(2, 2), (6, 6)], 1), "1:a 2:b 3:c ---- 5:e 6:f 7:g ");
         assert_eq!(rows(&[(2, 2), (5, 5)], 1), "1:a 2:b 3:c 4:d 5:e 6:f ");
-        assert_eq!(rows(&[(1, 1), (9, 9)], 9), "1:a 2:b 3:c 4:d 5:e 6:f 7:g 8:h 9:i ");
+        assert_eq!(
+            rows(&[(1, 1), (9, 9)], 9),
+            "1:a 2:b 3:c 4:d 5:e 6:f 7:g 8:h 9:i "
+        );
     }
 
     #[test]

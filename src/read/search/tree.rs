@@ -309,11 +309,7 @@ fn flush<'a>(
 }
 
 /// The first task that waits; `None` once there is nothing left to do.
-fn next<'a>(
-    state: &Mutex<State<'a>>,
-    changed: &Condvar,
-    work: &Work,
-) -> Option<(Key, Task<'a>)> {
+fn next<'a>(state: &Mutex<State<'a>>, changed: &Condvar, work: &Work) -> Option<(Key, Task<'a>)> {
     let mut state = state.lock();
     loop {
         if let Err(stopped) = work.check() {
@@ -336,7 +332,8 @@ fn next<'a>(
 impl<'a> State<'a> {
     /// Takes in what came of a task.
     fn take(&mut self, key: Key, harvest: Harvest, tasks: Vec<Task<'a>>, most: u64) {
-        let is_of_use = |cutoff: &Option<Key>, key: &Key| cutoff.as_ref().is_none_or(|it| key <= it);
+        let is_of_use =
+            |cutoff: &Option<Key>, key: &Key| cutoff.as_ref().is_none_or(|it| key <= it);
         if !is_of_use(&self.cutoff, &key) {
             self.was_cut = true;
             return;
@@ -360,7 +357,11 @@ impl<'a> State<'a> {
     /// Moves what has nothing undone before it, until the answer is full.
     fn settle(&mut self, most: u64) {
         let waiting = self.waiting.first_key_value().map(|(key, _)| key);
-        let first = waiting.into_iter().chain(self.at_work.first()).min().cloned();
+        let first = waiting
+            .into_iter()
+            .chain(self.at_work.first())
+            .min()
+            .cloned();
         while let Some(next) = self.ahead.first_entry() {
             let is_known = first.as_ref().is_none_or(|first| next.key() < first);
             if !is_known || self.settled.rows > most {
