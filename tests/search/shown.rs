@@ -238,7 +238,7 @@ fn unsaved_text_wins_over_the_disk() {
     ¶sub/new.txt#TAG_
     1:new in the editor
 
-    [Left out: 3 hidden, 1 links or special]
+    [Left out: 2 hidden, 1 links or special]
     [4 matches in 4 files]
     ");
     let counted = search(&daemon, json!({ "pattern": "editor", "count": true }));

@@ -86,7 +86,7 @@ fn an_encoding_that_a_reader_named_holds_for_searches_too() {
 #[test]
 fn of_a_notebook_its_cells_are_searched_and_edited() {
     let tree = Tree::new()
-        .file("n.ipynb", notebook(&["import os\n", "needle = 1\n"]))
+        .file("n.ipynb", notebook(&["import os", "needle = 1"]))
         .file("broken.ipynb", "{\"cells\": [needle")
         .file("other.ipynb", "needle, and no notebook\n");
     let daemon = Daemon::start(tree.path());
@@ -157,8 +157,9 @@ fn what_is_no_text_is_left_out_and_refused_where_it_is_asked_for() {
 #[test]
 fn files_that_are_too_large_are_left_out() {
     let tree = Tree::new().file("a.txt", "needle\n");
-    let large = std::fs::File::create(tree.join("large.txt")).expect("a file");
-    large.set_len(32 * 1024 * 1024 + 1).expect("its size");
+    let line = "needle, and more of it than is ever held\n";
+    let large = line.repeat(32 * 1024 * 1024 / line.len() + 1);
+    tree.write("large.txt", large);
     let daemon = Daemon::start(tree.path());
     let answer = search(&daemon, json!({ "pattern": "needle" }));
     assert_eq!(lines(&answer).len(), 1);
