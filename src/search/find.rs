@@ -179,7 +179,7 @@ impl Sink for Taking<'_> {
 
     fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> Result<bool, io::Error> {
         self.matches += 1;
-        if self.matches % CHECK_EVERY == 0
+        if self.matches.is_multiple_of(CHECK_EVERY)
             && let Err(stopped) = self.work.check()
         {
             self.stopped = Some(stopped);

@@ -24,7 +24,7 @@ use super::resolve::Scope;
 /// Entries between two looks at the cancel token.
 const CHECK_EVERY: usize = 256;
 
-/// Entries that are read of one folder.
+/// Entries that are read of one folder; what is left counts as one that is not readable.
 const MAX_ENTRIES: usize = 200_000;
 
 /// An opened folder that may be looked through.
@@ -103,6 +103,7 @@ impl<'a> TreeFolder<'a> {
                 work.check()?;
             }
             if count == MAX_ENTRIES {
+                left_out.not_readable += 1;
                 break;
             }
             count += 1;

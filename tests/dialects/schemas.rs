@@ -76,7 +76,10 @@ fn every_dialect_lists_five_tools() {
     for (dialect, read) in READS {
         let tools = tools(&daemon, dialect);
         let names: Vec<&Value> = tools.iter().map(|tool| &tool["name"]).collect();
-        assert_eq!(json!(names), json!([read, "read_many", "search", "edit", "write"]));
+        assert_eq!(
+            json!(names),
+            json!([read, "read_many", "search", "edit", "write"])
+        );
         for tool in &tools {
             let schema = &tool["inputSchema"];
             assert!(jsonschema::meta::is_valid(schema), "{dialect}: {schema}");

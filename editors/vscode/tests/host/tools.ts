@@ -47,7 +47,7 @@ export const toolTests: Tests = [
         own.map((tool) => pair(tool.name, tool.description, tool.inputSchema)).sort(byName),
         listed.tools.map((tool) => pair(`pilcrow_${tool.name}`, tool.description, tool.inputSchema)).sort(byName),
       );
-      assert.equal(own.length, 4);
+      assert.equal(own.length, 5);
     },
   ],
   [
