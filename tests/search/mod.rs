@@ -4,6 +4,7 @@ mod fronts;
 mod further;
 mod like_ripgrep;
 mod order;
+mod races;
 mod shown;
 mod texts;
 
