@@ -63,17 +63,17 @@ pub enum Prior<T> {
 
 /// The texts of all sessions; the one that was shown longest ago goes first.
 #[derive(Debug, Default)]
-pub struct KeptTexts(Mutex<Table>);
+pub struct KeptTexts(Mutex<KeptTable>);
 
 #[derive(Debug, Default)]
-struct Table {
+struct KeptTable {
     /// By session and address.
-    shown: HashMap<(String, String), Entry>,
+    shown: HashMap<(String, String), HeldText>,
     bytes: u64,
 }
 
 #[derive(Debug)]
-struct Entry {
+struct HeldText {
     /// `None` where it was dropped to make room.
     kept: Option<Arc<dyn Keepable>>,
     hash: u128,
@@ -104,7 +104,7 @@ impl KeptTexts {
 
     /// The session is shown this text under this address.
     pub fn show(&self, session: &str, url: &str, kept: Arc<dyn Keepable>) {
-        let entry = Entry {
+        let entry = HeldText {
             hash: kept.hash(),
             at: Instant::now(),
             kept: Some(kept),
@@ -122,7 +122,7 @@ impl KeptTexts {
     pub fn close(&self, session: &str) {
         let mut table = self.0.lock();
         table.shown.retain(|(of, _), _| !is_below(of, session));
-        table.bytes = table.shown.values().map(Entry::bytes).sum();
+        table.bytes = table.shown.values().map(HeldText::bytes).sum();
     }
 
     pub fn status(&self) -> MemoryUse {
@@ -134,13 +134,13 @@ impl KeptTexts {
     }
 }
 
-impl Entry {
+impl HeldText {
     fn bytes(&self) -> u64 {
         self.kept.as_ref().map_or(0, |it| it.bytes())
     }
 }
 
-impl Table {
+impl KeptTable {
     fn make_room(&mut self) {
         if self.shown.len() > MAX_TEXTS {
             self.shown.retain(|_, it| it.at.elapsed() <= READ_ON);

@@ -7,8 +7,8 @@ use crate::protocol::settings::Artifacts;
 use crate::workspace::bytes_below;
 
 use super::artifact::Artifact;
-use super::session::{Key, Why};
-use super::{LOCAL, Stores, Table};
+use super::session::{Eviction, Key};
+use super::{LOCAL, SessionTable, Stores};
 
 /// Artifacts of one session; more make the oldest go, however small they are.
 const MAX_ARTIFACTS: usize = 10_000;
@@ -94,7 +94,7 @@ impl Stores {
     }
 }
 
-impl Table {
+impl SessionTable {
     /// What has to go so that there is room, one at a time.
     fn next_to_go(
         &self,
@@ -102,13 +102,13 @@ impl Table {
         (weight, local): (u64, u64),
         limits: Artifacts,
         kept: Option<&Arc<Artifact>>,
-    ) -> Option<(String, Key, Why)> {
+    ) -> Option<(String, Key, Eviction)> {
         let store = self.sessions.get(session)?;
         let is_full = store.artifact_bytes() + weight + local > limits.session_bytes
             || (kept.is_none() && store.count() >= MAX_ARTIFACTS);
         if is_full {
             let (_, _, key) = store.oldest(kept)?;
-            return Some((session.to_owned(), key, Why::Session));
+            return Some((session.to_owned(), key, Eviction::Session));
         }
         if self.bytes() + self.reserved + weight + local <= limits.total_bytes {
             return None;
@@ -116,7 +116,7 @@ impl Table {
         let all = self.sessions.iter();
         let oldest = all.filter_map(|(name, store)| Some((store.oldest(kept)?, name)));
         let ((_, _, key), name) = oldest.min_by_key(|((is_put, age, _), _)| (*is_put, *age))?;
-        Some((name.clone(), key, Why::Total))
+        Some((name.clone(), key, Eviction::Total))
     }
 }
 
