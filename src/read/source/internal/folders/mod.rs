@@ -71,6 +71,10 @@ impl Folders {
 /// The folders of the settings in which files may be changed, each by its address.
 pub fn writable(scope: &Scope) -> Vec<UrlFolder> {
     let settings = scope.settings();
+    // Nearly always, and each request asks.
+    if !settings.internal.roots.iter().any(|it| it.writable) {
+        return Vec::new();
+    }
     let memories = places::places(Sort::Memory, scope, settings).places;
     let writable = memories.into_iter().filter(|it| it.writable);
     let named = writable.filter_map(|place| {
