@@ -8,8 +8,8 @@
 //! editor, and only where nothing of that name is there does the last row refuse what looks like an
 //! address.
 
-use crate::buffer::Overlays;
-use crate::protocol::{Refusal, shortened};
+use crate::buffer::{OfferedSchemes, Overlays};
+use crate::protocol::{Refusal, Settings, shortened};
 use crate::view::{Selector, Target};
 use crate::workspace::Scope;
 
@@ -130,6 +130,31 @@ pub fn schemes() -> Vec<&'static str> {
         .iter()
         .flat_map(|row| [row.name].into_iter().chain(row.aliases.iter().copied()));
     names.filter(|name| !name.is_empty()).collect()
+}
+
+/// Schemes of the client's that a model is told of by name.
+const MAX_TOLD: usize = 8;
+
+/// How the addresses are written that are read with these settings, files and the web aside: what
+/// models are told.
+pub fn address_forms(settings: &Settings, offered: &OfferedSchemes) -> Vec<String> {
+    let ours = SCHEMES.iter().filter_map(|row| match row.opens {
+        Opens::Provider(provider) => Some((row.name, provider)),
+        Opens::DiskOrEditor | Opens::Web | Opens::Nobody => None,
+    });
+    let is_on = |name: &str, provider: &dyn Provider| {
+        provider.is_on(settings) || offered.name(name).is_some()
+    };
+    let ours = ours.filter(|(name, provider)| is_on(name, *provider));
+    let ours = ours.map(|(name, provider)| format!("{name}://{}", provider.form()));
+    let mut forms: Vec<String> = ours.collect();
+    let others = offered.names().filter(|name| !schemes().contains(name));
+    let others: Vec<String> = others.map(|name| format!("{name}://…")).collect();
+    forms.extend(others.iter().take(MAX_TOLD).cloned());
+    if others.len() > MAX_TOLD {
+        forms.push(format!("and {} more schemes", others.len() - MAX_TOLD));
+    }
+    forms
 }
 
 /// The row that a path string's scheme is in, and what stands behind its `://`; `None` for what

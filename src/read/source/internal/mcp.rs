@@ -5,8 +5,8 @@
 //! is told by what its server lists.
 
 use crate::mcp_client::{Catalogues, McpError, McpServers, who_has};
-use crate::protocol::read::Cache;
-use crate::protocol::{Refusal, shortened};
+use crate::protocol::read::{Cache, InternalDetails};
+use crate::protocol::{Refusal, Settings, shortened};
 use crate::session::Prior;
 use crate::view::{Selector, Target};
 use crate::workspace::{InternalUrl, decode_file_uri};
@@ -23,7 +23,9 @@ pub static MCP: Mcp = Mcp;
 #[derive(Debug)]
 pub struct Mcp;
 
-const NONE_SET: &str = "[No MCP servers: neither the client offers mcp:// nor does mcp.servers of the settings name one]";
+const NONE_SET: &str = "No MCP servers";
+const WHERE_SET: &str =
+    "They are named by mcp.servers of the settings, or the client offers mcp:// itself";
 
 impl Provider for Mcp {
     fn name(&self) -> &'static str {
@@ -32,6 +34,14 @@ impl Provider for Mcp {
 
     fn what(&self) -> &'static str {
         "a resource of an MCP server"
+    }
+
+    fn form(&self) -> &'static str {
+        "SERVER/URI"
+    }
+
+    fn is_on(&self, settings: &Settings) -> bool {
+        !settings.mcp.servers.is_empty()
     }
 
     fn is_elsewhere(&self) -> bool {
@@ -238,6 +248,11 @@ fn listing(server: Option<&str>, context: &InternalContext) -> Given {
     if server.is_none() && context.provided.mcp.names().is_empty() {
         return Given::List(Listing {
             rows: vec![vec![NONE_SET.to_owned()]],
+            footer: Some(WHERE_SET.to_owned()),
+            details: Some(InternalDetails {
+                trusted: Some(false),
+                ..InternalDetails::default()
+            }),
             ..Listing::default()
         });
     }

@@ -22,7 +22,7 @@ use std::any::Any;
 use std::fmt;
 
 use crate::buffer::Overlays;
-use crate::protocol::Refusal;
+use crate::protocol::{Refusal, Settings};
 use crate::protocol::read::{Cache, InternalDetails};
 use crate::session::{KeptTexts, Stores};
 use crate::task::Work;
@@ -86,6 +86,16 @@ pub trait Provider: Sync + fmt::Debug {
 
     /// What one of its things is, as a sentence names it.
     fn what(&self) -> &'static str;
+
+    /// What stands behind `scheme://` in its addresses, as models are told of them.
+    fn form(&self) -> &'static str {
+        "NAME"
+    }
+
+    /// Whether these settings leave it anything that it could have.
+    fn is_on(&self, _: &Settings) -> bool {
+        true
+    }
 
     /// Whether nothing of it is in a file of this machine.
     fn is_elsewhere(&self) -> bool {
