@@ -272,6 +272,25 @@ pub fn refuse_change(written: &str, scope: &Scope, overlays: &Overlays) -> Resul
     })
 }
 
+/// Refuses to make a file of what is an address of a scheme that nobody has: it would lie in a folder of
+/// that name. What is there under that name, or open, is what it names.
+pub fn refuse_making(written: &str, scope: &Scope, overlays: &Overlays) -> Result<(), Refusal> {
+    let row = row_of(written).map(|(row, _)| &row.opens);
+    if !matches!(row, Some(Opens::Nobody)) || overlays.called(written).is_some() {
+        return Ok(());
+    }
+    if matches!(scope.find_exact(written), Ok(Some(_))) {
+        return Ok(());
+    }
+    let path = shortened(written).into_owned();
+    Err(Refusal::Unsupported {
+        message: format!(
+            "'{path}' is an address of a scheme that nobody has here, and no file is made of it; nothing was written. A file is named by a path."
+        ),
+        path: Some(path),
+    })
+}
+
 /// Other addresses that have no `//`.
 const OTHERS: &[&str] = &["data:", "javascript:", "view-source:", "mailto:"];
 

@@ -58,21 +58,11 @@ pub fn tools_of(
         ..describes
     };
     let addresses = address_forms(settings, offered);
-    Ok(list(
-        dialect,
-        settings.edit.enabled,
-        describes,
-        &addresses,
-    ))
+    Ok(list(dialect, settings.edit.enabled, describes, &addresses))
 }
 
 /// Their order is part of the contract: reads, then edits.
-fn list(
-    dialect: &dyn Dialect,
-    edits: bool,
-    describes: Describes,
-    addresses: &[String],
-) -> Tools {
+fn list(dialect: &dyn Dialect, edits: bool, describes: Describes, addresses: &[String]) -> Tools {
     let mut tools = vec![dialect.read_tool(), read_many()];
     if edits {
         tools.push(edit(dialect.edits()));

@@ -48,7 +48,10 @@ fn reads_of_one_address_ask_once() {
         .capabilities(json!({ "experimental": { "pilcrow": offered } }))
         .start();
     let read = |session: &str| {
-        daemon.request("agent/read", json!({ "path": "jira://A", "session": session }))
+        daemon.request(
+            "agent/read",
+            json!({ "path": "jira://A", "session": session }),
+        )
     };
     let reads: Vec<Id> = ["s", "s", "s", "s", "t"].into_iter().map(read).collect();
     // One for each session: a further one would be a message that nobody took.

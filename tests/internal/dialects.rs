@@ -200,10 +200,30 @@ fn lines_of_parameters_are_those_of_the_text() {
     let (_servers, settings) = servers();
     let daemon = start(&folders, &settings);
     for (dialect, parameter, lines, expected) in [
-        ("opencode", "filePath", json!({ "offset": 2, "limit": 1 }), "\n2: two\n"),
-        ("pikuri", "path", json!({ "offset": 2, "limit": 1 }), "     2\ttwo"),
-        ("llm-gateway", "filePath", json!({ "offset": 1, "limit": 1 }), "   2 | two\n"),
-        ("roo", "path", json!({ "start_line": 2, "end_line": 2 }), "2 | two"),
+        (
+            "opencode",
+            "filePath",
+            json!({ "offset": 2, "limit": 1 }),
+            "\n2: two\n",
+        ),
+        (
+            "pikuri",
+            "path",
+            json!({ "offset": 2, "limit": 1 }),
+            "     2\ttwo",
+        ),
+        (
+            "llm-gateway",
+            "filePath",
+            json!({ "offset": 1, "limit": 1 }),
+            "   2 | two\n",
+        ),
+        (
+            "roo",
+            "path",
+            json!({ "start_line": 2, "end_line": 2 }),
+            "2 | two",
+        ),
     ] {
         for Row { url, .. } in ROWS {
             let mut params = json!({ "dialect": dialect, parameter: url });
@@ -234,7 +254,8 @@ fn a_list_is_written_as_a_directory() {
             assert!(line.starts_with(begins), "{dialect}: {list}: {line}");
             match dialect {
                 "opencode" => {
-                    let begins = format!("<path>{list}</path>\n<type>directory</type>\n<entries>\n");
+                    let begins =
+                        format!("<path>{list}</path>\n<type>directory</type>\n<entries>\n");
                     assert!(shown.starts_with(&begins), "{list}: {shown}");
                 }
                 "llm-gateway" | "roo" | "pikuri" => {}
@@ -254,7 +275,10 @@ fn what_is_missing_is_said_in_the_dialects_words() {
             let params = json!({ "dialect": dialect, parameter: missing });
             let said = match read(&daemon, params) {
                 Ok(result) => {
-                    assert!(["pikuri", "llm-gateway", "roo"].contains(&dialect), "{dialect}");
+                    assert!(
+                        ["pikuri", "llm-gateway", "roo"].contains(&dialect),
+                        "{dialect}"
+                    );
                     whole(&result)
                 }
                 Err(message) => message,

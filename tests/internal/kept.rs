@@ -47,7 +47,11 @@ fn what_was_dropped_and_is_another_by_now_says_so() {
     // From then on it is that text, and there is nothing to say.
     let (next, asked) = read(&daemon, "jira://A:32-33", &version(3));
     assert_eq!(asked, 0);
-    assert!(text(&next).starts_with("32:2-32\n33:2-33"), "{}", text(&next));
+    assert!(
+        text(&next).starts_with("32:2-32\n33:2-33"),
+        "{}",
+        text(&next)
+    );
     // What is the same is not said to be another, and neither is what was never shown.
     fill(&daemon, 30 * MIB);
     let (same, asked) = read(&daemon, "jira://same:2", &version(1));

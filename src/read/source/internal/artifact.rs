@@ -121,6 +121,7 @@ pub fn given(
             ..About::default()
         },
         is_editable: false,
+        is_spooled: false,
         is_text: label.is_text || label.is_terminal,
         held_up_to: artifact.grows().then_some(HELD_WHILE_IT_GROWS),
         hold: Some(Hold::new(reading)),

@@ -49,6 +49,7 @@ impl Provider for Local {
             is_editable: context.scope.may_edit(found.handle.real()),
             handle: found.handle,
             scope: None,
+            is_spooled: false,
             is_text: false,
             held_up_to: None,
             hold: None,

@@ -12,7 +12,7 @@ use super::client::{self, OfClient};
 use super::{Given, GivenFile, GivenSpot, InternalAsk, InternalContext, Provider};
 
 /// Places in an address at which a name may end that are looked at.
-const MAX_ENDS: usize = 8;
+pub(super) const MAX_ENDS: usize = 8;
 const MAX_SUGGESTIONS: usize = 3;
 
 /// What a path string names that is an address of a provider's; `None` where it is none.
@@ -44,12 +44,21 @@ pub fn locate(target: &Target, context: &InternalContext) -> Result<Option<Locat
         context,
     };
     match target {
-        Target::Literal(_, selector) => match lookup.at(written.len(), selector, false)? {
+        Target::Literal(_, selector) => match lookup.at(written.len(), selector, How::default())? {
             Some(spot) => Ok(Some(located(spot, selector.clone()))),
             None => Err(lookup.refusal(written.len())),
         },
         Target::Spelled(_) => lookup.spelled().map(Some),
     }
+}
+
+/// How it is asked what has a name.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct How {
+    /// What was shown of it is enough, whatever the selector asks for.
+    pub(super) reads_on: bool,
+    /// It is not shown to anybody.
+    pub(super) is_probe: bool,
 }
 
 struct Lookup<'a> {
@@ -66,14 +75,8 @@ struct Lookup<'a> {
 }
 
 impl Lookup<'_> {
-    /// What has the name that ends here. An open document of that very URI goes first. With `reads_on`
-    /// what was shown of it is enough, whatever the selector asks for.
-    fn at(
-        &self,
-        end: usize,
-        selector: &Selector,
-        reads_on: bool,
-    ) -> Result<Option<Spot>, Refusal> {
+    /// What has the name that ends here. An open document of that very URI goes first.
+    fn at(&self, end: usize, selector: &Selector, how: How) -> Result<Option<Spot>, Refusal> {
         let Some(written) = self.written.get(self.name_at..end) else {
             return Ok(None);
         };
@@ -88,7 +91,8 @@ impl Lookup<'_> {
             name: &name,
             selector,
             shortest: &self.written[self.name_at..self.shortest.min(end)],
-            reads_on: reads_on || self.context.names_lines || selector.has_lines(),
+            reads_on: how.reads_on || self.context.names_lines || selector.has_lines(),
+            is_probe: how.is_probe,
         };
         let given = match self.of_client(&ask)? {
             OfClient::Given(given) => Some(*given),
@@ -125,7 +129,7 @@ impl Lookup<'_> {
         let whole = (self.written.len(), Selector::default());
         let (mut lacking, mut refused) = (None, None);
         for (end, selector) in std::iter::once(whole).chain(splits) {
-            match self.at(end, &selector, false) {
+            match self.at(end, &selector, How::default()) {
                 Ok(None) => {}
                 // What a server lists tells where a name ends.
                 Ok(Some(spot)) if lacks_of_server(&spot) => {
@@ -167,10 +171,7 @@ impl Lookup<'_> {
         let tail = &self.written[end..];
         match leads_on(&spot, tail) {
             false => located(spot, selector),
-            true => Located {
-                inner: Some(tail.to_owned()),
-                ..located(spot, Selector::default())
-            },
+            true => inside(spot, tail),
         }
     }
 
@@ -179,17 +180,18 @@ impl Lookup<'_> {
     fn within(&self) -> Result<Option<Located>, Refusal> {
         let ends = self.written.match_indices([':', '?']).map(|(at, _)| at);
         for end in ends.filter(|at| self.may_end(*at)).take(MAX_ENDS) {
-            let spot = match self.at(end, &Selector::default(), self.ends_in_lines) {
-                Ok(Some(spot)) => spot,
-                Ok(None) => continue,
-                Err(refusal) if self.is_of_others() && is_answer(&refusal) => continue,
-                Err(refusal) => return Err(refusal),
+            let at = |is_probe: bool| {
+                let reads_on = self.ends_in_lines;
+                let how = How { reads_on, is_probe };
+                let spot = self.at(end, &Selector::default(), how)?;
+                spot.ok_or_else(|| not_found(self.written, Vec::new()))
             };
-            if is_of_client_or_server(&spot) {
-                return Ok(Some(Located::found(spot, Selector::default())));
-            }
-            if leads_on(&spot, &self.written[end..]) {
-                return Ok(Some(self.found(spot, end, Selector::default())));
+            match on_into(at, &self.written[end..]) {
+                Ok(Some(located)) => return Ok(Some(located)),
+                Ok(None) => {}
+                Err(Refusal::NotFound { .. }) => {}
+                Err(refusal) if self.is_of_others() && is_answer(&refusal) => {}
+                Err(refusal) => return Err(refusal),
             }
         }
         Ok(None)
@@ -207,7 +209,11 @@ impl Lookup<'_> {
             if !self.may_end(end) {
                 continue;
             }
-            match self.at(end, &Selector::default(), true) {
+            let how = How {
+                reads_on: true,
+                is_probe: true,
+            };
+            match self.at(end, &Selector::default(), how) {
                 Ok(None) => continue,
                 Ok(Some(spot)) if lacks(&spot) => return Ok(Some(spot)),
                 Ok(Some(_)) => {}
@@ -258,6 +264,29 @@ fn lacks_of_server(spot: &Spot) -> bool {
         spot.given,
         Given::Lacks(Lacking::Catalogues(_) | Lacking::McpResource { .. })
     )
+}
+
+/// What is within something, where what follows its name leads on; or what has to be asked for to tell.
+/// It is looked at (`true`) before it is taken.
+pub(super) fn on_into(
+    at: impl Fn(bool) -> Result<Spot, Refusal>,
+    tail: &str,
+) -> Result<Option<Located>, Refusal> {
+    let spot = at(true)?;
+    if is_of_client_or_server(&spot) {
+        return Ok(Some(Located::found(spot, Selector::default())));
+    }
+    match leads_on(&spot, tail) {
+        true => Ok(Some(inside(at(false)?, tail))),
+        false => Ok(None),
+    }
+}
+
+fn inside(spot: Spot, tail: &str) -> Located {
+    Located {
+        inner: Some(tail.to_owned()),
+        ..located(spot, Selector::default())
+    }
 }
 
 /// Whether the client or a server has to be asked for a resource first.

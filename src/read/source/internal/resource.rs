@@ -120,6 +120,7 @@ impl Resource {
                     handle: handle.map_err(|error| Refusal::io(spelled, &error))?,
                     about,
                     is_editable: false,
+                    is_spooled: true,
                     is_text: false,
                     scope: None,
                     held_up_to: None,

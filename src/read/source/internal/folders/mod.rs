@@ -20,8 +20,8 @@ use std::time::Duration;
 use parking_lot::Mutex;
 
 use crate::protocol::read::InternalDetails;
-use crate::protocol::status::ResourcesStatus;
 use crate::protocol::settings::RootScheme;
+use crate::protocol::status::ResourcesStatus;
 use crate::protocol::{Refusal, Rule, Settings};
 use crate::task::{CancelToken, Work};
 use crate::workspace::{At, FileType, Handle, InternalUrl, Scope, UrlFolder, Whose};
@@ -237,6 +237,7 @@ impl Opening<'_> {
             },
             scope: Some(Box::new(scope)),
             is_editable,
+            is_spooled: false,
             is_text: false,
             held_up_to: None,
             hold: None,
