@@ -77,7 +77,7 @@ const ROWS: &[Row] = &[
     },
     #[cfg(target_os = "linux")]
     Row {
-        url: "mcp://small/demo://three",
+        url: "mcp://small/demo://lines",
         list: "mcp://small",
         row: "demo://a        first    text/plain  First of all",
         missing: "mcp://small/demo://missing",

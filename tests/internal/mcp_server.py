@@ -71,7 +71,7 @@ def contents(uri):
         return [{"uri": uri, "text": "with a colon\nand a second line\n"}]
     if uri == "demo://dynamic":
         return [{"uri": uri, "text": "".join(f"{reads}-{n}\n" for n in range(1, 41))}]
-    if uri == "demo://three":
+    if uri == "demo://lines":
         return [{"uri": uri, "text": "one\ntwo\nthree\n"}]
     if uri == "demo://bytes":
         return [{"uri": uri, "mimeType": "application/x-thing", "blob": base64.b64encode(b"\0\1\2\xff").decode()}]

@@ -330,3 +330,24 @@ fn a_session_whose_lines_were_forgotten_keeps_its_store() {
         "1:kept"
     );
 }
+
+#[test]
+fn closing_takes_all_that_a_child_has() {
+    let tree = Tree::new();
+    let daemon = Daemon::start(tree.path());
+    let has = |session: &str| {
+        let paths = ["artifact://1", "agent://r", "local://x.txt"];
+        paths.map(|path| read_as(&daemon, session, path).is_ok())
+    };
+    for session in ["A/b", "B"] {
+        put(&daemon, json!({ "session": session, "text": "x" }));
+        let answer = json!({ "session": session, "uri": "agent://r", "text": "x" });
+        put(&daemon, answer);
+        let write = json!({ "session": session, "path": "local://x.txt", "text": "x\n" });
+        daemon.call("agent/write", write).expect("made");
+        assert_eq!(has(session), [true; 3]);
+    }
+    let close = json!({ "session": "A" });
+    daemon.call("agent/closeSession", close).expect("closed");
+    assert_eq!((has("A/b"), has("B")), ([false; 3], [true; 3]));
+}

@@ -186,7 +186,7 @@ fn the_clients_and_servers_texts_are_there_as_a_whole() {
     let read = read_of_client(&daemon, json!({ "path": "jira://A" }), &other);
     assert_eq!(read["details"]["truncation"]["artifactId"], "2");
     assert_eq!(
-        daemon.read_text("artifact://2:1"),
+        daemon.read_text("artifact://2:1-1"),
         "1:line 2\n\n[Showing line 1 of 5000. Use :2- to continue]"
     );
 }
@@ -218,7 +218,7 @@ fn what_has_a_place_is_never_spilled_whatever_it_is() {
     let mut tree = Tree::new()
         .file("harbour.zip", bytes("archive/harbour.zip"))
         .file("museum.db", bytes("sqlite/museum.db"))
-        .file("lines.pdf", bytes("document/lines.pdf"))
+        .file("columns.pdf", bytes("document/columns.pdf"))
         .file("long.zip.txt", numbered_lines(1, 9000));
     for n in 0..200 {
         tree = tree.file(&format!("folder/{n}.txt"), "");
@@ -233,7 +233,7 @@ fn what_has_a_place_is_never_spilled_whatever_it_is() {
     for path in [
         "harbour.zip",
         "museum.db:users",
-        "lines.pdf",
+        "columns.pdf",
         "long.zip.txt",
         "folder",
         "skill://long",
