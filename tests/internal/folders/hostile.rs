@@ -355,7 +355,8 @@ fn a_namespace_of_the_users_is_not_taken() {
     let folders = Folders::new()
         .file("home/serena/README.md", "The user's.\n")
         .file("ws/.serena/memories/README.md", "The workspace's.\n");
-    let serena = json!({ "scheme": "memory", "name": "serena", "path": "~/serena", "writable": true });
+    let serena =
+        json!({ "scheme": "memory", "name": "serena", "path": "~/serena", "writable": true });
     let settings = json!({ "internal": { "roots": [serena] } });
     let daemon = folders.builder().settings(settings).start();
     assert!(shown(&daemon, "memory://serena").ends_with("1:The user's."));
