@@ -50,12 +50,17 @@ impl Describes {
 
 const UNSAVED: &str = " Unsaved changes in the editor are part of what you see.";
 
+/// What stands for the addresses of what is no file, in a point of its own.
+const ADDRESSES: &str = "{addresses}";
+
 /// In a sentence that holds of images as well.
 const WHOLE_FILES: &str = " and PDFs";
 
 impl Tool {
-    /// Leaves out of its description what does not hold.
-    pub fn describing(mut self, describes: Describes) -> Tool {
+    /// Leaves out of its description what does not hold, and names the addresses that are read.
+    pub fn describing(mut self, describes: Describes, addresses: &[String]) -> Tool {
+        let named = addresses.join(", ");
+        self.description = self.description.replace(ADDRESSES, &named).into();
         if !describes.unsaved {
             self.description = self.description.replace(UNSAVED, "").into();
         }

@@ -172,3 +172,46 @@ fn what_it_cannot_start_with_is_said_on_stderr() {
         assert!(output.stdout.is_empty());
     }
 }
+
+#[test]
+fn the_schemes_that_are_on_are_named_within_the_bound() {
+    let tree = Tree::new();
+    let servers = json!({ "docs": { "command": "no-such-program" } });
+    for dialect in [
+        "hashline",
+        "numbered",
+        "plain",
+        "opencode",
+        "pikuri",
+        "llm-gateway",
+        "roo",
+    ] {
+        let server = Mcp::in_directory(tree.path())
+            .arg("--dialect")
+            .arg(dialect)
+            .arg("--set")
+            .arg(format!("mcp.servers={servers}"))
+            .arg("--set")
+            .arg("web.enabled=true")
+            .start();
+        let mut tools = listed(&server);
+        let described = tools[0]["description"].as_str().expect("words").to_owned();
+        for form in [
+            "artifact://N",
+            "skill://NAME",
+            "mcp://SERVER/URI",
+            "pilcrow://",
+        ] {
+            assert!(described.contains(form), "{dialect}: {form}: {described}");
+        }
+        assert!(!described.contains("{addresses}"), "{described}");
+        for tool in &mut tools {
+            tool.as_object_mut().expect("a tool").remove("_meta");
+        }
+        let length = json!(tools).to_string().chars().count();
+        assert!(length <= 6000, "{dialect}: {length}");
+    }
+    let without = Mcp::start(tree.path());
+    let described = listed(&without)[0]["description"].to_string();
+    assert!(!described.contains("mcp://"), "{described}");
+}

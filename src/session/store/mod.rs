@@ -69,8 +69,8 @@ struct SessionTable {
 #[derive(Debug, Clone)]
 pub enum Lookup {
     Found(Arc<Artifact>),
-    /// It was there; why it is no more.
-    Dropped(&'static str, u64),
+    /// It was there; which limit it went for.
+    Dropped(String),
     Never,
 }
 

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::protocol::Refusal;
 use crate::protocol::settings::Artifacts;
+use crate::task::lowered;
 use crate::workspace::bytes_below;
 
 use super::artifact::Artifact;
@@ -11,7 +12,7 @@ use super::session::{Eviction, Key};
 use super::{LOCAL, SessionTable, Stores};
 
 /// Artifacts of one session; more make the oldest go, however small they are.
-const MAX_ARTIFACTS: usize = 10_000;
+const MAX_ARTIFACTS: u64 = 10_000;
 
 /// Bytes that are about to be written; given back when this is dropped.
 #[derive(Debug)]
@@ -104,11 +105,16 @@ impl SessionTable {
         kept: Option<&Arc<Artifact>>,
     ) -> Option<(String, Key, Eviction)> {
         let store = self.sessions.get(session)?;
-        let is_full = store.artifact_bytes() + weight + local > limits.session_bytes
-            || (kept.is_none() && store.count() >= MAX_ARTIFACTS);
-        if is_full {
+        let most = lowered("artifacts", MAX_ARTIFACTS);
+        let is_full = store.artifact_bytes() + weight + local > limits.session_bytes;
+        let are_many = kept.is_none() && store.count() as u64 >= most;
+        if is_full || are_many {
             let (_, _, key) = store.oldest(kept)?;
-            return Some((session.to_owned(), key, Eviction::Session));
+            let why = match is_full {
+                true => Eviction::Session,
+                false => Eviction::Count(most),
+            };
+            return Some((session.to_owned(), key, why));
         }
         if self.bytes() + self.reserved + weight + local <= limits.total_bytes {
             return None;

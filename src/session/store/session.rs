@@ -11,6 +11,7 @@ use crate::workspace::UrlFolder;
 use super::artifact::{Artifact, unwritten};
 use super::kept_on::{Record, SessionRecord};
 use super::places::{self, LockedDirectory};
+use super::room::in_words;
 use super::{LOCAL, LOCAL_URL, Lookup};
 
 /// Numbers of which it is remembered why they went; of older ones it is said that they did.
@@ -33,11 +34,23 @@ impl Key {
     }
 }
 
-/// Which sum something had to go for.
+/// Which limit something had to go for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Eviction {
     Session,
     Total,
+    /// There were so many in its session.
+    Count(u64),
+}
+
+impl Eviction {
+    fn in_words(self, limits: &Artifacts) -> String {
+        match self {
+            Eviction::Session => format!("{} for a session", in_words(limits.session_bytes)),
+            Eviction::Total => format!("{} for all sessions", in_words(limits.total_bytes)),
+            Eviction::Count(most) => format!("{most} artifacts for a session"),
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -196,10 +209,9 @@ impl SessionStore {
             return Lookup::Found(entry.artifact.clone());
         }
         match self.went.get(&number) {
-            Some(Eviction::Total) => Lookup::Dropped("all sessions", limits.total_bytes),
-            Some(Eviction::Session) => Lookup::Dropped("a session", limits.session_bytes),
+            Some(why) => Lookup::Dropped(why.in_words(limits)),
             None if (1..self.next).contains(&number) => {
-                Lookup::Dropped("a session", limits.session_bytes)
+                Lookup::Dropped(Eviction::Session.in_words(limits))
             }
             None => Lookup::Never,
         }

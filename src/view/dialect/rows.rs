@@ -167,6 +167,7 @@ const READ_HASHLINE: &str = r"Reads a file, or lists a directory, an archive or 
 - path:raw gives the text without header and numbers; path:conflicts gives both sides of each merge conflict.
 - What a file holds is read by its path as well: a.zip:dir/x.txt, db.sqlite:table?where=a>5, notes.ipynb:outputs, photo.png, report.pdf:p3-5.
 - path may be a web address (https://…): a page as Markdown, a PDF, image, archive or feed there; #section, :links, :full and line ranges of it as well.
+- path may also be the address of what is no file: {addresses}. A scheme alone, like pilcrow://, lists what it has; pilcrow://internal says more.
 
 A long answer is cut; its last line then says which selector goes on. Read ranges rather than whole files when you know where to look.";
 
@@ -177,6 +178,7 @@ const READ_NUMBERED: &str = r"Reads a file, or lists a directory, an archive or 
 - path:raw gives the text without numbers; path:conflicts gives both sides of each merge conflict.
 - What a file holds is read by its path as well: a.zip:dir/x.txt, db.sqlite:table?where=a>5, notes.ipynb:outputs, photo.png, report.pdf:p3-5.
 - path may be a web address (https://…): a page as Markdown, a PDF, image, archive or feed there; #section, :links, :full and line ranges of it as well.
+- path may also be the address of what is no file: {addresses}. A scheme alone, like pilcrow://, lists what it has; pilcrow://internal says more.
 
 A long answer is cut; its last line then says which selector goes on.";
 
@@ -186,6 +188,7 @@ const READ_PLAIN: &str = r"Reads a file, as its text alone, or lists a directory
 - path:raw keeps the file's own line ends; path:conflicts gives both sides of each merge conflict.
 - What a file holds is read by its path as well: a.zip:dir/x.txt, db.sqlite:table?where=a>5, notes.ipynb:outputs, photo.png, report.pdf:p3-5.
 - path may be a web address (https://…): a page as Markdown, a PDF, image, archive or feed there; #section, :links, :full and line ranges of it as well.
+- path may also be the address of what is no file: {addresses}. A scheme alone, like pilcrow://, lists what it has; pilcrow://internal says more.
 
 A long answer is cut; its last line then says which selector goes on.";
 

@@ -120,6 +120,7 @@ impl Resource {
                     handle: handle.map_err(|error| Refusal::io(spelled, &error))?,
                     about,
                     is_editable: false,
+                    is_spooled: true,
                     is_text: false,
                     scope: None,
                     held_up_to: None,
@@ -258,8 +259,9 @@ fn text_of(part: &ResourcePart, bytes: &[u8]) -> Option<Text> {
             essence.as_str(),
             "application/json" | "application/xml" | "application/javascript" | "application/yaml"
         );
-    // Pictures in XML are pictures.
-    if !is_text || essence.starts_with("image/") {
+    // Pictures in XML are pictures, and notebooks in JSON are notebooks.
+    let is_more = essence.starts_with("image/") || essence == "application/x-ipynb+json";
+    if !is_text || is_more {
         return None;
     }
     decode(bytes, None).ok().map(|decoded| decoded.text)

@@ -2,8 +2,9 @@
 
 use std::path::PathBuf;
 
-use crate::protocol::Refusal;
 use crate::protocol::read::NamedResource;
+use crate::protocol::settings::RootScheme;
+use crate::protocol::{Refusal, Settings};
 use crate::task::Work;
 use crate::workspace::{InternalUrl, Scope, decoded_file_part, encoded};
 
@@ -192,6 +193,14 @@ impl Provider for MemoryProvider {
 
     fn what(&self) -> &'static str {
         "a memory"
+    }
+
+    fn form(&self) -> &'static str {
+        "NS"
+    }
+
+    fn is_on(&self, settings: &Settings) -> bool {
+        super::may_have(settings, RootScheme::Memory)
     }
 
     fn get(&self, ask: &InternalAsk, context: &InternalContext) -> Result<Option<Given>, Refusal> {

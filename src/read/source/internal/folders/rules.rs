@@ -2,8 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::protocol::Refusal;
 use crate::protocol::read::NamedResource;
+use crate::protocol::settings::RootScheme;
+use crate::protocol::{Refusal, Settings};
 use crate::task::Work;
 use crate::workspace::{FileType, InternalUrl, Scope, Seen, encoded};
 
@@ -367,6 +368,10 @@ impl Provider for RuleProvider {
 
     fn what(&self) -> &'static str {
         "a rule"
+    }
+
+    fn is_on(&self, settings: &Settings) -> bool {
+        super::may_have(settings, RootScheme::Rule)
     }
 
     fn parameters(&self) -> &'static [&'static str] {
