@@ -25,11 +25,11 @@ use crate::rpc::InFlightRequest;
 use crate::task::CancelToken;
 
 use super::ANSWERED_WITHIN;
-use super::answer::{Answer, DETAILS};
+use super::answer::{DETAILS, ToolAnswer};
 use super::arguments::mended;
-use super::calls::{Body, Call, Calls, Outcome};
-use super::folders::Folders;
-use super::list::{Kind, ToolList};
+use super::calls::{CallOutcome, Calls, RestOfCall, ToolCall};
+use super::folders::WorkspaceFolders;
+use super::list::{ToolKind, ToolList};
 
 /// Whose calls name no session.
 const SESSION: &str = "mcp";
@@ -42,34 +42,34 @@ const PROGRESS: Duration = Duration::from_secs(1);
 
 /// Clones are the same server.
 #[derive(Clone)]
-pub struct Face(Arc<Inner>);
+pub struct Face(Arc<FaceParts>);
 
-struct Inner {
+struct FaceParts {
     list: Arc<ToolList>,
     calls: Calls,
-    folders: Folders,
+    folders: WorkspaceFolders,
     /// Edits that were made and whose answers are not sent: a cancel may come before that.
     unsent: Mutex<HashMap<RequestId, (String, EditResult)>>,
 }
 
 /// A call that has begun, on its way to who goes on with it. Clones share it; it is taken once.
 #[derive(Clone)]
-pub struct BegunCall(Arc<Mutex<Option<Begun>>>);
+pub struct BegunCall(Arc<Mutex<Option<CallUnderWay>>>);
 
-struct Begun {
+struct CallUnderWay {
     tool: &'static str,
-    kind: Kind,
+    kind: ToolKind,
     session: String,
     wants_details: bool,
-    body: Body,
+    body: RestOfCall,
     cancel: CancelToken,
-    place: Place,
+    place: PlaceInFlight,
 }
 
 /// Gives the place of a call back when it is dropped.
-struct Place(Option<InFlightRequest>);
+struct PlaceInFlight(Option<InFlightRequest>);
 
-impl Drop for Place {
+impl Drop for PlaceInFlight {
     fn drop(&mut self) {
         if let Some(place) = self.0.take() {
             drop(place.give_back());
@@ -78,8 +78,8 @@ impl Drop for Place {
 }
 
 impl Face {
-    pub fn new(list: Arc<ToolList>, calls: Calls, folders: Folders) -> Face {
-        Face(Arc::new(Inner {
+    pub fn new(list: Arc<ToolList>, calls: Calls, folders: WorkspaceFolders) -> Face {
+        Face(Arc::new(FaceParts {
             list,
             calls,
             folders,
@@ -87,7 +87,7 @@ impl Face {
         }))
     }
 
-    pub fn folders(&self) -> &Folders {
+    pub fn folders(&self) -> &WorkspaceFolders {
         &self.0.folders
     }
 
@@ -101,7 +101,7 @@ impl Face {
         params: &mut Map<String, Value>,
         place: InFlightRequest,
     ) -> Result<(CallToolRequestParams, BegunCall), ErrorData> {
-        let place = Place(Some(place));
+        let place = PlaceInFlight(Some(place));
         let name = params.get("name").and_then(Value::as_str);
         let Some(name) = name else {
             return Err(ErrorData::invalid_params("'name' must name a tool.", None));
@@ -118,16 +118,16 @@ impl Face {
         let session = session(meta);
         let wants_details = meta.is_some_and(|meta| meta[DETAILS] == true);
         let arguments = params.remove("arguments").unwrap_or_default();
-        let body: Body = match mended(kind, tool, arguments) {
-            Err(refusal) => Box::pin(async move { Outcome::Read(Err(refusal)) }),
-            Ok(params) => self.0.calls.begin(Call {
+        let body: RestOfCall = match mended(kind, tool, arguments) {
+            Err(refusal) => Box::pin(async move { CallOutcome::Read(Err(refusal)) }),
+            Ok(params) => self.0.calls.begin(ToolCall {
                 kind,
                 params,
                 session: session.clone(),
                 cancel: cancel.clone(),
             }),
         };
-        let begun = Begun {
+        let begun = CallUnderWay {
             tool: tool.name,
             kind,
             session,
@@ -148,10 +148,10 @@ impl Face {
     /// Goes on with a call until it is answered.
     async fn finish(
         &self,
-        begun: Begun,
+        begun: CallUnderWay,
         context: &RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let Begun {
+        let CallUnderWay {
             tool,
             kind,
             session,
@@ -165,7 +165,7 @@ impl Face {
         let outcome = self
             .outcome((kind, &session), body, &cancel, context)
             .await?;
-        if let Outcome::Edit(Ok(result)) = &outcome {
+        if let CallOutcome::Edit(Ok(result)) = &outcome {
             let made = (session.clone(), result.clone());
             self.0.unsent.lock().insert(context.id.clone(), made);
             if context.ct.is_cancelled() {
@@ -176,7 +176,7 @@ impl Face {
         }
         let calls = &self.0.calls;
         let most = calls.most_chars();
-        let answer = Answer::of(outcome, most, wants_details)?;
+        let answer = ToolAnswer::of(outcome, most, wants_details)?;
         let tags = calls.agent().settings().read.dialect == "hashline";
         let told = calls.told().take(&session, &answer.shows, tags);
         let result = answer.result(&told, most);
@@ -188,11 +188,11 @@ impl Face {
     /// What a call comes to, unless it is called off, or takes too long.
     async fn outcome(
         &self,
-        (kind, session): (Kind, &str),
-        body: Body,
+        (kind, session): (ToolKind, &str),
+        body: RestOfCall,
         cancel: &CancelToken,
         context: &RequestContext<RoleServer>,
-    ) -> Result<Outcome, ErrorData> {
+    ) -> Result<CallOutcome, ErrorData> {
         let mut body = AssertUnwindSafe(body).catch_unwind().boxed();
         tokio::select! {
             biased;
@@ -206,7 +206,7 @@ impl Face {
             }
             () = sleep(ANSWERED_WITHIN) => {
                 self.call_off((kind, session), cancel, body);
-                Ok(Outcome::Read(Err(too_long(kind))))
+                Ok(CallOutcome::Read(Err(too_long(kind))))
             }
             never = report(context) => match never {},
         }
@@ -224,17 +224,17 @@ impl Face {
     /// of it with its next answer.
     fn call_off(
         &self,
-        (kind, session): (Kind, &str),
+        (kind, session): (ToolKind, &str),
         cancel: &CancelToken,
-        body: impl Future<Output = Result<Outcome, Box<dyn std::any::Any + Send>>> + Send + 'static,
+        body: impl Future<Output = Result<CallOutcome, Box<dyn std::any::Any + Send>>> + Send + 'static,
     ) {
         cancel.cancel();
-        if !matches!(kind, Kind::Edit | Kind::Write) {
+        if !matches!(kind, ToolKind::Edit | ToolKind::Write) {
             return;
         }
         let (calls, session) = (self.0.calls.clone(), session.to_owned());
         self.0.calls.agent().threads().start(async move {
-            if let Ok(Outcome::Edit(Ok(result))) = body.await {
+            if let Ok(CallOutcome::Edit(Ok(result))) = body.await {
                 calls.told().made(&session, &result);
             }
         });
@@ -264,17 +264,17 @@ async fn report(context: &RequestContext<RoleServer>) -> Infallible {
     }
 }
 
-fn too_long(kind: Kind) -> Refusal {
+fn too_long(kind: ToolKind) -> Refusal {
     let seconds = ANSWERED_WITHIN.as_secs();
     Refusal::Timeout {
         path: None,
         message: match kind {
-            Kind::Read | Kind::ReadMany => {
+            ToolKind::Read | ToolKind::ReadMany => {
                 format!(
                     "This took longer than {seconds} s and was stopped. Ask for less, or again later."
                 )
             }
-            Kind::Edit | Kind::Write => format!(
+            ToolKind::Edit | ToolKind::Write => format!(
                 "This took longer than {seconds} s, so it is not known whether it was made. Read the file before you go on; do not send the edit again unseen."
             ),
         },
