@@ -17,12 +17,13 @@ use rmcp::model::{
 use rmcp::service::{NotificationContext, RequestContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 use serde_json::{Map, Value};
-use tokio::time::{interval_at, sleep};
+use tokio::time::{interval_at, sleep_until};
 
 use crate::protocol::Refusal;
 use crate::protocol::edit::EditResult;
 use crate::rpc::InFlightRequest;
 use crate::task::CancelToken;
+use crate::text::one_line;
 
 use super::ANSWERED_WITHIN;
 use super::answer::{DETAILS, ToolAnswer};
@@ -33,6 +34,9 @@ use super::list::{ToolKind, ToolList};
 
 /// Whose calls name no session.
 const SESSION: &str = "mcp";
+
+/// Characters that are said again of a name that no tool has.
+const MOST_NAME: usize = 100;
 
 /// Bytes of a session's name; a longer one is none.
 const SESSION_BYTES: usize = 256;
@@ -57,6 +61,7 @@ struct FaceParts {
 pub struct BegunCall(Arc<Mutex<Option<CallUnderWay>>>);
 
 struct CallUnderWay {
+    since: Instant,
     tool: &'static str,
     kind: ToolKind,
     session: String,
@@ -91,7 +96,8 @@ impl Face {
         &self.0.folders
     }
 
-    /// Begins a call of a tool; its parameters but for the arguments. Called in the order of arrival.
+    /// Begins a call of a tool that was read at `since`; its parameters but for the arguments. Called in the
+    /// order of arrival.
     ///
     /// # Errors
     ///
@@ -99,6 +105,7 @@ impl Face {
     pub fn begin(
         &self,
         params: &mut Map<String, Value>,
+        since: Instant,
         place: InFlightRequest,
     ) -> Result<(CallToolRequestParams, BegunCall), ErrorData> {
         let place = PlaceInFlight(Some(place));
@@ -107,7 +114,7 @@ impl Face {
             return Err(ErrorData::invalid_params("'name' must name a tool.", None));
         };
         let Some((kind, tool)) = self.0.list.find(name) else {
-            let message = format!("There is no tool '{name}'.");
+            let message = format!("There is no tool '{}'.", one_line(name, MOST_NAME));
             return Err(ErrorData::invalid_params(message, None));
         };
         let cancel = match &place.0 {
@@ -128,6 +135,7 @@ impl Face {
             }),
         };
         let begun = CallUnderWay {
+            since,
             tool: tool.name,
             kind,
             session,
@@ -152,6 +160,7 @@ impl Face {
         context: &RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let CallUnderWay {
+            since,
             tool,
             kind,
             session,
@@ -161,9 +170,9 @@ impl Face {
             // Given back when the answer is made.
             place: _place,
         } = begun;
-        let since = Instant::now();
+        let until = since + ANSWERED_WITHIN;
         let outcome = self
-            .outcome((kind, &session), body, &cancel, context)
+            .outcome((kind, &session), (body, until), &cancel, context)
             .await?;
         if let CallOutcome::Edit(Ok(result)) = &outcome {
             let made = (session.clone(), result.clone());
@@ -189,7 +198,7 @@ impl Face {
     async fn outcome(
         &self,
         (kind, session): (ToolKind, &str),
-        body: RestOfCall,
+        (body, until): (RestOfCall, Instant),
         cancel: &CancelToken,
         context: &RequestContext<RoleServer>,
     ) -> Result<CallOutcome, ErrorData> {
@@ -204,7 +213,7 @@ impl Face {
                 self.call_off((kind, session), cancel, body);
                 Err(cancelled())
             }
-            () = sleep(ANSWERED_WITHIN) => {
+            () = sleep_until(until.into()) => {
                 self.call_off((kind, session), cancel, body);
                 Ok(CallOutcome::Read(Err(too_long(kind))))
             }

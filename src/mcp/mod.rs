@@ -153,5 +153,6 @@ async fn answer_lines(face: Face, transport: LineTransport) {
     }
 }
 
-/// How long the answer to one call may take: less than any known agent waits.
-const ANSWERED_WITHIN: Duration = Duration::from_secs(28);
+/// How long the answer to one call may take. With the time in which nothing is read, because too many calls are
+/// under way, it is half of what any known agent waits.
+const ANSWERED_WITHIN: Duration = Duration::from_secs(24);

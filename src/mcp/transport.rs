@@ -7,6 +7,7 @@
 use std::convert::Infallible;
 use std::io::{self, Read};
 use std::sync::Arc;
+use std::time::Instant;
 
 use rmcp::ErrorData;
 use rmcp::RoleServer;
@@ -226,6 +227,7 @@ impl LineReader {
     }
 
     fn call_tool(&self, id: &Id, params: Option<Value>) -> Result<(), HungUp> {
+        let since = Instant::now();
         let place = match self.in_flight.enter(id) {
             Ok(place) => place,
             Err(why) => {
@@ -243,7 +245,7 @@ impl LineReader {
             Some(Value::Object(params)) => params,
             _ => Map::new(),
         };
-        let (call, begun) = match self.face.begin(&mut params, place) {
+        let (call, begun) = match self.face.begin(&mut params, since, place) {
             Ok(begun) => begun,
             Err(ErrorData { message, .. }) => {
                 self.refuse(Some(json!(id)), INVALID_PARAMS, &message);

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use crate::tree::{Tree, numbered_lines};
 
-use super::{Mcp, text};
+use super::{McpProcess, text};
 
 const PAIRS: i64 = 3000;
 
@@ -13,7 +13,9 @@ const PAIRS: i64 = 3000;
 #[test]
 fn no_read_of_a_burst_is_stale() {
     let tree = Tree::new().file("a.txt", numbered_lines(1, 40));
-    let server = Mcp::in_directory(tree.path()).arg("--dialect=roo").start();
+    let server = McpProcess::in_directory(tree.path())
+        .arg("--dialect=roo")
+        .start();
     let mut burst = String::new();
     let call = |id: i64, name: &str, arguments: serde_json::Value| {
         let params = json!({ "name": name, "arguments": arguments });
