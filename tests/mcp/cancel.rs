@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use crate::client::HANG;
-use crate::tree::{Tree, numbered_lines};
+use crate::tree::Tree;
 use crate::web::server::{Gate, Reply, Running, Server};
 
 use super::{McpProcess, held_at, tag_in, text};
@@ -172,30 +172,31 @@ fn a_cancelled_call_with_a_name_for_its_id_is_not_answered() {
     assert!(!server.has(|message| message["id"] == "a read"));
 }
 
-/// The edits of one file have their turns one after the other: so all of these wait for the first.
 #[test]
 fn past_so_many_calls_the_next_are_told_to_come_again() {
-    let tree = Tree::new().file("a.txt", numbered_lines(1, 64));
-    let (server, signals) = held_at("rename:1", tree.path());
-    let tag = tag_in(&server.text("read", json!({ "path": "a.txt" })));
-    let edit = |line: usize| {
-        let patch = format!("¶a.txt#{tag}\nreplace {line}:\n+new {line}\n");
-        server.begin_call("edit", json!({ "patch": patch }))
-    };
-    let edits: Vec<i64> = (1..=64).map(edit).collect();
-    wait_for(&signals.path().join("go.held"));
+    let tree = Tree::new().file("a.txt", "one\n");
+    let gate = Gate::closed();
+    let web = slow(&gate);
+    let server = with_web(&tree);
+    let read = |n| server.begin_call("read", json!({ "path": web.url(&format!("/slow?{n}")) }));
+    let reads: Vec<i64> = (0..64).map(read).collect();
     // One waits for a place. Those behind it find that this was in vain.
     for _ in 0..20 {
         let refused = server.error("read", json!({ "path": "a.txt" }));
         assert!(refused.contains("64 calls are under way"), "{refused}");
     }
     assert_eq!(server.request("ping", json!({}))["result"], json!({}));
-    std::fs::write(signals.path().join("go"), "").expect("a signal");
-    for edit in edits {
-        assert_eq!(server.result(edit)["isError"], false);
+    // A place that is given back is free at once.
+    cancel(&server, reads[0]);
+    server.request("ping", json!({}));
+    let deadline = Instant::now() + HANG;
+    while server.call("read", json!({ "path": "a.txt" }))["isError"] == true {
+        assert!(Instant::now() < deadline);
     }
-    let written = std::fs::read_to_string(tree.join("a.txt")).expect("the file");
-    assert_eq!(written, numbered_lines(1, 64).replace("line", "new"));
+    gate.open();
+    for read in &reads[1..] {
+        server.result(*read);
+    }
 }
 
 /// Agents wait a minute at least. The half of it, and what a busy machine adds.

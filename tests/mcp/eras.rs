@@ -11,7 +11,7 @@ fn meta(version: &str) -> Value {
     json!({
         "io.modelcontextprotocol/protocolVersion": version,
         "io.modelcontextprotocol/clientInfo": { "name": "tests", "version": "1" },
-        "io.modelcontextprotocol/clientCapabilities": {},
+        "io.modelcontextprotocol/clientCapabilities": { "roots": {} },
     })
 }
 
@@ -66,7 +66,7 @@ fn each_request_may_say_all_by_itself() {
     let read = server.request("tools/call", params);
     assert_eq!(read["result"]["resultType"], "complete");
     assert!(super::text(&read["result"]).ends_with("\n1:one"));
-    // Nothing is asked of such a client, and what is not there is said.
+    // Nothing is asked of such a client, though it has roots; and what is not there is said.
     let params =
         json!({ "name": "read", "arguments": { "path": "a.txt" }, "_meta": meta("2099-01-01") });
     let refused = server.request("tools/call", params);

@@ -124,6 +124,11 @@ fn switches_say_which_tools_there_are() {
     let tree = Tree::new().file("a.txt", "one\n");
     let all = names(&McpProcess::start(tree.path()));
     assert_eq!(all, ["read", "read_many", "edit", "write"]);
+    // It stays as it is for the whole life of a process.
+    let server = McpProcess::start(tree.path());
+    let before = listed(&server);
+    server.text("read", json!({ "path": "a.txt" }));
+    assert_eq!(listed(&server), before);
     let server = McpProcess::in_directory(tree.path())
         .arg("--read-only")
         .start();

@@ -109,14 +109,32 @@ fn three_changes_are_named_and_the_others_counted() {
         tree = tree.file(&name(number), "one\n");
     }
     let server = McpProcess::start(tree.path());
+    let mut tags = Vec::new();
     for number in 0..6 {
-        let tag = tag_in(&read(&server, &name(number), session("a")));
+        for reading in ["a", "b", "c"] {
+            let shown = read(&server, &name(number), session(reading));
+            tags.push(tag_in(&shown));
+        }
+    }
+    for (number, tag) in tags.iter().step_by(3).enumerate() {
         let patch = json!({ "patch": format!("¶{}#{tag}\nreplace 1:\n+1\n", name(number)) });
-        read(&server, &name(number), session("b"));
         let made = server.call_with("edit", patch, session("b"));
         assert_eq!(made["isError"], false, "{made}");
     }
-    // All are heard of before an answer of the engine is sent.
+    // Once one of them knows of all, so does the other.
+    let mut known = 0;
+    while known < 6 {
+        let said = told(&server, "wide.txt:1-1", session("c"));
+        let (_, notices) = said.rsplit_once("\n\n").expect("a blank line");
+        let notices =
+            notices.lines().map(
+                |notice| match notice.strip_suffix(" more files changed.]") {
+                    Some(count) => count[1..].parse().expect("a number"),
+                    None => 1,
+                },
+            );
+        known += notices.sum::<usize>();
+    }
     let said = told(&server, "wide.txt", session("a"));
     assert!(said.chars().count() <= 38_000, "{}", said.chars().count());
     let (_, notices) = said.rsplit_once("\n\n").expect("a blank line");
