@@ -99,7 +99,7 @@ fn requests(agent: &str, script: &str, project: &Path) -> Vec<Value> {
     let said = output(&mut command, "");
     assert!(said.ends_with("ended with 0\n"), "{said}");
     let log = std::fs::read_to_string(out.path().join("model.jsonl")).expect("a log of the model");
-    let requests = log.lines().map(|line| serde_json::from_str(line));
+    let requests = log.lines().map(serde_json::from_str);
     requests.collect::<Result<_, _>>().expect("JSON")
 }
 
