@@ -10,7 +10,7 @@ use serde_json::Value;
 use url::Url;
 
 pub use github::{Github, GithubCache, GithubHost};
-pub use mcp::{Mcp, McpServer};
+pub use mcp::{Mcp, McpServerSettings};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Default)]
 pub struct Settings {
