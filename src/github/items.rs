@@ -6,7 +6,7 @@ use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::api::{Access, Api, DIFF, JSON, NoReply, Reply};
+use super::api::{Access, Api, DIFF, JSON, Next, NoReply, Reply};
 use super::ask::{ItemAsk, ItemKind};
 use super::error::GithubError;
 
@@ -26,8 +26,7 @@ pub struct Answers {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct KeptBody {
     pub body: Value,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub next: Option<String>,
+    pub next: Next,
 }
 
 /// Where the parts of an item are in its answers; what is shown is made of them.
@@ -127,16 +126,16 @@ impl<'a> Requests<'a> {
     /// A list through its pages, and whether there are more than are read.
     async fn list(&self, request: String, pages: usize) -> Result<(Vec<Value>, bool), NoReply> {
         let mut all = Vec::new();
-        let mut next = Some(request);
+        let mut next = Next::Request(request);
         for _ in 0..pages {
-            let Some(request) = next.take() else { break };
-            let kept = self.one(&request, JSON).await?;
+            let Next::Request(request) = &next else { break };
+            let kept = self.one(request, JSON).await?;
             if let Value::Array(items) = kept.body {
                 all.extend(items);
             }
             next = kept.next;
         }
-        Ok((all, next.is_some()))
+        Ok((all, next != Next::End))
     }
 
     fn missing(
@@ -307,35 +306,64 @@ impl<'a> Requests<'a> {
             ..Item::default()
         };
         for file in &files {
-            let text = |name: &str| file[name].as_str().unwrap_or_default();
-            let (new, status) = (text("filename"), text("status"));
-            let old = match text("previous_filename") {
-                "" => new,
-                old => old,
-            };
-            item.diff.push_str(&format!("diff --git a/{old} b/{new}\n"));
-            match status {
-                "added" => item.diff.push_str("new file mode 100644\n"),
-                "removed" => item.diff.push_str("deleted file mode 100644\n"),
-                "renamed" => item
-                    .diff
-                    .push_str(&format!("rename from {old}\nrename to {new}\n")),
-                _ => {}
-            }
-            match file["patch"].as_str() {
-                Some(patch) => {
-                    let (old, new) = match status {
-                        "added" => ("/dev/null".to_owned(), format!("b/{new}")),
-                        "removed" => (format!("a/{old}"), "/dev/null".to_owned()),
-                        _ => (format!("a/{old}"), format!("b/{new}")),
-                    };
-                    item.diff
-                        .push_str(&format!("--- {old}\n+++ {new}\n{patch}\n"));
-                }
-                None if file["changes"].as_u64() == Some(0) && status == "renamed" => {}
-                None => item.without_patch += 1,
-            }
+            let has_part = write_part(&mut item.diff, file);
+            item.without_patch += usize::from(!has_part);
         }
         Ok(item)
     }
+}
+
+/// Writes the part of a diff that is about a file; whether it says all of it.
+fn write_part(diff: &mut String, file: &Value) -> bool {
+    let text = |name: &str| file[name].as_str().unwrap_or_default();
+    let (new, status) = (text("filename"), text("status"));
+    let old = match text("previous_filename") {
+        "" => new,
+        old => old,
+    };
+    let (before, after) = (quoted("a/", old), quoted("b/", new));
+    diff.push_str(&format!("diff --git {before} {after}\n"));
+    match status {
+        "added" => diff.push_str("new file mode 100644\n"),
+        "removed" => diff.push_str("deleted file mode 100644\n"),
+        "renamed" | "copied" => {
+            let verb = if status == "copied" { "copy" } else { "rename" };
+            let (old, new) = (quoted("", old), quoted("", new));
+            diff.push_str(&format!("{verb} from {old}\n{verb} to {new}\n"));
+        }
+        _ => {}
+    }
+    let Some(patch) = file["patch"].as_str() else {
+        return file["changes"].as_u64() == Some(0) && matches!(status, "renamed" | "copied");
+    };
+    let (before, after) = match status {
+        "added" => ("/dev/null".to_owned(), after),
+        "removed" => (before, "/dev/null".to_owned()),
+        _ => (before, after),
+    };
+    diff.push_str(&format!("--- {before}\n+++ {after}\n{patch}\n"));
+    true
+}
+
+/// A name as git writes it in a header, where it would otherwise end its line or its quotes.
+fn quoted(prefix: &str, name: &str) -> String {
+    let is_plain = |c: char| !c.is_control() && !matches!(c, '"' | '\\');
+    if name.chars().all(is_plain) {
+        return format!("{prefix}{name}");
+    }
+    let mut out = format!("\"{prefix}");
+    for c in name.chars() {
+        match c {
+            '"' | '\\' => out.extend(['\\', c]),
+            c if c.is_control() => {
+                let mut bytes = [0; 4];
+                for byte in c.encode_utf8(&mut bytes).bytes() {
+                    out.push_str(&format!("\\{byte:03o}"));
+                }
+            }
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+    out
 }

@@ -18,7 +18,7 @@ mod repository;
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use futures::FutureExt;
 use futures::future::{BoxFuture, Shared, WeakShared};
@@ -197,6 +197,7 @@ impl Github {
             .login(&host, &settings.github, &*question.credentials);
         let mut login = login.await;
         for is_second in [false, true] {
+            let since = Instant::now();
             let access = Access::new(
                 repository.clone(),
                 login.clone(),
@@ -210,7 +211,7 @@ impl Github {
             };
             let other = self
                 .logins
-                .after_refusal(&host, &login, &*question.credentials);
+                .after_refusal(&host, (&login, since), &*question.credentials);
             match other.await {
                 Some(other) => login = other,
                 None => return outcome,

@@ -5,5 +5,7 @@ mod diffs;
 mod errors;
 mod hub;
 mod items;
+mod limits;
 mod lists;
+mod logins;
 mod repositories;
