@@ -118,7 +118,7 @@ impl Access {
             allow_private_network: true,
             allow: Vec::new(),
             deny: Vec::new(),
-            local_names: base.host_str().map(str::to_owned).into_iter().collect(),
+            local_names: web.local_names.clone(),
             max_bytes: MAX_BODY,
             proxy: web.proxy.clone(),
             ca_file: web.ca_file.clone(),

@@ -7,6 +7,7 @@
 
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{self, Read, Write};
+use std::ops::RangeInclusive;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -28,6 +29,8 @@ const MAX_BYTES: u64 = 256 * 1024 * 1024;
 const MAX_ROW: u64 = 128 * 1024 * 1024;
 /// How long it stays off after it failed.
 const OFF: Duration = Duration::from_secs(60);
+/// And after another process had it for longer than is waited: who reads then waits no second time.
+const PASSED_OVER: Duration = Duration::from_secs(10);
 
 const SCHEMA: &str = "
 CREATE TABLE IF NOT EXISTS item (account TEXT, repo TEXT, kind TEXT CHECK (kind IN ('issue','pr','pr-diff')), number INTEGER, comments INTEGER,
@@ -106,8 +109,8 @@ impl AnswerCache {
         })
     }
 
-    /// The row, if it was fetched at or after `oldest`; one that is older is dropped. Blocking.
-    pub fn get(&self, key: &RowKey, oldest: u64) -> Option<Row> {
+    /// The row, if it was fetched in that time; any other is dropped. Blocking.
+    pub fn get(&self, key: &RowKey, within: &RangeInclusive<u64>) -> Option<Row> {
         let found = self.with(|connection| {
             let mut query = connection.prepare_cached(
                 "SELECT fetched_at, etags, payload FROM item WHERE account = ?1 AND repo = ?2 AND kind = ?3 AND number = ?4 AND comments = ?5",
@@ -120,7 +123,8 @@ impl AnswerCache {
         })??;
         let (fetched_at, etags, payload) = found;
         let fetched_at = fetched_at.max(0) as u64;
-        let row = (fetched_at >= oldest)
+        let row = within
+            .contains(&fetched_at)
             .then(|| unpacked(key, &etags, &payload))
             .flatten();
         match row {
@@ -144,14 +148,16 @@ impl AnswerCache {
         });
     }
 
-    /// Keeps a row, and drops what is older than `oldest`, and the oldest where there is too much. Blocking.
-    pub fn put(&self, key: &RowKey, row: &Row, oldest: u64) {
+    /// Keeps a row, and drops what was not fetched in that time, and the oldest where there is too much. Blocking.
+    pub fn put(&self, key: &RowKey, row: &Row, within: &RangeInclusive<u64>) {
         let Some((etags, payload)) = packed(key, &row.answers) else {
             return;
         };
+        let times =
+            [*within.start(), *within.end()].map(|it| i64::try_from(it).unwrap_or(i64::MAX));
         self.with(|connection| {
             let change = connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
-            change.execute("DELETE FROM item WHERE fetched_at < ?1", [oldest as i64])?;
+            change.execute("DELETE FROM item WHERE fetched_at < ?1 OR fetched_at > ?2", times)?;
             // Another daemon may have asked later than we did.
             change.execute(
                 "INSERT INTO item VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
@@ -216,13 +222,14 @@ impl AnswerCache {
                         self.census.lock().off = None;
                         return Some(done);
                     }
-                    Err(error) if is_momentary(&error) => {
-                        *state = State::Open(connection);
-                        return None;
-                    }
                     Err(error) => Failed::Sqlite(error),
                 },
             };
+            if failed.is_momentary() {
+                self.census.lock().off = Some("another process holds it".to_owned());
+                *state = State::Off(Instant::now() + PASSED_OVER);
+                return None;
+            }
             let is_mended =
                 !has_mended && (failed.is_moved() || failed.is_damage() && self.set_aside());
             if !is_mended {
@@ -412,6 +419,18 @@ impl Failed {
         error.extended_code == rusqlite::ffi::SQLITE_READONLY_DBMOVED
     }
 
+    /// Another process has it for longer than is waited.
+    fn is_momentary(&self) -> bool {
+        let Failed::Sqlite(error) = self else {
+            return false;
+        };
+        let code = error.sqlite_error_code();
+        matches!(
+            code,
+            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked)
+        )
+    }
+
     fn words(&self) -> String {
         match self {
             Failed::NoPlace => "there is no directory for it".to_owned(),
@@ -422,15 +441,6 @@ impl Failed {
             Failed::Sqlite(error) => error.to_string(),
         }
     }
-}
-
-/// Another process has it for longer than is waited.
-fn is_momentary(error: &rusqlite::Error) -> bool {
-    let code = error.sqlite_error_code();
-    matches!(
-        code,
-        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked)
-    )
 }
 
 #[cfg(test)]
@@ -489,21 +499,21 @@ mod tests {
     #[test]
     fn the_oldest_rows_go_where_there_is_too_much() {
         let (_directory, cache) = cache(1 << 20);
-        let kept = |number: u64| cache.get(&key(number), 0).is_some();
+        let kept = |number: u64| cache.get(&key(number), &(0..=9999)).is_some();
         for number in 1..=200 {
             // The last ones are not the newest.
             let at = match number {
                 1..=100 => 1000 + number,
                 number => 2000 - number,
             };
-            cache.put(&key(number), &row(at, &noise(number, 20_000)), 0);
+            cache.put(&key(number), &row(at, &noise(number, 20_000)), &(0..=9999));
             assert!(cache.census().bytes <= 1 << 20, "{:?}", cache.census());
         }
         let left: Vec<u64> = (1..=200).filter(|number| kept(*number)).collect();
         assert!((30..=80).contains(&left.len()), "{left:?}");
         assert!(!kept(1) && !kept(100) && kept(150), "{left:?}");
         // What was fetched before the limit goes with the next write.
-        cache.put(&key(7), &row(5000, "new"), 5000);
+        cache.put(&key(7), &row(5000, "new"), &(5000..=9999));
         assert_eq!(cache.census().rows, 1);
     }
 
@@ -522,13 +532,13 @@ mod tests {
         }
         assert!(unpacked(&key(8), &kept.0, &kept.1).is_none());
         // In the file: another number, and the row is fetched anew.
-        cache.put(&key(7), &written, 0);
+        cache.put(&key(7), &written, &(0..=9999));
         let path = directory.path().join("pilcrow/github.db");
         let other = Connection::open(path).expect("opened");
         other
             .execute("UPDATE item SET number = 8", [])
             .expect("changed");
-        assert_eq!(cache.get(&key(8), 0), None);
+        assert_eq!(cache.get(&key(8), &(0..=9999)), None);
         assert_eq!(cache.census().off, None);
     }
 }

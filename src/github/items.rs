@@ -12,6 +12,8 @@ use super::error::GithubError;
 
 /// Pages of 100 comments that are read.
 const COMMENT_PAGES: usize = 10;
+/// Of checks.
+const CHECK_PAGES: usize = 10;
 /// Of the files of a diff.
 const FILE_PAGES: usize = 30;
 
@@ -125,12 +127,26 @@ impl<'a> Requests<'a> {
 
     /// A list through its pages, and whether there are more than are read.
     async fn list(&self, request: String, pages: usize) -> Result<(Vec<Value>, bool), NoReply> {
+        self.list_in(request, pages, None).await
+    }
+
+    /// The same where each page is an object that has the list under a name.
+    async fn list_in(
+        &self,
+        request: String,
+        pages: usize,
+        name: Option<&str>,
+    ) -> Result<(Vec<Value>, bool), NoReply> {
         let mut all = Vec::new();
         let mut next = Next::Request(request);
         for _ in 0..pages {
             let Next::Request(request) = &next else { break };
-            let kept = self.one(request, JSON).await?;
-            if let Value::Array(items) = kept.body {
+            let mut kept = self.one(request, JSON).await?;
+            let items = match name {
+                Some(name) => kept.body[name].take(),
+                None => kept.body,
+            };
+            if let Value::Array(items) = items {
                 all.extend(items);
             }
             next = kept.next;
@@ -260,21 +276,21 @@ impl<'a> Requests<'a> {
             of_commit("check-runs?per_page=100"),
             of_commit("status?per_page=100"),
         );
-        let (runs, status) = futures::join!(self.one(&runs, JSON), self.one(&status, JSON));
+        let (runs, statuses) = futures::join!(
+            self.list_in(runs, CHECK_PAGES, Some("check_runs")),
+            self.list_in(status, CHECK_PAGES, Some("statuses")),
+        );
         let mut is_hidden = false;
-        let mut listed = |answer: Result<KeptBody, NoReply>, name: &str| match answer {
-            Ok(mut kept) => match kept.body[name].take() {
-                Value::Array(items) => Ok(items),
-                _ => Ok(Vec::new()),
-            },
+        let mut listed = |answer: Result<(Vec<Value>, bool), NoReply>| match answer {
+            Ok((items, _)) => Ok(items),
             Err(NoReply::Status(..) | NoReply::Error(GithubError::Forbidden { .. })) => {
                 is_hidden = true;
                 Ok(Vec::new())
             }
             Err(NoReply::Error(error)) => Err(error),
         };
-        let runs = listed(runs, "check_runs")?;
-        let statuses = listed(status, "statuses")?;
+        let runs = listed(runs)?;
+        let statuses = listed(statuses)?;
         Ok((runs, statuses, is_hidden))
     }
 

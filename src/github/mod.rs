@@ -16,6 +16,7 @@ mod remotes;
 mod repository;
 
 use std::collections::{BTreeMap, HashMap};
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -332,8 +333,10 @@ impl Github {
             return None;
         }
         let cache = self.cache.clone();
-        let oldest = oldest(settings);
-        let got = self.runtime.spawn_blocking(move || cache.get(&key, oldest));
+        let within = within(settings);
+        let got = self
+            .runtime
+            .spawn_blocking(move || cache.get(&key, &within));
         got.await.ok().flatten().map(Arc::new)
     }
 
@@ -392,7 +395,7 @@ impl Github {
             let is_same = prior.is_some_and(|prior| prior.answers == kept.answers);
             let written = self.runtime.spawn_blocking(move || match is_same {
                 true => cache.touch(&key, kept.fetched_at),
-                false => cache.put(&key, &kept, oldest(settings)),
+                false => cache.put(&key, &kept, &within(settings)),
             });
             // Who reads next finds it.
             let _ = written.await;
@@ -419,7 +422,9 @@ fn now() -> u64 {
     since.unwrap_or_default().as_millis() as u64
 }
 
-/// What was fetched before is never served.
-fn oldest(settings: GithubCache) -> u64 {
-    now().saturating_sub(settings.hard_ttl_sec.saturating_mul(1000))
+/// When a row that may be served was fetched. One from the future is of a clock that was wrong.
+fn within(settings: GithubCache) -> RangeInclusive<u64> {
+    const MINUTE: u64 = 60_000;
+    let now = now();
+    now.saturating_sub(settings.hard_ttl_sec.saturating_mul(1000))..=now + MINUTE
 }
