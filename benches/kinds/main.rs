@@ -4,6 +4,7 @@ mod archive;
 mod beside;
 mod document;
 mod folders;
+mod github;
 mod notebook;
 mod sqlite;
 #[path = "../support/mod.rs"]
@@ -24,6 +25,7 @@ fn main() -> Answer<()> {
         {
             beside::print()?;
             web::print()?;
+            github::print()?;
         }
     }
     Ok(())

@@ -113,6 +113,17 @@ impl Peer {
         Peer::start(command, root)
     }
 
+    /// The daemon with these settings, its caches in this directory, initialized.
+    pub fn daemon_with(root: &Path, settings: Value, caches: &Path) -> Answer<Peer> {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_pilcrow"));
+        command
+            .args(["serve", "--stdio"])
+            .env("XDG_CACHE_HOME", caches);
+        // No program is asked for a login.
+        command.env("GH_TOKEN", "of-nobody");
+        Peer::start_with(command, root, settings)
+    }
+
     /// This very program as an echo, initialized.
     pub fn echo(root: &Path) -> Answer<Peer> {
         let mut command = Command::new(std::env::current_exe()?);
@@ -120,7 +131,11 @@ impl Peer {
         Peer::start(command, root)
     }
 
-    fn start(mut command: Command, root: &Path) -> Answer<Peer> {
+    fn start(command: Command, root: &Path) -> Answer<Peer> {
+        Peer::start_with(command, root, Value::Null)
+    }
+
+    fn start_with(mut command: Command, root: &Path, settings: Value) -> Answer<Peer> {
         let state = tempfile::tempdir()?;
         let mut child = command
             .env("XDG_STATE_HOME", state.path())
@@ -140,6 +155,7 @@ impl Peer {
             "processId": std::process::id(),
             "rootUri": format!("file://{}", root.display()),
             "capabilities": {},
+            "initializationOptions": settings,
         });
         peer.exchange(&request("initialize", params))?;
         peer.send(&framed(

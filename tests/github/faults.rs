@@ -354,8 +354,8 @@ fn the_file_has_a_bound() {
     let hub = Hub::new();
     let mut chance = Chance(9);
     let daemon = hub.daemon();
-    for number in 1..=24 {
-        let bytes: Vec<u8> = (0..20 << 20)
+    for number in 1..=48 {
+        let bytes: Vec<u8> = (0..8 << 20)
             .map(|_| 32 + (chance.next() >> 40) as u8 % 90)
             .collect();
         let body = String::from_utf8(bytes)
@@ -374,7 +374,7 @@ fn the_file_has_a_bound() {
     let length = fs::metadata(file(&hub)).expect("the file").len();
     assert!(length <= 300 << 20, "{length}");
     let before = hub.server.requests().len();
-    read(&daemon, "issue://24?comments=0:1-3");
+    read(&daemon, "issue://48?comments=0:1-3");
     assert_eq!(hub.server.requests().len(), before, "the newest is there");
     read(&daemon, "issue://1?comments=0:1-3");
     assert_eq!(hub.server.requests().len(), before + 1, "the oldest is not");

@@ -84,6 +84,8 @@ struct Uncommented<'a> {
     /// The fence that is open.
     fence: Option<(u8, usize)>,
     removed_in_line: bool,
+    /// Bytes behind the paragraph that was looked at last, so that each is looked through once.
+    behind_paragraph: usize,
 }
 
 impl<'a> Uncommented<'a> {
@@ -94,6 +96,7 @@ impl<'a> Uncommented<'a> {
             count,
             fence: None,
             removed_in_line: false,
+            behind_paragraph: usize::MAX,
         }
     }
 
@@ -106,7 +109,10 @@ impl<'a> Uncommented<'a> {
             self.keep(next);
             match self.rest.as_bytes().first() {
                 Some(b'\n') => self.end_line(),
-                Some(b'`') => self.keep(code_span(self.rest)),
+                Some(b'`') => {
+                    let paragraph = self.paragraph();
+                    self.keep(code_span(paragraph));
+                }
                 Some(b'<') if self.rest.starts_with("<!--") => {
                     let end = self.rest[4..].find("-->");
                     let end = end.map_or(self.rest.len(), |at| 4 + at + 3);
@@ -125,6 +131,15 @@ impl<'a> Uncommented<'a> {
         let (kept, rest) = self.rest.split_at(bytes);
         self.out.push_str(kept);
         self.rest = rest;
+    }
+
+    /// What is left of the paragraph that goes on here.
+    fn paragraph(&mut self) -> &'a str {
+        let left = self.rest.len();
+        if left <= self.behind_paragraph {
+            self.behind_paragraph = left - self.rest.find("\n\n").unwrap_or(left);
+        }
+        &self.rest[..left - self.behind_paragraph]
     }
 
     /// A line of a fence, or between two, goes on as it is.
@@ -180,13 +195,15 @@ fn closes(open: (u8, usize), mark: (u8, usize), line: &str) -> bool {
 }
 
 /// Bytes of the code that begins here, or of the backticks where it does not end in its paragraph.
-fn code_span(rest: &str) -> usize {
-    let length = rest.bytes().take_while(|c| *c == b'`').count();
-    let paragraph = rest.find("\n\n").unwrap_or(rest.len());
+fn code_span(paragraph: &str) -> usize {
+    let length = paragraph.bytes().take_while(|c| *c == b'`').count();
     let mut at = length;
-    while let Some(found) = rest[at..paragraph.max(at)].find('`') {
+    while let Some(found) = paragraph[at..].find('`') {
         let start = at + found;
-        let run = rest[start..].bytes().take_while(|c| *c == b'`').count();
+        let run = paragraph[start..]
+            .bytes()
+            .take_while(|c| *c == b'`')
+            .count();
         if run == length {
             return start + run;
         }
@@ -198,6 +215,15 @@ fn code_span(rest: &str) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// As long as all comments of a thread together; each part is looked at a few times at most.
+    #[test]
+    fn a_long_body_takes_no_longer_for_each_of_its_parts() {
+        for part in ["`a` ", "` \n\n", "<!-- x", "<!---->", "<", "``` x\n", "a\n"] {
+            let written = part.repeat((4 << 20) / part.len());
+            body(&written, false, &mut LeftOut::default());
+        }
+    }
 
     #[test]
     fn code_keeps_what_a_page_would_show() {
@@ -231,6 +257,13 @@ mod tests {
             ),
             ("---\ntext\n---", "---\ntext\n---", 0),
             ("<b>x</b> < 3", "<b>x</b> < 3", 0),
+            ("a ` b\n\nc ` <!-- x -->", "a ` b\n\nc ` ", 1),
+            ("`` ` <!-- x --> `` <!-- y -->`", "`` ` <!-- x --> `` `", 1),
+            (
+                "a\n\n`b` `<!-- x -->`\n\n`<!-- y\n\nz -->`",
+                "a\n\n`b` `<!-- x -->`\n\n``",
+                1,
+            ),
         ];
         for (written, expected, comments) in cases {
             let mut left_out = LeftOut::default();
