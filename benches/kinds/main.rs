@@ -16,6 +16,7 @@ use support::Answer;
 
 // The daemon's own allocator, for reads in this process.
 fn main() -> Answer<()> {
+    support::work_if_asked();
     if !support::serve_if_asked()? {
         divan::main();
         // Not where some benches are picked out, or listed.

@@ -13,7 +13,9 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
+use clap::Parser as _;
 use pilcrow::buffer::Overlays;
+use pilcrow::cli::{self, Arguments};
 use pilcrow::mcp_client::McpServers;
 use pilcrow::net::Spool;
 use pilcrow::protocol::Settings;
@@ -314,6 +316,17 @@ impl Pair {
 
     pub fn echo(&mut self) -> Answer<usize> {
         self.echo.exchange_all(&self.echoes, self.count)
+    }
+}
+
+/// Readers of this process have it work as their worker: to be called before anything else.
+pub fn work_if_asked() {
+    if std::env::args()
+        .nth(1)
+        .is_some_and(|first| first == "worker")
+        && let Some(cli::Command::Worker(options)) = Arguments::parse().command
+    {
+        std::process::exit(cli::work(&options));
     }
 }
 

@@ -96,6 +96,23 @@ export class Code {
     return `vscode-remote://127.0.0.1:${this.port}${encodeURI(file)}`;
   }
 
+  /** Signs in to GitHub: what VS Code in a browser is given by the page that embeds it, and which extensions may have the session without a question. */
+  async signIn({ token, extensions }) {
+    const escaped = (value) => JSON.stringify(value).replaceAll("&", "&amp;").replaceAll('"', "&quot;");
+    const session = { id: "1", providerId: "github", accessToken: token, scopes: [["user:email"], ["repo"]] };
+    await this.page.route(({ pathname }) => pathname === "/", async (route) => {
+      const response = await route.fetch();
+      let body = await response.text();
+      body = body.replace(/(id="vscode-workbench-auth-session" data-settings=)"[^"]*"/, (_, name) => `${name}"${escaped(session)}"`);
+      body = body.replace(/(id="vscode-workbench-web-configuration" data-settings=)"([^"]*)"/, (_, name, written) => {
+        const configuration = JSON.parse(written.replaceAll("&quot;", '"').replaceAll("&amp;", "&"));
+        configuration.productConfiguration = { ...configuration.productConfiguration, trustedExtensionAuthAccess: extensions };
+        return `${name}"${escaped(configuration)}"`;
+      });
+      await route.fulfill({ response, body });
+    });
+  }
+
   /** Runs a test module in the extension host of a window; resolves to its exit code, or to why there is none. It hangs when no test is added to `report`. */
   async hostTests(query, extension, module, report) {
     const ended = new Promise((resolve) => this.page.exposeFunction("codeAutomationExit", (code) => resolve(code)));
