@@ -41,13 +41,13 @@ function onPath() {
 const PATH = `${onPath()}:${process.env.PATH}`;
 
 /** Runs the tests of one suite in the extension host. */
-async function host(suite, { settings, extensions, prepare, extension = here, install, login, searched = PATH }) {
+async function host(suite, { settings, machine, extensions, prepare, extension = here, install, login, searched = PATH }) {
   const folder = path.join(scratch, suite);
   mkdirSync(folder, { recursive: true });
   const report = path.join(scratch, `${suite}.report`);
   writeFileSync(report, "");
   const query = prepare?.(folder) ?? { folder };
-  const code = new Code({ tools, settings, extensions, searched, env: { PILCROW_TEST_SUITE: suite, PILCROW_TEST_REPORT: report } });
+  const code = new Code({ tools, settings, machine, extensions, searched, env: { PILCROW_TEST_SUITE: suite, PILCROW_TEST_REPORT: report } });
   try {
     await install?.(code);
     await code.start(true);
@@ -153,7 +153,7 @@ const suites = {
     const server = await github();
     const api = `http://127.0.0.1:${server.address().port}`;
     await host("login", {
-      settings: {
+      machine: {
         "pilcrow.github.repo": "octo/demo",
         "pilcrow.github.hosts": { "github.com": { api }, "ghe.example.com": { api: `${api}/ghe` } },
       },

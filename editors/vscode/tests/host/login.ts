@@ -7,7 +7,7 @@ export const login: Tests = [
   [
     "an issue is read with the session that is signed in, and nobody is asked",
     async () => {
-      await until("the session to be there", () => vscode.authentication.getSession("github", ["repo"], { silent: true }));
+      await until("the session to be there", async () => vscode.authentication.getSession("github", ["repo"], { silent: true }));
       const { read } = await pilcrow();
       const result = await read("issue://7");
       assert.match(text(result), /Issue #7: Private/);
