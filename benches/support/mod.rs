@@ -13,7 +13,9 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
+use clap::Parser as _;
 use pilcrow::buffer::Overlays;
+use pilcrow::cli::{self, Arguments};
 use pilcrow::mcp_client::McpServers;
 use pilcrow::net::Spool;
 use pilcrow::protocol::Settings;
@@ -153,6 +155,17 @@ impl Peer {
         Peer::start(command, root)
     }
 
+    /// The daemon with these settings, its caches in this directory, initialized.
+    pub fn daemon_with(root: &Path, settings: Value, caches: &Path) -> Answer<Peer> {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_pilcrow"));
+        command
+            .args(["serve", "--stdio"])
+            .env("XDG_CACHE_HOME", caches);
+        // No program is asked for a login.
+        command.env("GH_TOKEN", "of-nobody");
+        Peer::start_with(command, root, settings)
+    }
+
     /// This very program as an echo, initialized.
     pub fn echo(root: &Path) -> Answer<Peer> {
         let mut command = Command::new(std::env::current_exe()?);
@@ -161,6 +174,10 @@ impl Peer {
     }
 
     fn start(command: Command, root: &Path) -> Answer<Peer> {
+        Peer::start_with(command, root, Value::Null)
+    }
+
+    fn start_with(command: Command, root: &Path, settings: Value) -> Answer<Peer> {
         let mut peer = Peer {
             piped: PipedChild::start(command)?,
             body: Vec::new(),
@@ -169,6 +186,7 @@ impl Peer {
             "processId": std::process::id(),
             "rootUri": format!("file://{}", root.display()),
             "capabilities": {},
+            "initializationOptions": settings,
         });
         peer.exchange(&request("initialize", params))?;
         peer.send(&framed(
@@ -316,6 +334,17 @@ impl Pair {
 
     pub fn echo(&mut self) -> Answer<usize> {
         self.echo.exchange_all(&self.echoes, self.count)
+    }
+}
+
+/// Readers of this process have it work as their worker: to be called before anything else.
+pub fn work_if_asked() {
+    if std::env::args()
+        .nth(1)
+        .is_some_and(|first| first == "worker")
+        && let Some(cli::Command::Worker(options)) = Arguments::parse().command
+    {
+        std::process::exit(cli::work(&options));
     }
 }
 
