@@ -195,7 +195,7 @@ fn the_schemes_that_are_on_are_named_within_the_bound() {
         "llm-gateway",
         "roo",
     ] {
-        let server = Mcp::in_directory(tree.path())
+        let server = McpProcess::in_directory(tree.path())
             .arg("--dialect")
             .arg(dialect)
             .arg("--set")
@@ -220,7 +220,7 @@ fn the_schemes_that_are_on_are_named_within_the_bound() {
         let length = json!(tools).to_string().chars().count();
         assert!(length <= 6000, "{dialect}: {length}");
     }
-    let without = Mcp::start(tree.path());
+    let without = McpProcess::start(tree.path());
     let described = listed(&without)[0]["description"].to_string();
     assert!(!described.contains("mcp://"), "{described}");
 }
