@@ -142,10 +142,14 @@ fn starts(workspace: &Workspace) -> Answer<()> {
 fn idle(workspace: &Workspace) -> Answer<()> {
     let pilcrow = McpPeer::pilcrow(workspace.path())?;
     std::thread::sleep(support::SETTLED);
-    let resident = pilcrow.piped.resident()? as f64 / f64::from(1 << 20);
+    let mebibytes = |bytes: u64| format!("{:.1} MiB", bytes as f64 / f64::from(1 << 20));
     lone_row(
         "resident memory of an idle process",
-        &format!("{resident:.1} MiB"),
+        &mebibytes(pilcrow.piped.resident()?),
+    );
+    lone_row(
+        "the same without the program's own pages",
+        &mebibytes(pilcrow.piped.resident_alone()?),
     );
     Ok(())
 }

@@ -116,9 +116,18 @@ impl PipedChild {
 
     /// Bytes of memory it holds now.
     pub fn resident(&self) -> Answer<u64> {
+        self.memory("VmRSS:")
+    }
+
+    /// Those of them that are no pages of files, which the machine holds once for all processes.
+    pub fn resident_alone(&self) -> Answer<u64> {
+        self.memory("RssAnon:")
+    }
+
+    fn memory(&self, field: &str) -> Answer<u64> {
         let text = fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
-        let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:"));
-        let kib = line.ok_or("no VmRSS")?.trim().trim_end_matches(" kB");
+        let line = text.lines().find_map(|line| line.strip_prefix(field));
+        let kib = line.ok_or("no such field")?.trim().trim_end_matches(" kB");
         Ok(kib.parse::<u64>()? << 10)
     }
 }

@@ -7,10 +7,11 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
 use crate::client::HANG;
+use crate::fuse::{Fuse, Manners};
 use crate::lifecycle::{SOON, Witness};
 use crate::tree::Tree;
 
-use super::cancel::wait_for;
+use super::cancel::{ANSWERED_WITHIN, wait_for};
 use super::{McpProcess, held_at};
 
 fn ended_soon(server: &McpProcess) -> bool {
@@ -149,23 +150,44 @@ fn what_is_written_is_whole_and_what_was_answered_is_there() {
     }
 }
 
+/// Whoever walks a workspace comes to the folder in it that does not answer.
 #[test]
 fn it_starts_without_looking_at_the_workspace() {
-    let mut tree = Tree::new();
-    for number in 0..300 {
-        tree = tree.file(&format!("d{number}/f.txt"), "x\n");
-    }
+    let tree = Tree::new().file("a.txt", "one\n");
+    std::fs::create_dir(tree.join("mnt")).expect("a directory");
+    let mount = Fuse::mount(&tree.join("mnt"), Manners::default());
+    mount.put("b.txt", "b\n");
+    mount.halt();
     let server = McpProcess::in_directory(tree.path()).spawn();
     server.initialize("2025-06-18", json!({}));
     server.request("tools/list", json!({}));
-    // Whoever walks a tree opens its folders: a look at what is watched tells.
-    let fds = format!("/proc/{}/fdinfo", server.pid());
-    if let Ok(entries) = std::fs::read_dir(fds) {
-        let watched = entries
-            .filter_map(|entry| std::fs::read_to_string(entry.ok()?.path()).ok())
-            .any(|info| info.contains("inotify wd:"));
-        assert!(!watched);
-    }
+    server.text("read", json!({ "path": "a.txt" }));
+    let read = server.begin_call("read", json!({ "path": "mnt/b.txt" }));
+    server.text("read", json!({ "path": "a.txt" }));
+    let answer = server.answer_within(read, ANSWERED_WITHIN);
+    assert_eq!(answer["result"]["isError"], true, "{answer}");
+    mount.go_on();
+}
+
+/// A project on a mount that does not answer costs its own files alone.
+#[test]
+fn it_starts_where_the_workspace_itself_does_not_answer() {
+    let tree = Tree::new();
+    std::fs::create_dir(tree.join("mnt")).expect("a directory");
+    let mount = Fuse::mount(&tree.join("mnt"), Manners::default());
+    mount.put("b.txt", "b\n");
+    mount.halt();
+    let server = McpProcess::in_directory(tree.path())
+        .arg("--root")
+        .arg(tree.spelled("mnt"))
+        .spawn();
+    server.initialize("2025-06-18", json!({}));
+    server.request("tools/list", json!({}));
+    server.text("read", json!({ "path": "pilcrow://read" }));
+    let read = server.begin_call("read", json!({ "path": "b.txt" }));
+    let answer = server.answer_within(read, ANSWERED_WITHIN);
+    assert_eq!(answer["result"]["isError"], true, "{answer}");
+    mount.go_on();
 }
 
 #[test]
