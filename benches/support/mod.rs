@@ -88,13 +88,53 @@ pub fn small(number: usize) -> String {
     format!("src/file{number}.rs")
 }
 
+/// A child with a state directory of its own, which is spoken to by pipes. It is killed when it is dropped.
+pub struct PipedChild {
+    pub stdin: ChildStdin,
+    pub stdout: BufReader<ChildStdout>,
+    child: Child,
+    _state: TempDir,
+}
+
+impl PipedChild {
+    pub fn start(mut command: Command) -> Answer<PipedChild> {
+        let state = tempfile::tempdir()?;
+        let mut child = command
+            .env("XDG_STATE_HOME", state.path())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()?;
+        let stdin = child.stdin.take().ok_or("stdin is piped")?;
+        let stdout = child.stdout.take().ok_or("stdout is piped")?;
+        Ok(PipedChild {
+            stdin,
+            stdout: BufReader::with_capacity(256 << 10, stdout),
+            child,
+            _state: state,
+        })
+    }
+
+    /// Bytes of memory it holds now.
+    pub fn resident(&self) -> Answer<u64> {
+        let text = fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
+        let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+        let kib = line.ok_or("no VmRSS")?.trim().trim_end_matches(" kB");
+        Ok(kib.parse::<u64>()? << 10)
+    }
+}
+
+impl Drop for PipedChild {
+    fn drop(&mut self) {
+        // It may have ended already, and then there is nothing to kill.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
 /// A child that speaks the protocol over its stdin and stdout.
 pub struct Peer {
-    child: Child,
-    stdin: ChildStdin,
-    stdout: BufReader<ChildStdout>,
+    piped: PipedChild,
     body: Vec<u8>,
-    _state: TempDir,
 }
 
 impl Peer {
@@ -137,21 +177,10 @@ impl Peer {
         Peer::start_with(command, root, Value::Null)
     }
 
-    fn start_with(mut command: Command, root: &Path, settings: Value) -> Answer<Peer> {
-        let state = tempfile::tempdir()?;
-        let mut child = command
-            .env("XDG_STATE_HOME", state.path())
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()?;
-        let stdin = child.stdin.take().ok_or("stdin is piped")?;
-        let stdout = child.stdout.take().ok_or("stdout is piped")?;
+    fn start_with(command: Command, root: &Path, settings: Value) -> Answer<Peer> {
         let mut peer = Peer {
-            child,
-            stdin,
-            stdout: BufReader::with_capacity(256 << 10, stdout),
+            piped: PipedChild::start(command)?,
             body: Vec::new(),
-            _state: state,
         };
         let params = json!({
             "processId": std::process::id(),
@@ -168,7 +197,7 @@ impl Peer {
 
     /// Sends frames that are ready to be sent, in one write where the pipe takes them.
     pub fn send(&mut self, frames: &[u8]) -> Answer<()> {
-        Ok(self.stdin.write_all(frames)?)
+        Ok(self.piped.stdin.write_all(frames)?)
     }
 
     /// The body of the next answer; notifications before it are skipped.
@@ -185,7 +214,7 @@ impl Peer {
         let mut line = Vec::new();
         loop {
             line.clear();
-            if self.stdout.read_until(b'\n', &mut line)? == 0 {
+            if self.piped.stdout.read_until(b'\n', &mut line)? == 0 {
                 return Err("the output has ended".into());
             }
             let line = std::str::from_utf8(&line)?.trim_end();
@@ -196,7 +225,7 @@ impl Peer {
             }
         }
         self.body.resize(length.ok_or("a frame has a length")?, 0);
-        self.stdout.read_exact(&mut self.body)?;
+        self.piped.stdout.read_exact(&mut self.body)?;
         Ok(())
     }
 
@@ -228,7 +257,7 @@ impl Peer {
     /// Processor time of all its threads so far.
     pub fn cpu_time(&self) -> Answer<Duration> {
         let mut nanoseconds = 0;
-        for task in fs::read_dir(format!("/proc/{}/task", self.child.id()))? {
+        for task in fs::read_dir(format!("/proc/{}/task", self.piped.child.id()))? {
             let text = fs::read_to_string(task?.path().join("schedstat"))?;
             let running = text.split(' ').next().unwrap_or_default();
             nanoseconds += running.parse::<u64>()?;
@@ -238,18 +267,7 @@ impl Peer {
 
     /// Bytes of memory it holds now.
     pub fn resident(&self) -> Answer<u64> {
-        let text = fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
-        let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:"));
-        let kib = line.ok_or("no VmRSS")?.trim().trim_end_matches(" kB");
-        Ok(kib.parse::<u64>()? << 10)
-    }
-}
-
-impl Drop for Peer {
-    fn drop(&mut self) {
-        // It may have ended already, and then there is nothing to kill.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        self.piped.resident()
     }
 }
 

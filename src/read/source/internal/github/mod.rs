@@ -18,8 +18,8 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::github::{Content, Freshness, GithubAnswer, Item, ItemAsk};
-use crate::protocol::Refusal;
 use crate::protocol::read::{Cache, InternalDetails, NamedResource};
+use crate::protocol::{Refusal, Settings};
 use crate::session::{Keepable, Prior, hash_of};
 use crate::text::Text;
 use crate::view::Style;
@@ -56,6 +56,14 @@ impl Provider for GithubItems {
             true => "a pull request on GitHub",
             false => "an issue on GitHub",
         }
+    }
+
+    fn form(&self) -> &'static str {
+        "N"
+    }
+
+    fn is_on(&self, settings: &Settings) -> bool {
+        settings.github.enabled
     }
 
     fn is_elsewhere(&self) -> bool {
