@@ -300,6 +300,10 @@ fn is_sound(path: &Path) -> bool {
         let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
         connection.busy_timeout(BUSY)?;
         let said: String = connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
+        // And its table is ours.
+        connection.prepare(
+            "SELECT account, repo, kind, number, comments, fetched_at, etags, payload FROM item",
+        )?;
         Ok(said == "ok")
     };
     checked().unwrap_or(false)
@@ -402,10 +406,10 @@ impl Failed {
             Failed::Sqlite(rusqlite::Error::SqliteFailure(error, _)) => {
                 matches!(
                     error.code,
-                    ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt
+                    ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt | ErrorCode::Unknown
                 )
             }
-            // A table of that name with other columns, or values of other types.
+            // A table of that name with other columns, or values of other types; so may be what has no code of its own.
             Failed::Sqlite(error) => !matches!(error, rusqlite::Error::QueryReturnedNoRows),
             Failed::NoPlace | Failed::Io(_) => false,
         }

@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use futures::future::BoxFuture;
 use parking_lot::Mutex;
 use sha2::{Digest, Sha256};
+use tokio::io::AsyncReadExt;
 use tokio::process::Command;
 use tokio::time::timeout;
 
@@ -31,6 +32,10 @@ pub const TOKEN_VARIABLES: &[&str] = &[
 pub const PROGRAM_LIMIT: Duration = Duration::from_secs(5);
 /// How long what `gh` said is kept.
 const KEPT: Duration = Duration::from_secs(10 * 60);
+/// How long it is not started again where it is missing or hangs.
+const WITHOUT_GH: Duration = Duration::from_secs(60);
+/// Bytes that a program may print.
+const MAX_OUTPUT: u64 = 1024 * 1024;
 const MAX_TOKEN: usize = 4096;
 /// Hosts whose logins are remembered.
 const MAX_HOSTS: usize = 64;
@@ -154,6 +159,8 @@ type Turns = HashMap<(LoginSource, String), Arc<tokio::sync::Mutex<()>>>;
 pub struct Logins {
     of_client: Mutex<HashMap<String, Said>>,
     of_gh: Mutex<HashMap<String, Said>>,
+    /// When `gh` was found to be missing, or to hang.
+    without_gh: Mutex<Option<Instant>>,
     turns: Mutex<Turns>,
 }
 
@@ -256,10 +263,18 @@ impl Logins {
         if let Some(said) = known() {
             return said.token;
         }
+        let is_given_up = |at: &Instant| at.elapsed() < WITHOUT_GH;
+        if self.without_gh.lock().as_ref().is_some_and(is_given_up) {
+            return None;
+        }
         let mut command = Command::new("gh");
         command.args(["auth", "token", "--hostname", host]);
-        let output = run(command, settings).await.ok();
-        let token = output.and_then(|output| Token::new(&output));
+        let output = run(command, settings).await;
+        if let Err(NoOutput::NotThere | NoOutput::Slow) = output {
+            *self.without_gh.lock() = Some(Instant::now());
+            return None;
+        }
+        let token = output.ok().and_then(|output| Token::new(&output));
         remember(&self.of_gh, host, token.clone());
         token
     }
@@ -313,6 +328,7 @@ pub enum NoOutput {
     NotThere,
     Failed,
     Slow,
+    Long,
 }
 
 /// What a program of the system's prints, if it ends well and soon. It starts in no folder of the workspace, and sees no
@@ -328,12 +344,22 @@ pub async fn run(mut command: Command, settings: &Github) -> Result<String, NoOu
     for name in TOKEN_VARIABLES.iter().copied().chain(named) {
         command.env_remove(name);
     }
-    match timeout(PROGRAM_LIMIT, command.output()).await {
-        Err(_) => Err(NoOutput::Slow),
-        Ok(Err(_)) => Err(NoOutput::NotThere),
-        Ok(Ok(output)) if !output.status.success() => Err(NoOutput::Failed),
-        Ok(Ok(output)) => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
-    }
+    let printed = async {
+        let mut child = command.spawn().map_err(|_| NoOutput::NotThere)?;
+        let output = child.stdout.take().ok_or(NoOutput::Failed)?;
+        let mut text = Vec::new();
+        let read = output.take(MAX_OUTPUT).read_to_end(&mut text).await;
+        read.map_err(|_| NoOutput::Failed)?;
+        if text.len() as u64 == MAX_OUTPUT {
+            return Err(NoOutput::Long);
+        }
+        match child.wait().await {
+            Ok(status) if status.success() => Ok(String::from_utf8_lossy(&text).into_owned()),
+            _ => Err(NoOutput::Failed),
+        }
+    };
+    let printed = timeout(PROGRAM_LIMIT, printed).await;
+    printed.unwrap_or(Err(NoOutput::Slow))
 }
 
 #[cfg(test)]

@@ -42,7 +42,7 @@ pub use ask::{GithubAsk, ItemAsk, ItemKind, ListAsk, ListState, What};
 pub use error::GithubError;
 pub use items::Item;
 pub use lists::ItemList;
-pub use login::{Credentials, Reason, Token};
+pub use login::{Credentials, Reason, Token, named_host};
 pub use repository::{GITHUB, Repository, is_host, is_part};
 
 /// A question, and for whom it is asked.

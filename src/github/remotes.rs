@@ -136,6 +136,7 @@ async fn choose(
     let mut remotes = remotes.map_err(|why| match why {
         NoOutput::NotThere => "git is not installed".to_owned(),
         NoOutput::Failed => "the workspace is no repository of git's".to_owned(),
+        NoOutput::Long => "git lists more than is looked through".to_owned(),
         NoOutput::Slow => "git did not answer within 5 s".to_owned(),
     })?;
     remotes.sort_by_key(rank);

@@ -34,6 +34,9 @@ fn one_request_serves_all_forms() {
          pr://octo/demo/9/diff/3  logo.png     binary\n\n\
          [pr://octo/demo/9/diff/all is the whole diff: 3 files, +2 -1]"
     );
+    // By the address of its page, too.
+    let page = read(&daemon, "https://github.com/octo/demo/pull/9/files");
+    assert_eq!(page, listed);
     let hunk = "@@ -10,3 +10,4 @@ fn main() {\n10      let a = 1;\n   -    let b = 2;\n11 +    let b = 3;\n12 +    let c = 4;\n13  }";
     let one = read(&daemon, "pr://9/diff/1");
     assert!(one.contains(hunk), "{one}");

@@ -136,6 +136,37 @@ fn what_is_not_the_users_own_is_left_alone() {
     assert_eq!(fs::read(&target).expect("still there"), b"precious");
 }
 
+/// A rollback journal and no mapped memory; another version is made anew, and so is a table that is not ours.
+#[test]
+fn the_file_is_as_this_version_makes_it() {
+    let hub = Hub::new();
+    say(&hub, 7, "first");
+    read(&hub.daemon(), BARE);
+    let mut names: Vec<_> = fs::read_dir(hub.cache.path().join("pilcrow"))
+        .expect("a folder")
+        .map(|entry| entry.expect("an entry").file_name())
+        .collect();
+    names.sort();
+    assert_eq!(names, ["github.db"]);
+    let header = fs::read(file(&hub)).expect("the file");
+    assert_eq!(header[18..20], [1, 1], "no write-ahead log");
+    let cases = [
+        "PRAGMA user_version = 7; DROP TABLE item; CREATE TABLE item (x);",
+        "DROP TABLE item; CREATE TABLE item (x);",
+        "DROP TABLE item; CREATE VIEW item AS SELECT 1 AS account;",
+    ];
+    for change in cases {
+        let other = Connection::open(file(&hub)).expect("opened");
+        other.execute_batch(change).expect(change);
+        drop(other);
+        let daemon = hub.daemon();
+        for _ in 0..2 {
+            assert!(read(&daemon, BARE).contains("5:first"), "{change}");
+        }
+        assert_eq!(status(&daemon)["cache"], "on", "{change}");
+    }
+}
+
 /// Another process sits on the file: it is waited for once, and the status for it not at all.
 #[test]
 fn a_lock_that_stays_is_passed_over() {

@@ -240,7 +240,16 @@ fn a_fetch_ends_when_nobody_waits_for_it() {
     );
     hub.server
         .wait_until("the connection is closed", |it| it.open() == 0);
+    // Who began it need not be the one who gets it.
+    let (three, four) = (read("three"), read("four"));
+    hub.server
+        .wait_until("it is asked for again", |it| it.count(ISSUE) == 2);
+    daemon.notify("$/cancelRequest", json!({ "id": three }));
+    let error = daemon.wait(&three).expect_err("cancelled");
+    assert_eq!(error.kind(), "cancelled");
     gate.open();
+    assert!(text(&daemon.wait(&four).expect("an issue")).contains("# Issue"));
+    assert_eq!(hub.server.count(ISSUE), 2);
 }
 
 /// A search finds a thousand at most, and says the same of what it may not see and of what is not valid.

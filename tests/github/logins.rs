@@ -264,6 +264,25 @@ fn programs_that_hang_are_ended() {
         pid
     };
     let (gh, git) = (hangs("gh"), hangs("git"));
+    // Many hosts that are not known: `gh` is not waited for at each of them.
+    let other = crate::tree::Tree::new();
+    super::hub::git(other.path(), &["init", "-q"]);
+    let many =
+        (0..9).map(|at| format!("[remote \"r{at}\"]\n\turl = https://h{at}.example.com/o/d\n"));
+    fs::write(other.join(".git/config"), many.collect::<String>()).expect("written");
+    let real = std::env::var("PATH").unwrap_or_default();
+    let only_gh = tempfile::tempdir().expect("a directory");
+    fs::copy(hub.programs.path().join("gh"), only_gh.path().join("gh")).expect("copied");
+    let path = format!("{}:{real}", only_gh.path().display());
+    let mut settings = hub.settings(json!({}));
+    settings["github"]["repo"] = Value::Null;
+    let three = Daemon::builder()
+        .root(other.path())
+        .settings(settings)
+        .env("PATH", &path)
+        .env("XDG_CACHE_HOME", &only_gh.path().display().to_string())
+        .start();
+    let waits = three.request("agent/read", json!({ "path": "issue://7" }));
     let one = hub.daemon();
     let two = hub.daemon_with(json!({ "repo": null }), &[]);
     let id = one.request("agent/read", json!({ "path": "issue://7" }));
@@ -273,6 +292,12 @@ fn programs_that_hang_are_ended() {
     let error = two.wait(&other).expect_err("no repository");
     assert!(
         error.message.contains("git did not answer within 5 s"),
+        "{}",
+        error.message
+    );
+    let error = three.wait(&waits).expect_err("no repository");
+    assert!(
+        error.message.contains("r0 is at h0.example.com"),
         "{}",
         error.message
     );

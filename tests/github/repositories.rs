@@ -336,10 +336,13 @@ fn what_only_the_workspace_names_is_asked_for_nothing() {
     }
 }
 
+/// A host, the environment, and the authority that is asked.
+type Interface<'a> = (&'a str, &'a [(&'a str, &'a str)], &'a str);
+
 /// Where the interface of a host is that the settings do not say it of.
 #[test]
 fn known_hosts_are_asked_at_their_own_interface() {
-    let cases: &[(&str, &[(&str, &str)], &str)] = &[
+    let cases: &[Interface] = &[
         ("github.com", &[], "api.github.com:443"),
         (
             "ghe.example.com",
@@ -445,6 +448,38 @@ fn git_is_asked_once_and_need_not_be_there() {
     let error = refused(&daemon, "issue://7");
     assert!(
         error.message.contains("git is not installed"),
+        "{}",
+        error.message
+    );
+}
+
+/// A configuration with no end of remotes is given up, and one whose remotes are at many hosts is judged.
+#[test]
+fn a_repository_with_many_remotes_is_no_burden() {
+    let hub = Hub::new();
+    git(hub.tree.path(), &["init", "-q"]);
+    let config = hub.tree.join(".git/config");
+    let plain = std::fs::read_to_string(&config).expect("a configuration");
+    let remote =
+        |at: usize| format!("[remote \"r{at:05}\"]\n\turl = https://h{at}.example.com/octo/demo\n");
+    let many = |count: usize| plain.clone() + &(0..count).map(remote).collect::<String>();
+    let log = hub.programs.path().join("gh.log");
+    hub.program("gh", &format!("echo \"$4\" >> {}; exit 1", log.display()));
+    std::fs::write(&config, many(200)).expect("written");
+    let error = refused(&hub.daemon_with(no_repo(), &[]), "issue://7");
+    assert!(
+        error.message.contains("r00000 is at h0.example.com"),
+        "{}",
+        error.message
+    );
+    let asked = std::fs::read_to_string(&log).expect("gh was asked");
+    assert_eq!(asked.lines().count(), 32);
+    std::fs::write(&config, many(20_000)).expect("written");
+    let error = refused(&hub.daemon_with(no_repo(), &[]), "issue://7");
+    assert!(
+        error
+            .message
+            .contains("git lists more than is looked through"),
         "{}",
         error.message
     );
