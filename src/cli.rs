@@ -57,6 +57,7 @@ Examples:
   pilcrow read 'src/main.rs:1-9,80-90'  several ranges, exactly
   pilcrow read notes.txt:-20            the last 20 lines
   pilcrow read src/main.rs:5-9:raw      the text itself
+  pilcrow search 'fn \\w+' src -g '*.rs'  the lines that match, ready to be edited
   pilcrow read .env --set access.deny='[]'
   pilcrow edit fix.patch --dry-run      the diff that a hashline patch would make
   pilcrow edit < fix.patch              apply it
@@ -78,6 +79,8 @@ pub enum Command {
     Mcp(McpOptions),
     /// Read a path and print what a model would see
     Read(ReadOptions),
+    /// Search files for a pattern and print what a model would see
+    Search(SearchOptions),
     /// Apply a patch in hashline form and print what came of it
     Edit(EditOptions),
     /// Print the tools for a model's tool list, as JSON
@@ -176,7 +179,7 @@ pub struct McpOptions {
     /// No tool that changes files; the same as --set edit.enabled=false
     #[arg(long)]
     pub read_only: bool,
-    /// The tools that are listed: read, read_many, edit, write [default: all]
+    /// The tools that are listed: read, read_many, search, edit, write [default: all]
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub tools: Option<Vec<String>>,
     /// Whose read it is: hashline, numbered, plain, opencode, pikuri, llm-gateway or roo
@@ -259,6 +262,69 @@ pub struct ReadOptions {
 }
 
 #[derive(Debug, Args)]
+pub struct SearchOptions {
+    /// A regex, as ripgrep takes it
+    pub pattern: String,
+    /// A file or a folder [default: all workspace folders]
+    pub path: Option<String>,
+    /// Only files with such paths ('*.rs', '!tests/**'); may be given several times
+    #[arg(short, long, value_name = "GLOB")]
+    pub glob: Vec<String>,
+    /// The pattern is plain text
+    #[arg(short = 'F', long)]
+    pub literal: bool,
+    /// Large and small letters are the same
+    #[arg(short, long)]
+    pub ignore_case: bool,
+    /// Whole words only
+    #[arg(short, long)]
+    pub word: bool,
+    /// Matches may go over several lines
+    #[arg(short = 'U', long)]
+    pub multiline: bool,
+    /// Rows before and after each match
+    #[arg(short = 'C', long, value_name = "N", default_value_t = 0)]
+    pub context: u64,
+    /// Only how many matches there are in each file
+    #[arg(short, long)]
+    pub count: bool,
+    /// Rows at most [default: 200]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=Budget::CAP.lines))]
+    pub rows: Option<u64>,
+    /// Go on where the last answer says
+    #[arg(long, value_name = "PATH#TAG:LINE")]
+    pub after: Option<String>,
+    /// How the answer is written: hashline, numbered, plain, opencode, pikuri, llm-gateway or roo
+    #[arg(long)]
+    pub dialect: Option<String>,
+    /// Print the whole result of `agent/search`
+    #[arg(long)]
+    pub json: bool,
+    #[command(flatten)]
+    pub common: Common,
+}
+
+impl SearchOptions {
+    /// As `agent/search` takes them.
+    fn params(&self) -> Value {
+        json!({
+            "pattern": self.pattern,
+            "path": self.path,
+            "glob": (!self.glob.is_empty()).then_some(&self.glob),
+            "literal": self.literal,
+            "ignoreCase": self.ignore_case,
+            "word": self.word,
+            "multiline": self.multiline,
+            "context": self.context,
+            "count": self.count,
+            "after": self.after,
+            "dialect": self.dialect,
+            "budget": self.rows.map(|rows| json!({ "lines": rows })),
+        })
+    }
+}
+
+#[derive(Debug, Args)]
 pub struct ToolsOptions {
     /// In whose words: hashline, numbered, plain, opencode, pikuri, llm-gateway or roo
     #[arg(long)]
@@ -295,6 +361,16 @@ pub fn read(options: &ReadOptions) -> anyhow::Result<String> {
         (true, _) => Ok(serde_json::to_string_pretty(&result)? + "\n"),
         (false, None | Some(false)) => Ok(printed(&result.content)),
         (false, Some(true)) => Err(anyhow!(printed(&result.content).trim_end().to_owned())),
+    }
+}
+
+/// `pilcrow search`: the text of one answer, or the whole result as JSON.
+pub fn search(options: &SearchOptions) -> anyhow::Result<String> {
+    let (runtime, here) = command_line(&options.common, &[])?;
+    let result = runtime.block_on(here.search(&options.params()))?;
+    match options.json {
+        true => Ok(serde_json::to_string_pretty(&result)? + "\n"),
+        false => Ok(printed(&result.content)),
     }
 }
 

@@ -50,6 +50,8 @@ pub mod hashline;
 pub mod notebook;
 /// Source files with their long parts folded. Never drops a line unnamed.
 pub mod outline;
+/// Which lines of a text a pattern matches. Never opens a file.
+pub mod search;
 
 /// What syntax trees tell, in workers. Never parses a text in the process that serves.
 pub mod structure;

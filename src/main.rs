@@ -25,6 +25,7 @@ fn main() {
         Command::Serve { .. } => exit(serve()),
         Command::Mcp(options) => exit(mcp(&options)),
         Command::Read(options) => exit(print(cli::read(&options))),
+        Command::Search(options) => exit(print(cli::search(&options))),
         Command::Edit(options) => exit(print(cli::edit(&options))),
         Command::Tools(options) => exit(print(cli::tools(&options))),
         Command::Status(options) => exit(print(cli::status(&options))),

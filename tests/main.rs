@@ -74,6 +74,8 @@ mod readme;
 mod resolve;
 #[cfg(unix)]
 mod scenarios;
+#[cfg(target_os = "linux")]
+mod search;
 mod selectors;
 mod settings;
 mod summaries;

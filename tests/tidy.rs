@@ -18,7 +18,7 @@ const LINES: &[&[&str]] = &[
     &["rpc", "net", "mcp_client"],
     &["worker", "github"],
     &["syntax", "convert"],
-    &["hashline", "notebook", "outline"],
+    &["hashline", "notebook", "outline", "search"],
     &["structure"],
     &["view"],
     &["sqlite"],

@@ -19,13 +19,16 @@ fn named<'a>(tools: &'a [Value], name: &str) -> &'a Value {
 }
 
 #[test]
-fn every_dialect_lists_four_tools_with_schemas() {
+fn every_dialect_lists_five_tools_with_schemas() {
     let tree = Tree::new();
     let daemon = Daemon::start(tree.path());
     for dialect in ["hashline", "numbered", "plain"] {
         let tools = tools(&daemon, dialect);
         let names: Vec<&Value> = tools.iter().map(|tool| &tool["name"]).collect();
-        assert_eq!(json!(names), json!(["read", "read_many", "edit", "write"]));
+        assert_eq!(
+            json!(names),
+            json!(["read", "read_many", "search", "edit", "write"])
+        );
         for tool in &tools {
             let schema = &tool["inputSchema"];
             assert_eq!(schema["type"], "object");
@@ -115,7 +118,7 @@ fn where_edits_are_off_none_are_offered() {
         .settings(json!({ "edit": { "enabled": false } }))
         .start();
     let tools = tools(&daemon, "hashline");
-    assert_eq!(tools.len(), 2);
+    assert_eq!(tools.len(), 3);
     let refused = daemon.call("agent/write", json!({ "path": "b.txt", "text": "x" }));
     assert_eq!(refused.expect_err("a refusal").kind(), "unsupported");
 }

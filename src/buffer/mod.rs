@@ -161,6 +161,14 @@ impl Store {
         }
     }
 
+    /// The encoding that a caller declared for a file.
+    pub fn declared(&self, real: &RealPath) -> Option<&'static Encoding> {
+        match self.declared.is_empty() {
+            true => None,
+            false => self.declared.get(real),
+        }
+    }
+
     pub fn status(&self) -> (Buffers, CacheCounts) {
         let (indexes, index_bytes) = self.huge.status();
         let buffers = Buffers {

@@ -94,6 +94,14 @@ impl Overlays {
         self.open.get(key)
     }
 
+    /// The addresses of all documents that have one of a file, there or not. Nothing was judged.
+    pub fn addresses(&self) -> impl Iterator<Item = &Path> {
+        self.open.keys().filter_map(|key| match key {
+            DocumentKey::File(address) => Some(&**address),
+            DocumentKey::Other(_) => None,
+        })
+    }
+
     fn at(&self, path: &Path) -> Option<&Arc<Overlay>> {
         self.open
             .get(&DocumentKey::File(path.components().collect()))

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use crate::protocol::edit::EditResult;
 use crate::protocol::read::{ContentBlock, ReadResult};
+use crate::protocol::search::SearchResult;
 use crate::protocol::{EditRefusal, Refusal};
 use crate::read::{beside_rows, cut};
 use crate::server::ReadResults;
@@ -46,9 +47,11 @@ impl ToolAnswer {
             CallOutcome::ReadMany(paths, Ok(results)) => {
                 ToolAnswer::of_all(&paths, results, most_chars, details)
             }
+            CallOutcome::Search(Ok(result)) => Ok(ToolAnswer::of_search(*result, details)),
             CallOutcome::Edit(Ok(result)) => Ok(ToolAnswer::of_edit(result, details)),
             CallOutcome::Read(Err(refusal))
             | CallOutcome::ReadMany(_, Err(refusal))
+            | CallOutcome::Search(Err(refusal))
             | CallOutcome::Edit(Err(refusal)) => ToolAnswer::of_refusal(&refusal, details),
         }
     }
@@ -112,6 +115,21 @@ impl ToolAnswer {
             }
         }
         Ok(all)
+    }
+
+    fn of_search(result: SearchResult, details: bool) -> ToolAnswer {
+        let shown = result
+            .details
+            .files
+            .iter()
+            .filter(|file| !file.shown.is_empty());
+        let mut answer = ToolAnswer {
+            shows: shown.map(|file| file.path.clone()).collect(),
+            details: details.then(|| json!(result.details)),
+            ..ToolAnswer::default()
+        };
+        answer.add(result.content);
+        answer
     }
 
     fn of_edit(result: EditResult, details: bool) -> ToolAnswer {

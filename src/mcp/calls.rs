@@ -13,6 +13,7 @@ use tokio::sync::oneshot;
 
 use crate::protocol::edit::EditResult;
 use crate::protocol::read::ReadResult;
+use crate::protocol::search::SearchResult;
 use crate::protocol::settings::Outside;
 use crate::protocol::{Refusal, RefusalKind};
 use crate::server::{Agent, ReadResults};
@@ -39,6 +40,7 @@ pub enum CallOutcome {
     Read(Result<Box<ReadResult>, Refusal>),
     /// With the paths that were asked for.
     ReadMany(Vec<String>, Result<ReadResults, Refusal>),
+    Search(Result<Box<SearchResult>, Refusal>),
     Edit(Result<EditResult, Refusal>),
 }
 
@@ -159,6 +161,16 @@ impl CallStarter {
                     CallOutcome::ReadMany(paths, read)
                 })
             }
+            ToolKind::Search => {
+                self.limit(&mut params, 0);
+                // Of a search more rows are seldom of use.
+                params["budget"]["lines"] = json!(self.budget.lines.min(SEARCH_ROWS));
+                let search = agent.search(&params);
+                Box::pin(async move {
+                    let searched = search.await.map(Box::new);
+                    CallOutcome::Search(searched.map_err(|refusal| shared.refused(refusal)))
+                })
+            }
             ToolKind::Edit => {
                 self.limit(&mut params, 0);
                 let edit = agent.edit(&params, cancel);
@@ -210,6 +222,9 @@ impl CallStarter {
         }
     }
 }
+
+/// Rows of a search at most.
+const SEARCH_ROWS: u64 = 200;
 
 /// Characters of a heading beside its path: `[12 of 64: ]`, and the lines around it.
 const HEADING: u64 = 16;

@@ -278,7 +278,7 @@ fn too_long(kind: ToolKind) -> Refusal {
     Refusal::Timeout {
         path: None,
         message: match kind {
-            ToolKind::Read | ToolKind::ReadMany => {
+            ToolKind::Read | ToolKind::ReadMany | ToolKind::Search => {
                 format!(
                     "This took longer than {seconds} s and was stopped. Ask for less, or again later."
                 )

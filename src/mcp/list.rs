@@ -13,13 +13,15 @@ use crate::protocol::tools::Tool;
 pub enum ToolKind {
     Read,
     ReadMany,
+    Search,
     Edit,
     Write,
 }
 
-const KINDS: [ToolKind; 4] = [
+const KINDS: [ToolKind; 5] = [
     ToolKind::Read,
     ToolKind::ReadMany,
+    ToolKind::Search,
     ToolKind::Edit,
     ToolKind::Write,
 ];
@@ -30,6 +32,7 @@ impl ToolKind {
         match self {
             ToolKind::Read => "read",
             ToolKind::ReadMany => "read_many",
+            ToolKind::Search => "search",
             ToolKind::Edit => "edit",
             ToolKind::Write => "write",
         }
@@ -39,13 +42,14 @@ impl ToolKind {
         match self {
             ToolKind::Read => "Read",
             ToolKind::ReadMany => "Read several",
+            ToolKind::Search => "Search",
             ToolKind::Edit => "Edit",
             ToolKind::Write => "Write",
         }
     }
 
     fn is_read(self) -> bool {
-        matches!(self, ToolKind::Read | ToolKind::ReadMany)
+        matches!(self, ToolKind::Read | ToolKind::ReadMany | ToolKind::Search)
     }
 }
 
@@ -116,7 +120,8 @@ fn listed(kind: ToolKind, tool: &Tool, web: bool) -> ListedTool {
         Some(read),
         (!read).then_some(true),
         Some(read),
-        Some(read && web),
+        // What is searched is on this machine.
+        Some(read && web && kind != ToolKind::Search),
     );
     let mut listed = ListedTool::new(tool.name, tool.description.clone(), Arc::new(schema));
     listed.title = Some(kind.title().to_owned());

@@ -8,6 +8,7 @@ pub mod params;
 pub mod read;
 pub mod refusal;
 pub mod resources;
+pub mod search;
 pub mod settings;
 pub mod status;
 pub mod tools;

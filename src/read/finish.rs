@@ -6,6 +6,7 @@ use crate::protocol::Refusal;
 use crate::protocol::read::{Hashline, ReadDetails, ReadResult, ResourceKind};
 use crate::session::{self, Notice, Version};
 use crate::task::Work;
+use crate::text::Text;
 use crate::view::dialect::{Body, View, Written};
 use crate::view::window::{Limits, Window};
 use crate::view::{Document, LineSet};
@@ -16,13 +17,13 @@ use super::fit;
 use super::look::Look;
 use super::plan::{Prepared, Reader};
 use super::share::Share;
-use super::source::Opened;
+use super::source::{Opened, Snapshot};
 
 /// A text that has its name, and who must hear of that.
-struct RecordedText<'a> {
-    document: &'a session::Document,
-    version: Version,
-    notices: Vec<Notice>,
+pub(super) struct RecordedText<'a> {
+    pub(super) document: &'a session::Document,
+    pub(super) version: Version,
+    pub(super) notices: Vec<Notice>,
 }
 
 impl Reader {
@@ -69,7 +70,8 @@ impl Reader {
             true => LineSet::new(),
             false => look.whole_lines().into_iter().collect(),
         };
-        let notices = recorded.map(|recorded| self.show(ask, recorded, &shown, prepared.name()));
+        let notices =
+            recorded.map(|recorded| self.show(&ask.session, recorded, &shown, prepared.name()));
         let mut more = details(ask, (&prepared.located, opened), &look, &limits);
         if is_cut {
             more.shown = Some(Vec::new());
@@ -113,30 +115,40 @@ impl Reader {
         let is_text = !look.is_empty_sheet();
         let snapshot = opened.snapshot.as_ref();
         let snapshot = snapshot.filter(|_| ask.editable && is_text && opened.web.is_none())?;
-        let current = snapshot.current(opened.document.text.whole()?);
+        Some(self.name(snapshot, opened.document.text.whole()?))
+    }
+
+    /// Gives a text its name.
+    pub(super) fn name<'a>(&self, snapshot: &'a Snapshot, text: &Text) -> RecordedText<'a> {
         let document = &snapshot.document;
+        let current = snapshot.current(text);
         let (version, notices) = self.sessions.record(document, &current, &snapshot.actor);
-        Some(RecordedText {
+        RecordedText {
             document,
             version,
             notices,
-        })
+        }
     }
 
     /// Appends the fact that these of its lines were shown, under that name. Who must hear that
     /// what they were shown has changed.
-    fn show(&self, ask: &Ask, text: RecordedText, shown: &LineSet, name: &str) -> Vec<Notice> {
+    pub(super) fn show(
+        &self,
+        session: &str,
+        text: RecordedText,
+        shown: &LineSet,
+        name: &str,
+    ) -> Vec<Notice> {
         let RecordedText {
             document,
             version,
             notices,
         } = text;
-        self.sessions
-            .show(&ask.session, document, &version, shown, name);
+        self.sessions.show(session, document, &version, shown, name);
         // What this very answer shows is no news to its reader.
         let news = notices
             .into_iter()
-            .filter_map(|notice| match notice.session == ask.session {
+            .filter_map(|notice| match notice.session == session {
                 true => notice.without(shown),
                 false => Some(notice),
             });

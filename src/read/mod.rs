@@ -11,6 +11,7 @@ mod outlines;
 mod places;
 mod plan;
 mod scheme;
+mod search;
 mod share;
 mod source;
 mod source_file;
@@ -23,6 +24,7 @@ pub use obtained::{ClientAnswer, Got, Lacking, Obtained};
 pub use places::{Whereabouts, go_on_mount, place_to_edit, places_to_read};
 pub use plan::{Prepared, Reader, StageResult};
 pub use scheme::{address_forms, looks_like_address, refuse_change, schemes};
+pub use search::SearchAsk;
 pub use share::{Share, beside_rows, for_rows, share};
 #[cfg(any(test, fuzzing))]
 pub use source::archive_laws;

@@ -398,7 +398,7 @@ impl Reader {
 }
 
 /// Finds what a read is of: behind an internal address, else a file or what the editor has.
-fn locate_any(ask: &Ask, context: &InternalContext) -> Result<Located, Refusal> {
+pub(super) fn locate_any(ask: &Ask, context: &InternalContext) -> Result<Located, Refusal> {
     let target = &ask.request.target;
     if let Some(located) = internal::locate::locate(target, context)? {
         return Ok(located);

@@ -14,6 +14,7 @@ use serde_json::Value;
 use crate::buffer::OfferedSchemes;
 use crate::protocol::edit::EditResult;
 use crate::protocol::read::ReadResult;
+use crate::protocol::search::SearchResult;
 use crate::protocol::tools::{Describes, Tool};
 use crate::protocol::{Refusal, Settings};
 use crate::rpc::Shutdown;
@@ -26,7 +27,7 @@ use super::config::WorkspaceConfig;
 use super::engine::Engine;
 use super::read_many::ReadResults;
 use super::tools::tools_of;
-use super::{Commits, OnSettings, edit, read, read_many, recovery, watch, write};
+use super::{Commits, OnSettings, edit, read, read_many, recovery, search, watch, write};
 
 /// The rest of an edit or of a write.
 pub type EditAnswer = BoxFuture<'static, Result<EditResult, Refusal>>;
@@ -113,6 +114,12 @@ impl Agent {
     /// `agent/readMany`.
     pub fn read_many(&self, params: &Value) -> BoxFuture<'static, Result<ReadResults, Refusal>> {
         Box::pin(read_many::answer(&self.engine, &self.client, params))
+    }
+
+    /// `agent/search`.
+    pub fn search(&self, params: &Value) -> BoxFuture<'static, Result<SearchResult, Refusal>> {
+        let (_, answer) = search::answer(&self.engine, &self.client, params);
+        Box::pin(answer)
     }
 
     /// `agent/edit`.

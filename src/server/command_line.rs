@@ -9,6 +9,7 @@ use serde_json::Value;
 use crate::buffer::OfferedSchemes;
 use crate::protocol::edit::EditResult;
 use crate::protocol::read::ReadResult;
+use crate::protocol::search::SearchResult;
 use crate::protocol::status::Status;
 use crate::protocol::tools::Describes;
 use crate::protocol::{Refusal, Settings};
@@ -20,7 +21,7 @@ use super::client::{Client, Listener};
 use super::config::WorkspaceConfig;
 use super::engine::Engine;
 use super::tools::{Tools, tools_of};
-use super::{edit, read, recovery, status};
+use super::{edit, read, recovery, search, status};
 
 /// An engine and the command line that is its client.
 pub struct CommandLine {
@@ -57,6 +58,12 @@ impl CommandLine {
         let answered = answer.await;
         self.engine.mcp.end().await;
         answered
+    }
+
+    /// `agent/search`.
+    pub async fn search(&self, params: &Value) -> Result<SearchResult, Refusal> {
+        let (_, answer) = search::answer(&self.engine, &self.client, params);
+        answer.await
     }
 
     /// `agent/edit`, after what dead processes left is cleaned up.

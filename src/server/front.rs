@@ -15,14 +15,15 @@ use super::engine::Engine;
 use super::hold;
 use super::lsp::Lsp;
 use super::{
-    close_session, documents, edit, flush, put_artifact, read, read_many, resolve, status, tools,
-    write,
+    close_session, documents, edit, flush, put_artifact, read, read_many, resolve, search, status,
+    tools, write,
 };
 
 /// Every `agent/*` method, as `initialize` and the README list them.
 pub const METHODS: &[&str] = &[
     "agent/read",
     "agent/readMany",
+    "agent/search",
     "agent/edit",
     "agent/write",
     "agent/putArtifact",
@@ -41,6 +42,7 @@ fn method(name: &str) -> Option<(&'static str, Begin)> {
     Some(match name {
         "agent/read" => ("agent/read", read::begin),
         "agent/readMany" => ("agent/readMany", read_many::begin),
+        "agent/search" => ("agent/search", search::begin),
         "agent/edit" => ("agent/edit", edit::begin),
         "agent/write" => ("agent/write", write::begin),
         "agent/putArtifact" => ("agent/putArtifact", put_artifact::begin),

@@ -8,7 +8,8 @@ use serde_json::Value;
 use crate::buffer::OfferedSchemes;
 use crate::protocol::Refusal;
 use crate::protocol::params::Fields;
-use crate::protocol::tools::{Describes, Tool, edit, read_many, write};
+use crate::protocol::search::search;
+use crate::protocol::tools::{Describes, Edits, Tool, edit, read_many, write};
 use crate::read::address_forms;
 use crate::rpc;
 use crate::view::dialect::{self, Dialect};
@@ -61,9 +62,10 @@ pub fn tools_of(
     Ok(list(dialect, settings.edit.enabled, describes, &addresses))
 }
 
-/// Their order is part of the contract: reads, then edits.
+/// Their order is part of the contract: reads, the search, then edits.
 fn list(dialect: &dyn Dialect, edits: bool, describes: Describes, addresses: &[String]) -> Tools {
-    let mut tools = vec![dialect.read_tool(), read_many()];
+    let headers = edits && dialect.edits() == Edits::ByLine;
+    let mut tools = vec![dialect.read_tool(), read_many(), search(headers)];
     if edits {
         tools.push(edit(dialect.edits()));
         tools.push(write());

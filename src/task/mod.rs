@@ -4,6 +4,7 @@
 #![warn(missing_docs)]
 #![cfg_attr(not(test), warn(unreachable_pub))]
 
+mod crew;
 mod lowered;
 mod mounts;
 mod pools;
@@ -17,6 +18,7 @@ use parking_lot::Mutex;
 use rustix::time::{ClockId, clock_gettime};
 use tokio::sync::Notify;
 
+pub use crew::in_crew;
 pub use lowered::lowered;
 pub use mounts::NoPlace;
 pub use pools::Pool;

@@ -260,10 +260,7 @@ impl Window<'_> {
             .filter_map(|row| {
                 Some(CutLine {
                     line: row.number,
-                    total_chars: match row.total_chars? {
-                        Length::Chars(count) => Some(count),
-                        Length::OverBytes(_) => None,
-                    },
+                    total_chars: length_in_chars(row.total_chars?),
                     shown_chars: match self.raw {
                         true => row.text.chars().count() as u64,
                         false => row.text.chars().count() as u64 - 1,
@@ -458,7 +455,7 @@ impl<'t> Filler<'t> {
 }
 
 /// A row of at most `columns` characters of a line.
-pub(super) fn cut_row(number: u64, line: Cow<str>, columns: usize) -> Row {
+pub fn cut_row(number: u64, line: Cow<str>, columns: usize) -> Row {
     let cut = match line.len() <= columns {
         // A text has no more characters than bytes: most lines are decided by this alone.
         true => None,
@@ -468,6 +465,14 @@ pub(super) fn cut_row(number: u64, line: Cow<str>, columns: usize) -> Row {
             .map(|(index, _)| format!("{}…", &line[..index])),
     };
     cut_to(number, cut, line)
+}
+
+/// The characters of a line, where they were counted.
+pub fn length_in_chars(length: Length) -> Option<u64> {
+    match length {
+        Length::Chars(count) => Some(count),
+        Length::OverBytes(_) => None,
+    }
 }
 
 fn cut_to(number: u64, cut: Option<String>, line: Cow<str>) -> Row {

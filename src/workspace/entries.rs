@@ -149,7 +149,7 @@ impl<'a> Directory<'a> {
         }
         for entry in &mut found.entries {
             if let EntryKind::Directory { ignored } = &mut entry.kind {
-                *ignored = self.noise.ignores(&real.join(&entry.name));
+                *ignored = self.noise.ignores(&real.join(&entry.name), true);
             }
         }
         Ok(found)

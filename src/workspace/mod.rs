@@ -34,6 +34,7 @@ mod state;
 mod steps;
 mod suffix;
 mod suggest;
+mod tree;
 mod url_folder;
 mod user_places;
 mod variants;
@@ -57,6 +58,7 @@ pub use spelling::{MAX_PATH_BYTES, decode_file_uri, is_too_long, percent_decoded
 pub use state::{
     cache_directory, sessions_directory, spool_directory, state_directory, user_directory,
 };
+pub use tree::{TreeEntry, TreeFolder};
 pub use url_folder::{UrlFolder, bytes_below, decoded_file_part, encoded};
 pub use user_places::{UserPlace, path_of_settings, user_place};
 pub use whose::Whose;

@@ -1,4 +1,4 @@
-//! Which directories are noise to a reader: ignored by git's rules, or by nature; it never decides what may be read.
+//! What is noise to a reader: ignored by git's rules, or by nature; it never decides what may be read.
 
 use std::ffi::OsStr;
 use std::io::Read;
@@ -52,7 +52,7 @@ impl Noise {
         for at in way {
             // Whoever asks for something in an ignored directory wants to see what is there: the
             // rules that hide it have had their say.
-            if at != top && noise.ignores(at) {
+            if at != top && noise.ignores(at, true) {
                 noise = Noise::default();
             }
             if at != directory {
@@ -75,14 +75,18 @@ impl Noise {
         self.levels.push(Arc::new(level));
     }
 
-    /// Whether a directory right below the last one entered is one row and no more.
-    pub(super) fn ignores(&self, path: &Path) -> bool {
+    /// Whether a name right below the last directory entered is ignored: that directory is one row in a
+    /// listing and no more, and no search looks into it or at that file.
+    pub(super) fn ignores(&self, path: &Path, is_dir: bool) -> bool {
         let by_nature = |name: &OsStr| name == ".git" || name == "node_modules";
-        if path.file_name().is_some_and(by_nature) {
+        if is_dir && path.file_name().is_some_and(by_nature) {
             return true;
         }
-        let plain = |level: &Arc<Level>| verdict(&level.directory, level.plain.as_ref()?, path);
-        let git = |level: &Arc<Level>| verdict(&level.directory, level.git.as_ref()?, path);
+        let said = |level: &Level, rules: &Option<Gitignore>| {
+            verdict(&level.directory, rules.as_ref()?, path, is_dir)
+        };
+        let plain = |level: &Arc<Level>| said(level, &level.plain);
+        let git = |level: &Arc<Level>| said(level, &level.git);
         let of_repository = &self.levels[self.repository.min(self.levels.len())..];
         let said = self.levels.iter().rev().find_map(plain);
         said.or_else(|| of_repository.iter().rev().find_map(git))
@@ -90,8 +94,8 @@ impl Noise {
     }
 }
 
-fn verdict(directory: &Path, rules: &Gitignore, path: &Path) -> Option<bool> {
-    match rules.matched(path.strip_prefix(directory).ok()?, true) {
+fn verdict(directory: &Path, rules: &Gitignore, path: &Path, is_dir: bool) -> Option<bool> {
+    match rules.matched(path.strip_prefix(directory).ok()?, is_dir) {
         Match::None => None,
         Match::Ignore(_) => Some(true),
         Match::Whitelist(_) => Some(false),

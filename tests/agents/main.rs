@@ -238,7 +238,10 @@ fn calls_all(mut client: Command, mode: &str, version: &str) {
     ]);
     let said: Value = serde_json::from_str(&output(&mut client, &calls.to_string())).expect("JSON");
     assert_eq!(said["version"], version, "{said}");
-    assert_eq!(said["tools"], json!(["read", "read_many", "edit", "write"]));
+    assert_eq!(
+        said["tools"],
+        json!(["read", "read_many", "search", "edit", "write"])
+    );
     let calls = said["calls"].as_array().expect("calls");
     let errors: Vec<&Value> = calls.iter().map(|call| &call["error"]).collect();
     assert_eq!(errors, [false, false, true, false, false, false]);

@@ -70,13 +70,16 @@ fn read(daemon: &Daemon, dialect: &str, params: &Value) -> Result<Value, WireErr
 }
 
 #[test]
-fn every_dialect_lists_four_tools() {
+fn every_dialect_lists_five_tools() {
     let tree = Tree::new();
     let daemon = Daemon::start(tree.path());
     for (dialect, read) in READS {
         let tools = tools(&daemon, dialect);
         let names: Vec<&Value> = tools.iter().map(|tool| &tool["name"]).collect();
-        assert_eq!(json!(names), json!([read, "read_many", "edit", "write"]));
+        assert_eq!(
+            json!(names),
+            json!([read, "read_many", "search", "edit", "write"])
+        );
         for tool in &tools {
             let schema = &tool["inputSchema"];
             assert!(jsonschema::meta::is_valid(schema), "{dialect}: {schema}");

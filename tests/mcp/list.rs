@@ -88,7 +88,7 @@ fn the_list_is_short_and_says_what_each_tool_does_to_files() {
     let read = json!({ "readOnlyHint": true, "idempotentHint": true, "openWorldHint": false });
     let edit = json!({ "readOnlyHint": false, "destructiveHint": true, "idempotentHint": false, "openWorldHint": false });
     let all: Vec<Value> = tools.iter().map(hints).collect();
-    assert_eq!(all, [read.clone(), read, edit.clone(), edit]);
+    assert_eq!(all, [read.clone(), read.clone(), read, edit.clone(), edit]);
     for tool in &mut tools {
         assert_eq!(tool["_meta"]["anthropic/maxResultSizeChars"], 500_000);
         assert!(tool["title"].is_string());
@@ -123,7 +123,7 @@ fn it_is_what_agent_tools_gives() {
 fn switches_say_which_tools_there_are() {
     let tree = Tree::new().file("a.txt", "one\n");
     let all = names(&McpProcess::start(tree.path()));
-    assert_eq!(all, ["read", "read_many", "edit", "write"]);
+    assert_eq!(all, ["read", "read_many", "search", "edit", "write"]);
     // It stays as it is for the whole life of a process.
     let server = McpProcess::start(tree.path());
     let before = listed(&server);
@@ -132,7 +132,7 @@ fn switches_say_which_tools_there_are() {
     let server = McpProcess::in_directory(tree.path())
         .arg("--read-only")
         .start();
-    assert_eq!(names(&server), ["read", "read_many"]);
+    assert_eq!(names(&server), ["read", "read_many", "search"]);
     assert_eq!(server.text("read", json!({ "path": "a.txt" })), "1:one");
     let edit = server.request("tools/call", json!({ "name": "edit", "arguments": {} }));
     assert_eq!(edit["error"]["code"], -32602);

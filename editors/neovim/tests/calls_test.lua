@@ -65,6 +65,20 @@ T.case('several reads are one call', { ['a.txt'] = 'a\n', ['b.txt'] = 'b\n' }, f
   T.eq(pilcrow.text(many.results[3].ok), 'b')
 end)
 
+T.case('what a search shows can be edited, unsaved text too', { ['a.txt'] = 'one\ntwo\n', ['b.txt'] = 'two\n' }, function()
+  local bufnr = T.open('a.txt')
+  T.types(bufnr, 1, 'two unsaved')
+  local found = T.good(pilcrow.search_sync('two', { glob = 'a.*' }))
+  T.has(pilcrow.text(found), '1:two unsaved\n2:two\n\n')
+  T.eq({ found.details.matches, found.details.complete }, { 2, true })
+  local file = found.details.files[1]
+  T.eq(file.lines, { { start = 1, ['end'] = 1 }, { start = 2, ['end'] = 2 } })
+  T.good(pilcrow.edit_sync(('¶a.txt#%s\nreplace 1:\n+2\n'):format(file.hashline.tag)))
+  T.eq(T.lines(bufnr), { '2', 'two' })
+  local session = pilcrow.session('searcher')
+  T.eq(T.good(session:search_sync('two', { count = true })).details.matches, 2)
+end)
+
 local PIXEL = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
 
 T.case('an image comes as a block, byte for byte', { ['dot.png'] = vim.base64.decode(PIXEL) }, function()

@@ -30,6 +30,8 @@ export interface Calls {
   read(params: ReadParams | string, token?: CancellationToken): Promise<ReadResult>;
   /** Reads up to 64 paths under one budget; a bad one spoils nothing. */
   readMany(params: ReadManyParams, token?: CancellationToken): Promise<ReadManyResult>;
+  /** Finds the lines that a regex matches; what is shown counts as read. */
+  search(params: SearchParams | string, token?: CancellationToken): Promise<SearchResult>;
   /** Applies a patch in hashline form, or its structured twin: all of it or none. */
   edit(params: EditParams, token?: CancellationToken): Promise<EditResult>;
   /** Makes a new file, or replaces the whole of one that was read. */
@@ -128,6 +130,55 @@ export interface ReadResult {
 
 export interface ReadManyResult {
   results: ({ ok: ReadResult; error?: undefined } | { error: ToolError; ok?: undefined })[];
+}
+
+export interface SearchParams {
+  /** A regex, as ripgrep takes it. */
+  pattern: string;
+  /** A file, a directory or an artifact; all folders, if it is not given. */
+  path?: string;
+  /** Only such files; `!` leaves out. */
+  glob?: string | string[];
+  literal?: boolean;
+  ignoreCase?: boolean;
+  word?: boolean;
+  multiline?: boolean;
+  /** Rows before and after each match. */
+  context?: number;
+  /** Only how many there are in each file. */
+  count?: boolean;
+  /** `details.after` of the answer that it goes on from. */
+  after?: string;
+  session?: string;
+  dialect?: string;
+  budget?: Budget;
+}
+
+export interface SearchResult {
+  content: ContentBlock[];
+  details: SearchDetails;
+}
+
+export interface SearchDetails {
+  /** In this answer. */
+  matches: number;
+  /** Nothing is left to be found. */
+  complete: boolean;
+  after?: string;
+  /** Files that were looked at. */
+  searched: number;
+  files: {
+    path: string;
+    resolvedPath?: string;
+    hashline?: { path: string; tag: string };
+    matches: number;
+    /** Of the matches. */
+    lines?: LineSpan[];
+    shown?: LineSpan[];
+    cutLines?: { line: number; shownChars: number; totalChars?: number }[];
+  }[];
+  leftOut: { ignored: number; hidden: number; denied: number; notFollowed: number; binary: number; tooLarge: number; notReadable: number };
+  notices?: string[];
 }
 
 /** As in the Model Context Protocol. */

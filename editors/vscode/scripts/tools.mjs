@@ -7,6 +7,7 @@ import { binary } from "./binary.mjs";
 const SHOWN = {
   read: { displayName: "Pilcrow: Read", toolReferenceName: "pilcrowRead", icon: "$(book)", userDescription: "Read a file or directory, with unsaved changes" },
   read_many: { displayName: "Pilcrow: Read Many", toolReferenceName: "pilcrowReadMany", icon: "$(library)", userDescription: "Read several files at once" },
+  search: { displayName: "Pilcrow: Search", toolReferenceName: "pilcrowSearch", icon: "$(search)", userDescription: "Find lines in files, with unsaved changes" },
   edit: { displayName: "Pilcrow: Edit", toolReferenceName: "pilcrowEdit", icon: "$(edit)", userDescription: "Edit files by the lines that were read" },
   write: { displayName: "Pilcrow: Write", toolReferenceName: "pilcrowWrite", icon: "$(new-file)", userDescription: "Make a file, or replace the whole of one" },
 };

@@ -1,6 +1,6 @@
 // The calls that other extensions, the tools and the commands make, each in a session; parameters go to the daemon as they are, never checked here.
 import * as vscode from "vscode";
-import type { Calls, EditResult, Flushed, Pilcrow, PutResult, ReadManyResult, ReadResult, Session, SnapshotChange } from "../api/index";
+import type { Calls, EditResult, Flushed, Pilcrow, PutResult, ReadManyResult, ReadResult, SearchResult, Session, SnapshotChange } from "../api/index";
 import type { Daemon } from "./daemon";
 
 /** The calls in one session; those without a name are in the daemon's default one. */
@@ -22,6 +22,10 @@ export function calls(daemon: Daemon, session?: string): Calls {
       return daemon.request<ReadResult>("agent/read", { ...given, ...own }, token);
     },
     readMany: (params, token) => daemon.request<ReadManyResult>("agent/readMany", { ...params, ...own }, token),
+    search: (params, token) => {
+      const given = typeof params === "string" ? { pattern: params } : params;
+      return daemon.request<SearchResult>("agent/search", { ...given, ...own }, token);
+    },
     edit: (params, token) => daemon.request<EditResult>("agent/edit", { ...params, ...own }, token),
     write: (params, token) => daemon.request<EditResult>("agent/write", { ...params, ...own }, token),
     putArtifact: (params, token) => daemon.request<PutResult>("agent/putArtifact", { ...params, ...own }, token),

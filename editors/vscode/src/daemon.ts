@@ -26,7 +26,7 @@ const PROTOCOL = 1;
 /** After one crash more than this within three minutes the daemon is not started again. */
 const RESTARTS = 4;
 /** Requests that change nothing, so that they can be sent again when the daemon died under them. */
-const READS = new Set(["agent/read", "agent/readMany", "agent/status", "agent/tools"]);
+const READS = new Set(["agent/read", "agent/readMany", "agent/search", "agent/status", "agent/tools"]);
 
 export type Life = { is: "starting" } | { is: "running"; found: Found } | { is: "stopped"; why: string };
 

@@ -1,6 +1,6 @@
 // The daemon's tools for the language models of VS Code; what a user has not confirmed is never written.
 import * as vscode from "vscode";
-import type { EditResult, ReadManyResult, ReadResult } from "../api/index";
+import type { EditResult, ReadManyResult, ReadResult, SearchResult } from "../api/index";
 import type { Daemon } from "./daemon";
 import { parts, partsOfMany } from "./parts";
 import { messageOf, Refused } from "./refusal";
@@ -18,6 +18,7 @@ export function registerTools(daemon: Daemon): vscode.Disposable {
   return vscode.Disposable.from(
     vscode.lm.registerTool("pilcrow_read", new ReadTool(daemon)),
     vscode.lm.registerTool("pilcrow_read_many", new ReadManyTool(daemon)),
+    vscode.lm.registerTool("pilcrow_search", new SearchTool(daemon)),
     vscode.lm.registerTool("pilcrow_edit", new ChangeTool(daemon, "agent/edit")),
     vscode.lm.registerTool("pilcrow_write", new ChangeTool(daemon, "agent/write")),
   );
@@ -59,6 +60,20 @@ class ReadManyTool implements vscode.LanguageModelTool<{ paths: string[] }> {
   async invoke({ input }: Invocation<object>, token: vscode.CancellationToken): Promise<vscode.LanguageModelToolResult> {
     const result = await ask<ReadManyResult>(this.daemon, "agent/readMany", input, token);
     return new vscode.LanguageModelToolResult(partsOfMany(result));
+  }
+}
+
+class SearchTool implements vscode.LanguageModelTool<{ pattern: string; path?: string }> {
+  constructor(private readonly daemon: Daemon) {}
+
+  prepareInvocation({ input }: Preparation<{ pattern: string; path?: string }>): vscode.PreparedToolInvocation {
+    const where = input.path ? ` in ${input.path}` : "";
+    return { invocationMessage: `Searching for ${input.pattern}${where}` };
+  }
+
+  async invoke({ input }: Invocation<object>, token: vscode.CancellationToken): Promise<vscode.LanguageModelToolResult> {
+    const { content } = await ask<SearchResult>(this.daemon, "agent/search", input, token);
+    return new vscode.LanguageModelToolResult(parts(content));
   }
 }
 

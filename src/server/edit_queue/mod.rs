@@ -325,6 +325,15 @@ impl Reading {
         let waited = timeout(self.queue.limits.for_edits, edits).await;
         waited.map(drop).map_err(|_| busy())
     }
+
+    /// Waits for all edits before it, whatever they concern; `busy` when that takes too long.
+    pub async fn last_turn(&self) -> Result<(), Refusal> {
+        let edits = join_all(self.before.iter().map(|edit| edit.ended()));
+        let waited = timeout(self.queue.limits.for_edits, edits).await;
+        waited.map(drop).map_err(|_| Refusal::Busy {
+            message: "Earlier edits are not done.".to_owned(),
+        })
+    }
 }
 
 impl Drop for Reading {

@@ -66,6 +66,18 @@ impl Pending {
         self.changed.notify_waiters();
     }
 
+    /// Waits until it is done, whatever it concerns. The caller sets the limit.
+    pub async fn ended(&self) {
+        loop {
+            // Made before the look, so that no change in between is missed.
+            let changed = self.changed.notified();
+            if self.is_done() {
+                return;
+            }
+            changed.await;
+        }
+    }
+
     pub fn is_done(&self) -> bool {
         self.done.load(Ordering::Acquire)
     }

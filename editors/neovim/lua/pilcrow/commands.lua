@@ -95,6 +95,34 @@ function commands.read(args, rest)
   end)
 end
 
+---What was found, as a list to jump through.
+---@param result pilcrow.SearchResult
+---@param root string
+local function quickfix_of(result, root)
+  local items = {}
+  for _, file in ipairs(result.details.files) do
+    for _, span in ipairs(file.lines or {}) do
+      local path = file.resolvedPath or vim.fs.joinpath(root, file.path)
+      items[#items + 1] = { filename = path, lnum = span.start, end_lnum = span['end'] }
+    end
+  end
+  return items
+end
+
+function commands.search(_, rest)
+  if rest == '' then
+    return fail(':Pilcrow search takes a pattern')
+  end
+  require('pilcrow').search(rest, { session = M.session }, function(failure, result)
+    if failure then
+      return fail(failure.message)
+    end
+    local root = require('pilcrow.daemon').root_of(nil)
+    vim.fn.setqflist({}, ' ', { title = 'Pilcrow search ' .. rest, items = quickfix_of(result, root) })
+    show('pilcrow://search', require('pilcrow').text(result))
+  end)
+end
+
 ---The text of a patch: a file's, a register's, or this buffer's.
 ---@param args table
 ---@param rest string

@@ -142,6 +142,30 @@ function M.read_many(targets, opts, callback)
   return call(opts, nil, 'agent/readMany', { targets = targets, budget = opts.budget }, callback)
 end
 
+---Searches files for a regex; what is shown counts as read.
+---@param pattern string
+---@param opts? pilcrow.SearchOpts
+---@param callback fun(failure?: pilcrow.Error, result?: pilcrow.SearchResult)
+---@return pilcrow.Cancel
+---@overload fun(pattern: string, callback: fun(failure?: pilcrow.Error, result?: pilcrow.SearchResult)): pilcrow.Cancel
+function M.search(pattern, opts, callback)
+  opts, callback = sort_out(opts, callback)
+  return call(opts, opts.path, 'agent/search', {
+    pattern = pattern,
+    path = opts.path,
+    glob = opts.glob,
+    literal = opts.literal,
+    ignoreCase = opts.ignoreCase,
+    word = opts.word,
+    multiline = opts.multiline,
+    context = opts.context,
+    count = opts.count,
+    after = opts.after,
+    dialect = opts.dialect,
+    budget = opts.budget,
+  }, callback)
+end
+
 ---A file that went past its buffer is read into it again, as `autoread` would, where the user has nothing unsaved in it.
 ---@param result pilcrow.EditResult
 local function reload_from_disk(result)
@@ -291,6 +315,8 @@ end
 M.read_sync = sync('read', 1)
 ---@type fun(targets: (string|table)[], opts?: pilcrow.ReadOpts): table?, pilcrow.Error?
 M.read_many_sync = sync('read_many', 1)
+---@type fun(pattern: string, opts?: pilcrow.SearchOpts): pilcrow.SearchResult?, pilcrow.Error?
+M.search_sync = sync('search', 1)
 ---@type fun(patch: string|table, opts?: pilcrow.EditOpts): pilcrow.EditResult?, pilcrow.Error?
 M.edit_sync = sync('edit', 1)
 ---@type fun(path: string, text: string, opts?: pilcrow.WriteOpts): pilcrow.EditResult?, pilcrow.Error?
@@ -311,7 +337,7 @@ M.tools_sync = sync('tools', 0)
 local Session = {}
 Session.__index = Session
 
-for name, takes in pairs({ read = 1, read_many = 1, edit = 1, write = 2, put_artifact = 1 }) do
+for name, takes in pairs({ read = 1, read_many = 1, search = 1, edit = 1, write = 2, put_artifact = 1 }) do
   for _, form in ipairs({ name, name .. '_sync' }) do
     Session[form] = function(self, ...)
       local args = { ... }

@@ -6,12 +6,13 @@ local M = {}
 M.methods = {
   read = 'agent/read',
   read_many = 'agent/readMany',
+  search = 'agent/search',
   edit = 'agent/edit',
   write = 'agent/write',
 }
 
 ---In the order of a tool list.
-M.names = { 'read', 'read_many', 'edit', 'write' }
+M.names = { 'read', 'read_many', 'search', 'edit', 'write' }
 
 ---Whether a tool changes files.
 ---@param name string
@@ -87,6 +88,10 @@ end
 function M.summary(name, input)
   if name == 'read' or name == 'write' then
     return ('%s %s'):format(name == 'read' and 'Read' or 'Write', tostring(input.path))
+  end
+  if name == 'search' then
+    local where = input.path and (' in ' .. tostring(input.path)) or ''
+    return ('Search for %s%s'):format(tostring(input.pattern), where)
   end
   local paths = {}
   local named = type(input.paths) == 'table' and input.paths or { input.paths }

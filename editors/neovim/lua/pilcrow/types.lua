@@ -84,6 +84,31 @@
 ---@field encoding? string
 ---@field want? string[]
 
+---@class pilcrow.SearchOpts: pilcrow.CallOpts
+---@field path? string a file, a directory or an artifact; all folders, if it is not given
+---@field glob? string|string[] only such files; `!` leaves out
+---@field literal? boolean
+---@field ignoreCase? boolean
+---@field word? boolean
+---@field multiline? boolean
+---@field context? integer rows before and after each match
+---@field count? boolean only how many there are in each file
+---@field after? string `details.after` of the answer that it goes on from
+---@field dialect? string
+---@field budget? { lines?: integer, bytes?: integer }
+
+---@class pilcrow.FoundFile
+---@field path string
+---@field resolvedPath? string
+---@field hashline? { path: string, tag: string }
+---@field matches integer
+---@field lines? { start: integer, end: integer }[] of the matches
+---@field shown? { start: integer, end: integer }[]
+
+---@class pilcrow.SearchResult
+---@field content pilcrow.Block[]
+---@field details { matches: integer, complete: boolean, after?: string, searched: integer, files: pilcrow.FoundFile[], leftOut: table<string, integer>, notices?: string[] }
+
 ---@class pilcrow.EditOpts: pilcrow.CallOpts
 ---@field dryRun? boolean
 

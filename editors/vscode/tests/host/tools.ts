@@ -73,6 +73,17 @@ export const toolTests: Tests = [
     },
   ],
   [
+    "search finds unsaved text, and what it shows can be edited",
+    async () => {
+      const editor = await show(file("found.txt", "a\nb\nc\n"));
+      await type(editor, 2, 1, " needleInTheEditor");
+      const said = await call("pilcrow_search", { pattern: "needle\\w+" });
+      assert.match(said, /^¶found\.txt#[0-9A-F]{4}\n3:c needleInTheEditor\n/);
+      await call("pilcrow_edit", { patch: `¶found.txt#${tagIn(said)}\nreplace 3:\n+C\n` });
+      assert.equal(editor.document.getText(), "a\nb\nC\n");
+    },
+  ],
+  [
     "an image comes as a part that a model can see, byte for byte",
     async () => {
       file("dot.png", Buffer.from(PIXEL, "base64"));

@@ -1,0 +1,230 @@
+//! The rows of one file in an answer: each match with its context, as far as there is room. A match is given whole or, where nothing else stands there yet, as far as it fits.
+
+use crate::protocol::read::{CutLine, LineSpan};
+use crate::text::Text;
+use crate::view::window::{cut_row, length_in_chars};
+use crate::view::{Budget, LineSet};
+
+/// What parts rows between which lines are left out.
+const PARTED: &str = "----\n";
+
+/// What there is still room for.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Room {
+    pub(super) budget: Budget,
+    /// Characters of everything that is written.
+    pub(super) chars: u64,
+}
+
+impl Room {
+    /// Takes what a row needs, if there is so much.
+    fn take(&mut self, row: &WrittenRow) -> bool {
+        let fits =
+            self.budget.lines > 0 && self.budget.bytes >= row.bytes && self.chars >= row.chars();
+        if fits {
+            self.budget.lines -= 1;
+            self.budget.bytes -= row.bytes;
+            self.chars -= row.chars();
+        }
+        fits
+    }
+}
+
+/// How rows are made.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Layout {
+    /// Rows before and after a match.
+    pub(super) context: u64,
+    /// Characters after which a row is cut.
+    pub(super) columns: usize,
+    /// No row is of a line up to this one.
+    pub(super) after: u64,
+}
+
+/// The rows of one file.
+#[derive(Debug, Default)]
+pub(super) struct FileRows {
+    pub(super) text: String,
+    /// The lines of matches that are there.
+    pub(super) lines: Vec<LineSpan>,
+    /// Lines that stand whole in the text.
+    pub(super) shown: LineSet,
+    pub(super) cut_lines: Vec<CutLine>,
+    /// All that was found is there.
+    pub(super) is_complete: bool,
+    last: Option<u64>,
+}
+
+/// A line as it is written.
+struct WrittenRow {
+    number: u64,
+    text: String,
+    /// Of its line, and one for its end.
+    bytes: u64,
+    cut: Option<CutLine>,
+}
+
+impl WrittenRow {
+    fn of(text: &Text, number: u64, columns: usize) -> WrittenRow {
+        let line = text.line(number as usize - 1);
+        let row = cut_row(number, line, columns);
+        let cut = row.total_chars.map(|total| CutLine {
+            line: number,
+            shown_chars: columns as u64,
+            total_chars: length_in_chars(total),
+        });
+        WrittenRow {
+            number,
+            bytes: row.text.len() as u64 + 1,
+            text: format!("{number}:{}\n", row.text),
+            cut,
+        }
+    }
+
+    /// With what parts it from the row before.
+    fn chars(&self) -> u64 {
+        (self.text.chars().count() + PARTED.len()) as u64
+    }
+}
+
+impl FileRows {
+    /// The rows of the matches in a text. `is_first` where the answer holds nothing so far.
+    pub(super) fn of(
+        text: &Text,
+        spans: &[LineSpan],
+        layout: Layout,
+        room: &mut Room,
+        is_first: bool,
+    ) -> FileRows {
+        let mut rows = FileRows::default();
+        let ends = text.len_lines() as u64 + 1;
+        for (at, span) in spans.iter().enumerate() {
+            let begin = rows.last.unwrap_or(layout.after) + 1;
+            let before = span.start.saturating_sub(layout.context).max(begin)..span.start;
+            let is_whole = rows.add_whole(text, before, *span, layout, room);
+            if !is_whole {
+                if is_first && rows.lines.is_empty() {
+                    rows.add_begun(text, *span, layout, room);
+                }
+                return rows;
+            }
+            let next = spans.get(at + 1).map_or(ends, |next| next.start);
+            let behind = span.end + 1..next.min(ends).min(span.end + 1 + layout.context);
+            for number in behind {
+                let row = WrittenRow::of(text, number, layout.columns);
+                if !room.take(&row) {
+                    break;
+                }
+                rows.add(row);
+            }
+        }
+        rows.is_complete = true;
+        rows
+    }
+
+    /// Adds a match and the context before it, or nothing.
+    fn add_whole(
+        &mut self,
+        text: &Text,
+        before: std::ops::Range<u64>,
+        span: LineSpan,
+        layout: Layout,
+        room: &mut Room,
+    ) -> bool {
+        let mut left = *room;
+        let mut rows = Vec::new();
+        for number in before.chain(span.lines()) {
+            let row = WrittenRow::of(text, number, layout.columns);
+            if !left.take(&row) {
+                return false;
+            }
+            rows.push(row);
+        }
+        *room = left;
+        rows.into_iter().for_each(|row| self.add(row));
+        self.lines.push(span);
+        true
+    }
+
+    /// Adds as much of a match as there is room for, and its first line in any case.
+    fn add_begun(&mut self, text: &Text, span: LineSpan, layout: Layout, room: &mut Room) {
+        for number in span.lines() {
+            let row = WrittenRow::of(text, number, layout.columns);
+            if !room.take(&row) && number > span.start {
+                break;
+            }
+            self.add(row);
+        }
+        let end = self.last.unwrap_or(span.start);
+        self.lines.push(LineSpan { end, ..span });
+    }
+
+    fn add(&mut self, row: WrittenRow) {
+        if self.last.is_some_and(|last| row.number > last + 1) {
+            self.text.push_str(PARTED);
+        }
+        self.text.push_str(&row.text);
+        match row.cut {
+            None => self.shown.insert(row.number, row.number),
+            Some(cut) => self.cut_lines.push(cut),
+        }
+        self.last = Some(row.number);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spans(lines: &[(u64, u64)]) -> Vec<LineSpan> {
+        let span = |&(start, end): &(u64, u64)| LineSpan { start, end };
+        lines.iter().map(span).collect()
+    }
+
+    fn room(lines: u64) -> Room {
+        Room {
+            budget: Budget { lines, bytes: 1000 },
+            chars: 1000,
+        }
+    }
+
+    fn written(
+        lines: &[(u64, u64)],
+        context: u64,
+        most: u64,
+        is_first: bool,
+    ) -> (String, Vec<LineSpan>) {
+        let text = Text::new("a\nb\nc\nd\ne\nf\ng\nh\ni\n");
+        let layout = Layout {
+            context,
+            columns: 100,
+            after: 0,
+        };
+        let rows = FileRows::of(&text, &spans(lines), layout, &mut room(most), is_first);
+        (rows.text.replace('\n', " "), rows.lines)
+    }
+
+    #[test]
+    fn rows_that_touch_are_one_group() {
+        let rows = |lines: &[(u64, u64)], context| written(lines, context, 99, true).0;
+        assert_eq!(rows(&[(2, 2), (3, 3), (6, 7)], 0), "2:b 3:c ---- 6:f 7:g ");
+        assert_eq!(rows(&[(2, 2), (6, 6)], 1), "1:a 2:b 3:c ---- 5:e 6:f 7:g ");
+        assert_eq!(rows(&[(2, 2), (5, 5)], 1), "1:a 2:b 3:c 4:d 5:e 6:f ");
+        assert_eq!(
+            rows(&[(1, 1), (9, 9)], 9),
+            "1:a 2:b 3:c 4:d 5:e 6:f 7:g 8:h 9:i "
+        );
+    }
+
+    #[test]
+    fn a_match_is_whole_or_the_first() {
+        let (text, lines) = written(&[(2, 2), (6, 7)], 0, 2, true);
+        assert_eq!((&*text, lines), ("2:b ", spans(&[(2, 2)])));
+        let (text, lines) = written(&[(2, 5)], 1, 2, true);
+        assert_eq!((&*text, lines), ("2:b 3:c ", spans(&[(2, 3)])));
+        let (text, lines) = written(&[(2, 5)], 0, 2, false);
+        assert_eq!((&*text, lines), ("", spans(&[])));
+        let (text, _) = written(&[(2, 2), (6, 6)], 2, 3, true);
+        assert_eq!(text, "1:a 2:b 3:c ", "context takes no room from a match");
+    }
+}
