@@ -62,7 +62,8 @@ mod warm_read_of_200_kb_over_pipes {
     }
 }
 
-/// The same page of the same text, as an artifact and as a file of the workspace, both warm.
+/// The same page of the same text, as an artifact and as a file of the workspace, both warm. Around the
+/// lines of a file stand one before and three after.
 mod page_of_an_artifact_over_pipes {
     use super::*;
 
@@ -89,7 +90,7 @@ mod page_of_an_artifact_over_pipes {
     #[divan::bench]
     fn file(bencher: Bencher) {
         let workspace = workspace();
-        let (mut daemon, read) = warm(&workspace, "src/large.rs:1000-1300").expect("a daemon");
+        let (mut daemon, read) = warm(&workspace, "src/large.rs:1001-1297").expect("a daemon");
         bencher.bench_local(|| daemon.exchange(&read).expect("an answer").len());
     }
 }

@@ -23,6 +23,7 @@ use crate::structure;
 use crate::task::Threads;
 use crate::view::{Budget, dialect};
 use crate::worker::{Readable, Without, child};
+use crate::workspace::may_be_folder;
 
 /// Pilcrow reads and edits files for coding agents.
 ///
@@ -215,7 +216,7 @@ impl McpOptions {
             false => Some(self.common.folders()?),
         };
         for folder in folders.iter().flatten() {
-            if !folder.is_dir() {
+            if !may_be_folder(folder) {
                 return Err(anyhow!("There is no folder {}", folder.display()));
             }
         }

@@ -30,13 +30,13 @@ const LAST_LINES: Duration = Duration::from_secs(1);
 /// The running log. Clones share it.
 #[derive(Clone)]
 pub struct Log {
-    sink: Sink,
+    sink: LogSink,
     filter: reload::Handle<EnvFilter, tracing_subscriber::Registry>,
 }
 
 /// Starts logging into nowhere; the place comes with the settings.
 pub fn start() -> Log {
-    let sink = Sink::default();
+    let sink = LogSink::default();
     let (filter, handle) = reload::Layer::new(filter("info"));
     let lines = tracing_subscriber::fmt::layer()
         .with_ansi(false)
@@ -101,12 +101,12 @@ fn filter(level: &str) -> EnvFilter {
 
 /// Where log lines go: nowhere until a directory is known.
 #[derive(Clone, Default)]
-struct Sink(Arc<Mutex<Option<OpenLog>>>);
+struct LogSink(Arc<Mutex<Option<OpenLog>>>);
 
 /// The directory of the log and what gathers its lines.
 type OpenLog = (PathBuf, Arc<Spool>);
 
-impl Sink {
+impl LogSink {
     fn open(&self, directory: PathBuf, spool: Arc<Spool>) {
         let before = self.0.lock().replace((directory, spool));
         if let Some((_, before)) = before {
@@ -130,7 +130,7 @@ impl Sink {
     }
 }
 
-impl<'a> tracing_subscriber::fmt::MakeWriter<'a> for Sink {
+impl<'a> tracing_subscriber::fmt::MakeWriter<'a> for LogSink {
     type Writer = LogLine;
 
     fn make_writer(&'a self) -> LogLine {

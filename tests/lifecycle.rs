@@ -11,7 +11,7 @@ use tempfile::TempDir;
 use crate::client::{Daemon, HANG};
 
 /// It is to end within a second; the rest is for busy machines.
-const SOON: Duration = Duration::from_secs(5);
+pub const SOON: Duration = Duration::from_secs(5);
 
 fn workspace() -> TempDir {
     let root = tempfile::tempdir().expect("a temporary directory");
@@ -170,17 +170,17 @@ fn a_killed_client_leaves_no_daemon_behind() {
 
 /// Sees the end of a process that is no child of ours, whoever reaps it.
 #[cfg(target_os = "linux")]
-struct Witness(std::os::fd::OwnedFd);
+pub struct Witness(std::os::fd::OwnedFd);
 
 #[cfg(target_os = "linux")]
 impl Witness {
-    fn new(pid: i32) -> Witness {
+    pub fn new(pid: i32) -> Witness {
         let pid = rustix::process::Pid::from_raw(pid).expect("not zero");
         let opened = rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty());
         Witness(opened.expect("the daemon runs"))
     }
 
-    fn ended_within(&self, limit: Duration) -> bool {
+    pub fn ended_within(&self, limit: Duration) -> bool {
         use rustix::event::{PollFd, PollFlags, Timespec, poll};
         let limit = Timespec::try_from(limit).expect("a few seconds");
         let mut process = [PollFd::new(&self.0, PollFlags::IN)];

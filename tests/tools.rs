@@ -132,3 +132,102 @@ fn an_unknown_dialect_names_the_nearest() {
     assert_eq!(error.kind(), "badParams");
     assert!(error.message.contains("'hashline'"), "{}", error.message);
 }
+
+fn read_description(daemon: &Daemon, dialect: &str) -> String {
+    let tools = tools(daemon, dialect);
+    let described = tools[0]["description"].as_str();
+    described.expect("words").to_owned()
+}
+
+/// Schemes of the table that need nothing to be on.
+const ALWAYS: [&str; 9] = [
+    "artifact://N",
+    "agent://ID",
+    "local://PATH",
+    "pilcrow://NAME",
+    "skill://NAME",
+    "rule://NAME",
+    "memory://NS",
+    "issue://N",
+    "pr://N",
+];
+
+#[test]
+fn the_schemes_that_are_on_are_named() {
+    let tree = Tree::new();
+    let daemon = Daemon::start(tree.path());
+    let dialects = [
+        "hashline",
+        "numbered",
+        "plain",
+        "opencode",
+        "pikuri",
+        "llm-gateway",
+        "roo",
+    ];
+    for dialect in dialects {
+        let described = read_description(&daemon, dialect);
+        for form in ALWAYS {
+            assert!(described.contains(form), "{dialect}: {form}: {described}");
+        }
+        for other in ["mcp://", "jira://", "{", "omp://"] {
+            assert!(
+                !described.contains(other),
+                "{dialect}: {other}: {described}"
+            );
+        }
+        let line = described.lines().find(|line| line.contains("artifact://"));
+        let line = line.expect("a point of its own");
+        assert!(
+            line.starts_with("- ") && line.chars().count() < 330,
+            "{dialect}: {line}"
+        );
+    }
+    // What the client offers and what the settings name comes and goes.
+    daemon.notify(
+        "agent/didChangeSchemes",
+        json!({ "schemes": ["jira", "mcp", "skill"] }),
+    );
+    for dialect in dialects {
+        let described = read_description(&daemon, dialect);
+        for form in ["jira://…", "mcp://SERVER/URI", "skill://NAME"] {
+            assert_eq!(
+                described.matches(form).count(),
+                1,
+                "{dialect}: {form}: {described}"
+            );
+        }
+    }
+    daemon.notify("agent/didChangeSchemes", json!({ "schemes": [] }));
+    assert!(!read_description(&daemon, "hashline").contains("jira"));
+    let many: Vec<String> = (0..64)
+        .map(|n| format!("s{n:02}{}", "x".repeat(60)))
+        .collect();
+    daemon.notify("agent/didChangeSchemes", json!({ "schemes": many }));
+    let described = read_description(&daemon, "hashline");
+    assert!(described.contains(&format!("{}://…", many[7])) && !described.contains(&many[8]));
+    assert!(described.contains("and 56 more schemes"), "{described}");
+    let server = json!({ "small": { "command": "no-such-program" } });
+    let roots = json!([{ "scheme": "rule", "name": "r", "path": "~/rules" }]);
+    let settings = json!({
+        "mcp": { "servers": server },
+        "github": { "enabled": false },
+        "internal": { "workspace": false, "user": false, "roots": roots },
+    });
+    let daemon = Daemon::builder()
+        .root(tree.path())
+        .settings(settings)
+        .start();
+    let described = read_description(&daemon, "hashline");
+    for (form, is_on) in [
+        ("mcp://SERVER/URI", true),
+        ("rule://NAME", true),
+        ("issue://", false),
+        ("pr://", false),
+        ("skill://", false),
+        ("memory://", false),
+        ("artifact://N", true),
+    ] {
+        assert_eq!(described.contains(form), is_on, "{form}: {described}");
+    }
+}

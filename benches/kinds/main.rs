@@ -4,6 +4,7 @@ mod archive;
 mod beside;
 mod document;
 mod folders;
+mod github;
 mod notebook;
 mod sqlite;
 #[path = "../support/mod.rs"]
@@ -15,6 +16,7 @@ use support::Answer;
 
 // The daemon's own allocator, for reads in this process.
 fn main() -> Answer<()> {
+    support::work_if_asked();
     if !support::serve_if_asked()? {
         divan::main();
         // Not where some benches are picked out, or listed.
@@ -24,6 +26,7 @@ fn main() -> Answer<()> {
         {
             beside::print()?;
             web::print()?;
+            github::print()?;
         }
     }
     Ok(())

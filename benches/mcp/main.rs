@@ -5,14 +5,13 @@ mod echo;
 #[path = "../support/mod.rs"]
 mod support;
 
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, Write};
 use std::path::Path;
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::process::Command;
 
 use serde_json::{Value, json};
 use support::table::{self, lone_row, row, timed};
-use support::{Answer, Peer, Workspace, small};
-use tempfile::TempDir;
+use support::{Answer, Peer, PipedChild, Workspace, small};
 
 /// Rounds of what takes microseconds, of starts, and rounds before any counts.
 const QUICK: usize = 4000;
@@ -35,11 +34,8 @@ fn main() -> Answer<()> {
 
 /// A server that speaks MCP over its stdin and stdout.
 struct McpPeer {
-    child: Child,
-    stdin: ChildStdin,
-    stdout: BufReader<ChildStdout>,
+    piped: PipedChild,
     line: Vec<u8>,
-    _state: TempDir,
 }
 
 impl McpPeer {
@@ -55,55 +51,30 @@ impl McpPeer {
         McpPeer::start(command)
     }
 
-    fn start(mut command: Command) -> Answer<McpPeer> {
-        let state = tempfile::tempdir()?;
-        let mut child = command
-            .env("XDG_STATE_HOME", state.path())
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()?;
-        let stdin = child.stdin.take().ok_or("stdin is piped")?;
-        let stdout = child.stdout.take().ok_or("stdout is piped")?;
+    fn start(command: Command) -> Answer<McpPeer> {
         let mut peer = McpPeer {
-            child,
-            stdin,
-            stdout: BufReader::with_capacity(256 << 10, stdout),
+            piped: PipedChild::start(command)?,
             line: Vec::new(),
-            _state: state,
         };
         let client = json!({ "name": "bench", "version": "1" });
         let params =
             json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client });
         peer.exchange(&line("initialize", &params))?;
         let initialized = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
-        peer.stdin
+        peer.piped
+            .stdin
             .write_all(format!("{initialized}\n").as_bytes())?;
         Ok(peer)
     }
 
     /// Sends a line, and takes the one that answers it.
     fn exchange(&mut self, request: &[u8]) -> Answer<&[u8]> {
-        self.stdin.write_all(request)?;
+        self.piped.stdin.write_all(request)?;
         self.line.clear();
-        match self.stdout.read_until(b'\n', &mut self.line)? {
+        match self.piped.stdout.read_until(b'\n', &mut self.line)? {
             0 => Err("the server has ended".into()),
             _ => Ok(&self.line),
         }
-    }
-
-    /// Resident bytes.
-    fn resident(&self) -> Answer<u64> {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
-        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
-        let kilobytes = line.and_then(|line| line.trim().strip_suffix(" kB"));
-        Ok(kilobytes.ok_or("VmRSS in kB")?.parse::<u64>()? * 1024)
-    }
-}
-
-impl Drop for McpPeer {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }
 
@@ -171,10 +142,14 @@ fn starts(workspace: &Workspace) -> Answer<()> {
 fn idle(workspace: &Workspace) -> Answer<()> {
     let pilcrow = McpPeer::pilcrow(workspace.path())?;
     std::thread::sleep(support::SETTLED);
-    let resident = pilcrow.resident()? as f64 / f64::from(1 << 20);
+    let mebibytes = |bytes: u64| format!("{:.1} MiB", bytes as f64 / f64::from(1 << 20));
     lone_row(
         "resident memory of an idle process",
-        &format!("{resident:.1} MiB"),
+        &mebibytes(pilcrow.piped.resident()?),
+    );
+    lone_row(
+        "the same without the program's own pages",
+        &mebibytes(pilcrow.piped.resident_alone()?),
     );
     Ok(())
 }

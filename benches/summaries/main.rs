@@ -6,9 +6,6 @@ mod support;
 use std::fs;
 use std::time::Duration;
 
-use clap::Parser as _;
-
-use pilcrow::cli::{Arguments, Command, work};
 use pilcrow::outline::Rules;
 use pilcrow::protocol::read::{ContentBlock, ReadResult};
 use pilcrow::structure::{Code, Parsers};
@@ -53,7 +50,7 @@ fn main() -> Answer<()> {
     if support::serve_if_asked()? {
         return Ok(());
     }
-    work_if_asked();
+    support::work_if_asked();
     let workspace = Workspace::new()?;
     for (name, source, times) in SAMPLES {
         fs::write(workspace.path().join(name), source.repeat(*times))?;
@@ -68,17 +65,6 @@ fn main() -> Answer<()> {
         )?;
     }
     Ok(())
-}
-
-/// Readers of this process have it parse as their worker.
-fn work_if_asked() {
-    if std::env::args()
-        .nth(1)
-        .is_some_and(|first| first == "worker")
-        && let Some(Command::Worker(options)) = Arguments::parse().command
-    {
-        std::process::exit(work(&options));
-    }
 }
 
 fn warm(workspace: &Workspace, name: &str) -> Answer<()> {

@@ -5,6 +5,8 @@
 //! a header with the length, then a body whose id and parameters are found by parsing it.
 
 use std::io::{self, BufRead, Write};
+use std::os::unix::process::CommandExt;
+use std::process::Command;
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -23,8 +25,14 @@ struct Message<'a> {
     params: Option<&'a RawValue>,
 }
 
-/// Serves an echo until its input ends, if this process was started for that. Whether it was.
+/// Serves an echo until its input ends, or as a worker, if this process was started for that. Whether it was.
 pub fn serve_if_asked() -> io::Result<bool> {
+    if std::env::args_os().nth(1).is_some_and(|it| it == "worker") {
+        // Reads in this process start workers of "this very program".
+        let program = env!("CARGO_BIN_EXE_pilcrow");
+        let arguments = std::env::args_os().skip(1);
+        return Err(Command::new(program).arg0("pilcrow").args(arguments).exec());
+    }
     if std::env::var_os(ASKED).is_none() {
         return Ok(false);
     }

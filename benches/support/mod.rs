@@ -13,7 +13,9 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
+use clap::Parser as _;
 use pilcrow::buffer::Overlays;
+use pilcrow::cli::{self, Arguments};
 use pilcrow::mcp_client::McpServers;
 use pilcrow::net::Spool;
 use pilcrow::protocol::Settings;
@@ -86,13 +88,62 @@ pub fn small(number: usize) -> String {
     format!("src/file{number}.rs")
 }
 
+/// A child with a state directory of its own, which is spoken to by pipes. It is killed when it is dropped.
+pub struct PipedChild {
+    pub stdin: ChildStdin,
+    pub stdout: BufReader<ChildStdout>,
+    child: Child,
+    _state: TempDir,
+}
+
+impl PipedChild {
+    pub fn start(mut command: Command) -> Answer<PipedChild> {
+        let state = tempfile::tempdir()?;
+        let mut child = command
+            .env("XDG_STATE_HOME", state.path())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()?;
+        let stdin = child.stdin.take().ok_or("stdin is piped")?;
+        let stdout = child.stdout.take().ok_or("stdout is piped")?;
+        Ok(PipedChild {
+            stdin,
+            stdout: BufReader::with_capacity(256 << 10, stdout),
+            child,
+            _state: state,
+        })
+    }
+
+    /// Bytes of memory it holds now.
+    pub fn resident(&self) -> Answer<u64> {
+        self.memory("VmRSS:")
+    }
+
+    /// Those of them that are no pages of files, which the machine holds once for all processes.
+    pub fn resident_alone(&self) -> Answer<u64> {
+        self.memory("RssAnon:")
+    }
+
+    fn memory(&self, field: &str) -> Answer<u64> {
+        let text = fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
+        let line = text.lines().find_map(|line| line.strip_prefix(field));
+        let kib = line.ok_or("no such field")?.trim().trim_end_matches(" kB");
+        Ok(kib.parse::<u64>()? << 10)
+    }
+}
+
+impl Drop for PipedChild {
+    fn drop(&mut self) {
+        // It may have ended already, and then there is nothing to kill.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
 /// A child that speaks the protocol over its stdin and stdout.
 pub struct Peer {
-    child: Child,
-    stdin: ChildStdin,
-    stdout: BufReader<ChildStdout>,
+    piped: PipedChild,
     body: Vec<u8>,
-    _state: TempDir,
 }
 
 impl Peer {
@@ -113,6 +164,17 @@ impl Peer {
         Peer::start(command, root)
     }
 
+    /// The daemon with these settings, its caches in this directory, initialized.
+    pub fn daemon_with(root: &Path, settings: Value, caches: &Path) -> Answer<Peer> {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_pilcrow"));
+        command
+            .args(["serve", "--stdio"])
+            .env("XDG_CACHE_HOME", caches);
+        // No program is asked for a login.
+        command.env("GH_TOKEN", "of-nobody");
+        Peer::start_with(command, root, settings)
+    }
+
     /// This very program as an echo, initialized.
     pub fn echo(root: &Path) -> Answer<Peer> {
         let mut command = Command::new(std::env::current_exe()?);
@@ -120,26 +182,20 @@ impl Peer {
         Peer::start(command, root)
     }
 
-    fn start(mut command: Command, root: &Path) -> Answer<Peer> {
-        let state = tempfile::tempdir()?;
-        let mut child = command
-            .env("XDG_STATE_HOME", state.path())
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()?;
-        let stdin = child.stdin.take().ok_or("stdin is piped")?;
-        let stdout = child.stdout.take().ok_or("stdout is piped")?;
+    fn start(command: Command, root: &Path) -> Answer<Peer> {
+        Peer::start_with(command, root, Value::Null)
+    }
+
+    fn start_with(command: Command, root: &Path, settings: Value) -> Answer<Peer> {
         let mut peer = Peer {
-            child,
-            stdin,
-            stdout: BufReader::with_capacity(256 << 10, stdout),
+            piped: PipedChild::start(command)?,
             body: Vec::new(),
-            _state: state,
         };
         let params = json!({
             "processId": std::process::id(),
             "rootUri": format!("file://{}", root.display()),
             "capabilities": {},
+            "initializationOptions": settings,
         });
         peer.exchange(&request("initialize", params))?;
         peer.send(&framed(
@@ -150,7 +206,7 @@ impl Peer {
 
     /// Sends frames that are ready to be sent, in one write where the pipe takes them.
     pub fn send(&mut self, frames: &[u8]) -> Answer<()> {
-        Ok(self.stdin.write_all(frames)?)
+        Ok(self.piped.stdin.write_all(frames)?)
     }
 
     /// The body of the next answer; notifications before it are skipped.
@@ -167,7 +223,7 @@ impl Peer {
         let mut line = Vec::new();
         loop {
             line.clear();
-            if self.stdout.read_until(b'\n', &mut line)? == 0 {
+            if self.piped.stdout.read_until(b'\n', &mut line)? == 0 {
                 return Err("the output has ended".into());
             }
             let line = std::str::from_utf8(&line)?.trim_end();
@@ -178,7 +234,7 @@ impl Peer {
             }
         }
         self.body.resize(length.ok_or("a frame has a length")?, 0);
-        self.stdout.read_exact(&mut self.body)?;
+        self.piped.stdout.read_exact(&mut self.body)?;
         Ok(())
     }
 
@@ -210,7 +266,7 @@ impl Peer {
     /// Processor time of all its threads so far.
     pub fn cpu_time(&self) -> Answer<Duration> {
         let mut nanoseconds = 0;
-        for task in fs::read_dir(format!("/proc/{}/task", self.child.id()))? {
+        for task in fs::read_dir(format!("/proc/{}/task", self.piped.child.id()))? {
             let text = fs::read_to_string(task?.path().join("schedstat"))?;
             let running = text.split(' ').next().unwrap_or_default();
             nanoseconds += running.parse::<u64>()?;
@@ -220,18 +276,7 @@ impl Peer {
 
     /// Bytes of memory it holds now.
     pub fn resident(&self) -> Answer<u64> {
-        let text = fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
-        let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:"));
-        let kib = line.ok_or("no VmRSS")?.trim().trim_end_matches(" kB");
-        Ok(kib.parse::<u64>()? << 10)
-    }
-}
-
-impl Drop for Peer {
-    fn drop(&mut self) {
-        // It may have ended already, and then there is nothing to kill.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        self.piped.resident()
     }
 }
 
@@ -298,6 +343,17 @@ impl Pair {
 
     pub fn echo(&mut self) -> Answer<usize> {
         self.echo.exchange_all(&self.echoes, self.count)
+    }
+}
+
+/// Readers of this process have it work as their worker: to be called before anything else.
+pub fn work_if_asked() {
+    if std::env::args()
+        .nth(1)
+        .is_some_and(|first| first == "worker")
+        && let Some(cli::Command::Worker(options)) = Arguments::parse().command
+    {
+        std::process::exit(cli::work(&options));
     }
 }
 

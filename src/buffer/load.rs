@@ -80,7 +80,7 @@ impl Store {
             hints: self.remembered(handle, hints),
             work,
             counts: &self.counts,
-            seen: self.watch.look(handle.real(), true),
+            seen: self.watch.look(handle, true),
             asked: true,
         })
     }
@@ -157,7 +157,7 @@ impl Store {
     /// Reads a warm file again where it may have changed, for nobody in particular: it counts as
     /// neither hit nor miss.
     pub(super) fn rewarm(&self, handle: &Handle, work: &Work) -> Result<(), Refusal> {
-        let seen = self.watch.look(handle.real(), false);
+        let seen = self.watch.look(handle, false);
         let Some(warm) = self.buffers.peek(handle.real()) else {
             return Ok(());
         };
@@ -190,7 +190,7 @@ impl Store {
         {
             errand.counts.hits.fetch_add(1, Ordering::Relaxed);
             if !errand.seen.known || errand.seen.doubtful {
-                self.watch.keep(handle.real(), errand.seen);
+                self.watch.keep(handle, errand.seen);
             }
             return Ok(Looked::Sound(hit(buffer.clone())));
         }
@@ -198,7 +198,7 @@ impl Store {
             return Err(too_large(spelled, stamp.size));
         }
         if stamp.size > LONG_FROM_BYTES && errand.work.takes_long()? {
-            let seen = self.watch.look(handle.real(), errand.asked);
+            let seen = self.watch.look(handle, errand.asked);
             return self.renew(&Errand { seen, ..*errand });
         }
         let known = warm.as_ref().map(|buffer| buffer.bytes_hash);
@@ -227,7 +227,7 @@ impl Store {
 
     /// The bytes are those of the warm buffer: its text serves on, under the newest stamp.
     fn confirm(&self, errand: &Errand, buffer: Arc<Buffer>, read: SteadyRead) -> Loaded {
-        self.watch.keep(errand.handle.real(), errand.seen);
+        self.watch.keep(errand.handle, errand.seen);
         errand.counts.hits.fetch_add(1, Ordering::Relaxed);
         if buffer.stamp == read.stamp {
             buffer.looked_at.fetch_max(read.at, Ordering::Relaxed);
@@ -275,7 +275,7 @@ impl Store {
             self.watch.found_changed(real, errand.seen, news);
         }
         let buffer = buffer.inspect_err(|_| self.watch.forget(real))?;
-        self.watch.keep(real, errand.seen);
+        self.watch.keep(errand.handle, errand.seen);
         self.buffers.insert(real.clone(), buffer.clone());
         Ok(Loaded {
             buffer,

@@ -88,7 +88,7 @@ impl FileState {
 
 /// Which thing it is: of which state of which file, made by whom, and which part of it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-struct Key {
+struct WarmKey {
     real: RealPath,
     told_by: ToldBy,
     maker: &'static str,
@@ -106,8 +106,8 @@ struct WarmThing {
 #[derive(Clone)]
 struct WarmWeights;
 
-impl quick_cache::Weighter<Key, WarmThing> for WarmWeights {
-    fn weight(&self, key: &Key, entry: &WarmThing) -> u64 {
+impl quick_cache::Weighter<WarmKey, WarmThing> for WarmWeights {
+    fn weight(&self, key: &WarmKey, entry: &WarmThing) -> u64 {
         entry.bytes + key.part.len() as u64 + 256
     }
 }
@@ -118,7 +118,7 @@ const ESTIMATED_ENTRIES: usize = 32;
 
 /// Things that were made of files, bounded by bytes. Shared by all sessions.
 pub struct Warm {
-    entries: Cache<Key, WarmThing, WarmWeights>,
+    entries: Cache<WarmKey, WarmThing, WarmWeights>,
     budget: AtomicU64,
 }
 
@@ -185,8 +185,8 @@ impl fmt::Debug for Warm {
     }
 }
 
-fn key(state: &FileState, maker: &'static str, part: &str) -> Key {
-    Key {
+fn key(state: &FileState, maker: &'static str, part: &str) -> WarmKey {
+    WarmKey {
         real: state.real.clone(),
         told_by: state.told_by,
         maker,

@@ -27,7 +27,7 @@ pub(super) fn convert(bytes: &[u8], request: &FeedRequest) -> Result<(FeedText, 
         .map_err(|_| Why::Unreadable("not a feed".to_owned()))?;
     let cap = usize::try_from(request.output_bytes).unwrap_or(usize::MAX);
     let base = root_base(&decoded.text, &request.base);
-    let mut writer = Writer {
+    let mut writer = FeedWriter {
         base: &base,
         text: String::new(),
         cap,
@@ -113,13 +113,13 @@ fn without_fragment(address: &str, base: &str) -> String {
     url.as_str().trim_end_matches('/').to_owned()
 }
 
-struct Writer<'a> {
+struct FeedWriter<'a> {
     base: &'a str,
     text: String,
     cap: usize,
 }
 
-impl Writer<'_> {
+impl FeedWriter<'_> {
     /// The feed's own words and its first entries. How many of them are shown.
     fn feed(&mut self, feed: &Feed, wanted: usize) -> usize {
         if let Some(title) = &feed.title {

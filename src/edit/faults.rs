@@ -5,7 +5,7 @@ use crate::hashline::{Origin, PatchError};
 use crate::protocol::edit_refusal::{self, LiveFile};
 use crate::protocol::{EditRefusal, Refusal, RefusalKind, shortened};
 
-use super::outdated::{Room, with_lines};
+use super::outdated::{RefusalRoom, with_lines};
 use super::refuse;
 
 /// Bytes of the faults' own words in one message.
@@ -126,7 +126,7 @@ fn is_of_the_moment(refusal: &Refusal) -> bool {
 pub struct Faults {
     faults: Vec<Fault>,
     files: Vec<LiveFile>,
-    pub room: Room,
+    pub room: RefusalRoom,
     /// Bytes of the faults' own words.
     words: usize,
 }
@@ -137,7 +137,7 @@ impl Faults {
         Faults {
             faults,
             files: Vec::new(),
-            room: Room::of(chars),
+            room: RefusalRoom::of(chars),
             words: MAX_WORDS.min(chars / 3),
         }
     }

@@ -64,22 +64,22 @@ pub struct Job<'a> {
 const PLANS: usize = 3;
 
 /// Why a commit failed; the refusal is for when it is not tried again.
-enum Failed {
+enum CommitFailed {
     /// A file is no longer what was planned on, and nothing was written.
     Changed(Refusal),
     Refused(Refusal),
 }
 
-impl From<Refusal> for Failed {
-    fn from(refusal: Refusal) -> Failed {
-        Failed::Refused(refusal)
+impl From<Refusal> for CommitFailed {
+    fn from(refusal: Refusal) -> CommitFailed {
+        CommitFailed::Refused(refusal)
     }
 }
 
-impl From<Failed> for Refusal {
-    fn from(failed: Failed) -> Refusal {
+impl From<CommitFailed> for Refusal {
+    fn from(failed: CommitFailed) -> Refusal {
         match failed {
-            Failed::Changed(refusal) | Failed::Refused(refusal) => refusal,
+            CommitFailed::Changed(refusal) | CommitFailed::Refused(refusal) => refusal,
         }
     }
 }
@@ -112,7 +112,7 @@ impl Job<'_> {
                     return Ok(Begun::Finished(Box::new(finished)));
                 }
                 // Somebody else was quicker: the lines may well stand in what they wrote.
-                Err(Failed::Changed(_)) if attempt < PLANS => {}
+                Err(CommitFailed::Changed(_)) if attempt < PLANS => {}
                 Err(failed) => return Err(failed.into()),
             }
         }
@@ -123,7 +123,7 @@ impl Job<'_> {
         Ok(self.try_finish(parts, request)?)
     }
 
-    fn try_finish(&self, mut parts: Vec<Part>, request: Request) -> Result<Finished, Failed> {
+    fn try_finish(&self, mut parts: Vec<Part>, request: Request) -> Result<Finished, CommitFailed> {
         let (session, dry_run) = (&self.change.session, self.change.dry_run);
         let all_same = parts.iter().all(|(file, _)| file.is_no_change());
         if all_same && !dry_run {
@@ -239,7 +239,11 @@ impl Job<'_> {
 
     /// Writes the files that are on disk, all or none. What is to be told of them is worked out
     /// meanwhile.
-    fn write_disk(&self, parts: &mut [Part], reports: &DeferredReports) -> Result<(), Failed> {
+    fn write_disk(
+        &self,
+        parts: &mut [Part],
+        reports: &DeferredReports,
+    ) -> Result<(), CommitFailed> {
         let is_disks = |at: &usize| {
             let (file, _) = &parts[*at];
             !file.is_no_change() && file.bytes.is_some()
@@ -292,14 +296,14 @@ impl Job<'_> {
         }
     }
 
-    fn refuse_write(&self, error: &WriteError, files: &[usize], parts: &[Part]) -> Failed {
+    fn refuse_write(&self, error: &WriteError, files: &[usize], parts: &[Part]) -> CommitFailed {
         let refusal = self.refusal(error, files, parts);
         match error {
             WriteError::File {
                 fault: FileError::Changed | FileError::Gone,
                 ..
-            } => Failed::Changed(refusal),
-            _ => Failed::Refused(refusal),
+            } => CommitFailed::Changed(refusal),
+            _ => CommitFailed::Refused(refusal),
         }
     }
 

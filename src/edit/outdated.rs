@@ -34,14 +34,14 @@ pub struct Revealer<'a> {
 
 /// What a refusal has room for.
 #[derive(Debug)]
-pub struct Room {
+pub struct RefusalRoom {
     bytes: usize,
 }
 
-impl Room {
+impl RefusalRoom {
     /// In a refusal of so many characters, of which the faults' own words have a third.
-    pub fn of(chars: usize) -> Room {
-        Room {
+    pub fn of(chars: usize) -> RefusalRoom {
+        RefusalRoom {
             bytes: MAX_BYTES.min(chars / 3),
         }
     }
@@ -65,7 +65,7 @@ impl Revealer<'_> {
             "'{}' has changed since #{tag} and is #{} now. Nothing was written; look at what is there, then write again with its tag.",
             self.live.name, live.tag
         );
-        let revealed = self.reveal(&all.collect(), &mut Room::of(self.chars));
+        let revealed = self.reveal(&all.collect(), &mut RefusalRoom::of(self.chars));
         self.refuse_alone(Outdated::Stale, &message, revealed)
     }
 
@@ -77,7 +77,7 @@ impl Revealer<'_> {
         all: impl Iterator<Item = LineSpan>,
     ) -> Refusal {
         let message = format!("{} {}", self.no_version_words(why, tag), self.go_on());
-        let revealed = self.reveal(&around(all), &mut Room::of(self.chars));
+        let revealed = self.reveal(&around(all), &mut RefusalRoom::of(self.chars));
         self.refuse_alone(why, &message, revealed)
     }
 
@@ -93,7 +93,7 @@ impl Revealer<'_> {
 
     /// Lines of a whole file that this session was never shown.
     pub fn not_shown(&self, unseen: &LineSet) -> Refusal {
-        let revealed = self.reveal(unseen, &mut Room::of(self.chars));
+        let revealed = self.reveal(unseen, &mut RefusalRoom::of(self.chars));
         let message = self.not_shown_words(unseen, None, &revealed);
         self.refuse_alone(Outdated::NotShown, &message, revealed)
     }
@@ -159,7 +159,7 @@ impl Revealer<'_> {
     }
 
     /// Gives the lines that there are of these, and records those as shown that it gives whole.
-    pub fn reveal(&self, lines: &LineSet, room: &mut Room) -> Revealed {
+    pub fn reveal(&self, lines: &LineSet, room: &mut RefusalRoom) -> Revealed {
         let LiveDocument {
             name,
             document,
@@ -255,6 +255,6 @@ pub fn declined(session: &str, sessions: &Sessions, planned: &Planned) -> Refusa
         start: region.start,
         end: region.start + region.removed.saturating_sub(1),
     });
-    let revealed = revealer.reveal(&around(regions), &mut Room::of(usize::MAX));
+    let revealed = revealer.reveal(&around(regions), &mut RefusalRoom::of(usize::MAX));
     revealer.refuse_alone(Outdated::Stale, &message, revealed)
 }

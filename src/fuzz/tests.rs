@@ -56,7 +56,7 @@ fn texts(texts: &[&str]) -> Vec<Vec<u8>> {
 
 /// One change of some bytes. Places are shares of what is there.
 #[derive(Debug, Clone)]
-enum Change {
+enum ByteChange {
     Set(f64, u8),
     Flip(f64, u8),
     Insert(f64, Vec<u8>),
@@ -65,7 +65,7 @@ enum Change {
     CutOff(f64),
 }
 
-fn change() -> impl Strategy<Value = Change> {
+fn change() -> impl Strategy<Value = ByteChange> {
     let at = || 0.0..1.0f64;
     let some = prop_oneof![
         prop::collection::vec(any::<u8>(), 1..8),
@@ -88,16 +88,16 @@ fn change() -> impl Strategy<Value = Change> {
         .prop_map(|text| text.as_bytes().to_vec()),
     ];
     prop_oneof![
-        (at(), any::<u8>()).prop_map(|(at, byte)| Change::Set(at, byte)),
-        (at(), 0..8u8).prop_map(|(at, bit)| Change::Flip(at, 1 << bit)),
-        (at(), some).prop_map(|(at, bytes)| Change::Insert(at, bytes)),
-        (at(), at()).prop_map(|(from, to)| Change::Remove(from, to)),
-        (at(), at()).prop_map(|(from, to)| Change::Repeat(from, to)),
-        at().prop_map(Change::CutOff),
+        (at(), any::<u8>()).prop_map(|(at, byte)| ByteChange::Set(at, byte)),
+        (at(), 0..8u8).prop_map(|(at, bit)| ByteChange::Flip(at, 1 << bit)),
+        (at(), some).prop_map(|(at, bytes)| ByteChange::Insert(at, bytes)),
+        (at(), at()).prop_map(|(from, to)| ByteChange::Remove(from, to)),
+        (at(), at()).prop_map(|(from, to)| ByteChange::Repeat(from, to)),
+        at().prop_map(ByteChange::CutOff),
     ]
 }
 
-impl Change {
+impl ByteChange {
     fn make(&self, bytes: &mut Vec<u8>) {
         let len = bytes.len();
         let place = |share: &f64| (share * len as f64) as usize;
@@ -107,20 +107,20 @@ impl Change {
             from..(from + (to.powi(4) * (len - from) as f64) as usize)
         };
         match self {
-            Change::Insert(at, more) => {
+            ByteChange::Insert(at, more) => {
                 let at = place(at);
                 bytes.splice(at..at, more.iter().copied());
             }
-            Change::Remove(from, to) => drop(bytes.drain(range(from, to))),
-            Change::Repeat(from, to) => {
+            ByteChange::Remove(from, to) => drop(bytes.drain(range(from, to))),
+            ByteChange::Repeat(from, to) => {
                 let range = range(from, to);
                 let (end, part) = (range.end, bytes[range].to_vec());
                 bytes.splice(end..end, part);
             }
-            Change::CutOff(at) => bytes.truncate(place(at)),
-            Change::Set(..) | Change::Flip(..) if len == 0 => {}
-            Change::Set(at, byte) => bytes[place(at)] = *byte,
-            Change::Flip(at, bit) => bytes[place(at)] ^= bit,
+            ByteChange::CutOff(at) => bytes.truncate(place(at)),
+            ByteChange::Set(..) | ByteChange::Flip(..) if len == 0 => {}
+            ByteChange::Set(at, byte) => bytes[place(at)] = *byte,
+            ByteChange::Flip(at, bit) => bytes[place(at)] ^= bit,
         }
     }
 }

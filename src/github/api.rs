@@ -9,6 +9,7 @@ use parking_lot::Mutex;
 use reqwest::header::{
     AUTHORIZATION, ETAG, HeaderMap, HeaderName, HeaderValue, IF_NONE_MATCH, LINK, RETRY_AFTER,
 };
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::sync::Semaphore;
 use url::{Host, Url};
@@ -73,9 +74,19 @@ pub enum Reply {
     Whole {
         body: Value,
         etag: Option<String>,
-        /// The request for the next page, as [`Api::get`] takes it.
-        next: Option<String>,
+        next: Next,
     },
+}
+
+/// How a list goes on.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Next {
+    #[default]
+    End,
+    /// By this request, as [`Api::get`] takes it.
+    Request(String),
+    /// On a host that is not asked.
+    Elsewhere,
 }
 
 /// Why there is no answer of that kind.
@@ -107,7 +118,7 @@ impl Access {
             allow_private_network: true,
             allow: Vec::new(),
             deny: Vec::new(),
-            local_names: base.host_str().map(str::to_owned).into_iter().collect(),
+            local_names: web.local_names.clone(),
             max_bytes: MAX_BODY,
             proxy: web.proxy.clone(),
             ca_file: web.ca_file.clone(),
@@ -371,25 +382,33 @@ fn trimmed(value: Value) -> Value {
 }
 
 /// The next page, where the host that was asked has it.
-fn next_page(fetched: &Fetched, base: &Url) -> Option<String> {
-    let links = header(&fetched.headers, &LINK)?;
+fn next_page(fetched: &Fetched, base: &Url) -> Next {
+    let Some(links) = header(&fetched.headers, &LINK) else {
+        return Next::End;
+    };
     let next = links.split(',').find(|link| {
         link.split(';').skip(1).any(|parameter| {
             let parameter = parameter.trim().replace('"', "");
             parameter.eq_ignore_ascii_case("rel=next")
         })
-    })?;
-    let written = next.split(';').next()?.trim();
-    let written = written.strip_prefix('<')?.strip_suffix('>')?;
-    let url = fetched.url.join(written).ok()?;
-    if url.origin() != base.origin() {
-        return None;
+    });
+    let Some(next) = next else {
+        return Next::End;
+    };
+    let written = next.split(';').next().unwrap_or_default().trim();
+    let written = written
+        .strip_prefix('<')
+        .and_then(|it| it.strip_suffix('>'));
+    let url = written.and_then(|written| fetched.url.join(written).ok());
+    let url = url.filter(|url| url.origin() == base.origin());
+    let path = url
+        .as_ref()
+        .and_then(|url| url.path().strip_prefix(base.path()));
+    match (path, url.as_ref().and_then(Url::query)) {
+        (Some(path), Some(query)) => Next::Request(format!("{path}?{query}")),
+        (Some(path), None) => Next::Request(path.to_owned()),
+        (None, _) => Next::Elsewhere,
     }
-    let path = url.path().strip_prefix(base.path())?;
-    Some(match url.query() {
-        Some(query) => format!("{path}?{query}"),
-        None => path.to_owned(),
-    })
 }
 
 /// What an answer that is no success means.

@@ -7,14 +7,15 @@
 
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{self, Read, Write};
+use std::ops::RangeInclusive;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use flate2::Compression;
-use flate2::read::DeflateDecoder;
-use flate2::write::DeflateEncoder;
+use flate2::read::ZlibDecoder;
+use flate2::write::ZlibEncoder;
 use parking_lot::Mutex;
 use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, params};
 
@@ -28,11 +29,14 @@ const MAX_BYTES: u64 = 256 * 1024 * 1024;
 const MAX_ROW: u64 = 128 * 1024 * 1024;
 /// How long it stays off after it failed.
 const OFF: Duration = Duration::from_secs(60);
+/// And after another process had it for longer than is waited: who reads then waits no second time.
+const PASSED_OVER: Duration = Duration::from_secs(10);
 
 const SCHEMA: &str = "
 CREATE TABLE IF NOT EXISTS item (account TEXT, repo TEXT, kind TEXT CHECK (kind IN ('issue','pr','pr-diff')), number INTEGER, comments INTEGER,
   fetched_at INTEGER NOT NULL, etags TEXT NOT NULL, payload BLOB NOT NULL,
-  PRIMARY KEY (account, repo, kind, number, comments)) STRICT, WITHOUT ROWID;";
+  PRIMARY KEY (account, repo, kind, number, comments)) STRICT, WITHOUT ROWID;
+CREATE INDEX item_by_age ON item (fetched_at);";
 
 /// Which row.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -42,6 +46,20 @@ pub struct RowKey {
     pub kind: &'static str,
     pub number: u64,
     pub comments: bool,
+}
+
+impl RowKey {
+    /// It stands in the payload, too: a row that damage brought under another key is no row.
+    fn mark(&self) -> String {
+        let RowKey {
+            account,
+            repo,
+            kind,
+            number,
+            comments,
+        } = self;
+        format!("{account} {repo} {kind} {number} {comments}")
+    }
 }
 
 /// A row.
@@ -57,8 +75,8 @@ pub struct Row {
 enum State {
     NotOpened,
     Open(Connection),
-    /// Why, and until when it is not tried again.
-    Off(String, Instant),
+    /// Not tried again before.
+    Off(Instant),
 }
 
 /// The file of one user. Nothing is opened before it is asked.
@@ -66,9 +84,10 @@ enum State {
 pub struct AnswerCache {
     /// `None` where the user has no place for it.
     path: Option<PathBuf>,
+    max_bytes: u64,
     state: Mutex<State>,
-    /// Rows and bytes at the last write.
-    counted: Mutex<(u64, u64)>,
+    /// By itself, so that who asks for it never waits for the file.
+    census: Mutex<CacheCensus>,
 }
 
 /// What the status says.
@@ -84,13 +103,14 @@ impl AnswerCache {
     pub fn new(directory: Option<PathBuf>) -> Arc<AnswerCache> {
         Arc::new(AnswerCache {
             path: directory.map(|it| it.join("github.db")),
+            max_bytes: MAX_BYTES,
             state: Mutex::new(State::NotOpened),
-            counted: Mutex::default(),
+            census: Mutex::default(),
         })
     }
 
-    /// The row, if it was fetched at or after `oldest`; one that is older is dropped. Blocking.
-    pub fn get(&self, key: &RowKey, oldest: u64) -> Option<Row> {
+    /// The row, if it was fetched in that time; any other is dropped. Blocking.
+    pub fn get(&self, key: &RowKey, within: &RangeInclusive<u64>) -> Option<Row> {
         let found = self.with(|connection| {
             let mut query = connection.prepare_cached(
                 "SELECT fetched_at, etags, payload FROM item WHERE account = ?1 AND repo = ?2 AND kind = ?3 AND number = ?4 AND comments = ?5",
@@ -103,8 +123,9 @@ impl AnswerCache {
         })??;
         let (fetched_at, etags, payload) = found;
         let fetched_at = fetched_at.max(0) as u64;
-        let row = (fetched_at >= oldest)
-            .then(|| unpacked(&etags, &payload))
+        let row = within
+            .contains(&fetched_at)
+            .then(|| unpacked(key, &etags, &payload))
             .flatten();
         match row {
             Some(answers) => Some(Row {
@@ -127,14 +148,16 @@ impl AnswerCache {
         });
     }
 
-    /// Keeps a row, and drops what is older than `oldest`, and the oldest where there is too much. Blocking.
-    pub fn put(&self, key: &RowKey, row: &Row, oldest: u64) {
-        let Some((etags, payload)) = packed(&row.answers) else {
+    /// Keeps a row, and drops what was not fetched in that time, and the oldest where there is too much. Blocking.
+    pub fn put(&self, key: &RowKey, row: &Row, within: &RangeInclusive<u64>) {
+        let Some((etags, payload)) = packed(key, &row.answers) else {
             return;
         };
+        let times =
+            [*within.start(), *within.end()].map(|it| i64::try_from(it).unwrap_or(i64::MAX));
         self.with(|connection| {
             let change = connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
-            change.execute("DELETE FROM item WHERE fetched_at < ?1", [oldest as i64])?;
+            change.execute("DELETE FROM item WHERE fetched_at < ?1 OR fetched_at > ?2", times)?;
             // Another daemon may have asked later than we did.
             change.execute(
                 "INSERT INTO item VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
@@ -145,7 +168,7 @@ impl AnswerCache {
                     row.fetched_at as i64, etags, payload
                 ],
             )?;
-            while used(&change)? > MAX_BYTES {
+            while used(&change)? > self.max_bytes {
                 let gone = change.execute(
                     "DELETE FROM item WHERE fetched_at <= (SELECT fetched_at FROM item ORDER BY fetched_at LIMIT 1 OFFSET (SELECT count(*) / 16 FROM item))",
                     [],
@@ -157,7 +180,8 @@ impl AnswerCache {
             let rows: i64 = change.query_row("SELECT count(*) FROM item", [], |row| row.get(0))?;
             let bytes = used(&change)?;
             change.commit()?;
-            *self.counted.lock() = (rows as u64, bytes);
+            let mut census = self.census.lock();
+            (census.rows, census.bytes) = (rows as u64, bytes);
             Ok(())
         });
     }
@@ -174,18 +198,13 @@ impl AnswerCache {
 
     /// As of the last write. Does no I/O.
     pub fn census(&self) -> CacheCensus {
-        let (rows, bytes) = *self.counted.lock();
-        let off = match &*self.state.lock() {
-            State::Off(why, _) => Some(why.clone()),
-            State::NotOpened | State::Open(_) => None,
-        };
-        CacheCensus { off, rows, bytes }
+        self.census.lock().clone()
     }
 
     /// Does something with the database, which is opened, and made anew where it is none. `None` where it is off.
     fn with<T>(&self, mut act: impl FnMut(&mut Connection) -> rusqlite::Result<T>) -> Option<T> {
         let mut state = self.state.lock();
-        if let State::Off(_, until) = &*state
+        if let State::Off(until) = &*state
             && Instant::now() < *until
         {
             return None;
@@ -193,27 +212,31 @@ impl AnswerCache {
         for has_mended in [false, true] {
             let connection = match std::mem::replace(&mut *state, State::NotOpened) {
                 State::Open(connection) => Ok(connection),
-                State::NotOpened | State::Off(..) => self.open(),
+                State::NotOpened | State::Off(_) => self.open(),
             };
             let failed = match connection {
                 Err(failed) => failed,
                 Ok(mut connection) => match act(&mut connection) {
                     Ok(done) => {
                         *state = State::Open(connection);
+                        self.census.lock().off = None;
                         return Some(done);
-                    }
-                    Err(error) if is_momentary(&error) => {
-                        *state = State::Open(connection);
-                        return None;
                     }
                     Err(error) => Failed::Sqlite(error),
                 },
             };
-            let is_mended = !has_mended && failed.is_damage() && self.set_aside();
+            if failed.is_momentary() {
+                self.census.lock().off = Some("another process holds it".to_owned());
+                *state = State::Off(Instant::now() + PASSED_OVER);
+                return None;
+            }
+            let is_mended =
+                !has_mended && (failed.is_moved() || failed.is_damage() && self.set_aside());
             if !is_mended {
                 let why = failed.words();
                 tracing::warn!(%why, "the cache of GitHub's answers is off");
-                *state = State::Off(why, Instant::now() + OFF);
+                self.census.lock().off = Some(why);
+                *state = State::Off(Instant::now() + OFF);
                 return None;
             }
         }
@@ -277,6 +300,10 @@ fn is_sound(path: &Path) -> bool {
         let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
         connection.busy_timeout(BUSY)?;
         let said: String = connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
+        // And its table is ours.
+        connection.prepare(
+            "SELECT account, repo, kind, number, comments, fetched_at, etags, payload FROM item",
+        )?;
         Ok(said == "ok")
     };
     checked().unwrap_or(false)
@@ -328,23 +355,28 @@ fn used(connection: &Connection) -> rusqlite::Result<u64> {
     Ok((pages * number("page_size")?).max(0) as u64)
 }
 
-fn packed(answers: &Answers) -> Option<(String, Vec<u8>)> {
+/// Zlib and not bare deflate: it has a checksum, so that a byte that rots costs the row and changes no word.
+fn packed(key: &RowKey, answers: &Answers) -> Option<(String, Vec<u8>)> {
     let etags = serde_json::to_string(&answers.etags).ok()?;
-    let mut packer = DeflateEncoder::new(Vec::new(), Compression::fast());
-    serde_json::to_writer(&mut packer, &answers.bodies).ok()?;
+    let mut packer = ZlibEncoder::new(Vec::new(), Compression::fast());
+    serde_json::to_writer(&mut packer, &(key.mark(), &answers.bodies)).ok()?;
     packer.flush().ok()?;
     Some((etags, packer.finish().ok()?))
 }
 
-fn unpacked(etags: &str, payload: &[u8]) -> Option<Answers> {
-    let mut bodies = Vec::new();
-    DeflateDecoder::new(payload)
+fn unpacked(key: &RowKey, etags: &str, payload: &[u8]) -> Option<Answers> {
+    let mut unpacked = Vec::new();
+    ZlibDecoder::new(payload)
         .take(MAX_ROW)
-        .read_to_end(&mut bodies)
+        .read_to_end(&mut unpacked)
         .ok()?;
+    let (mark, bodies): (String, _) = serde_json::from_slice(&unpacked).ok()?;
+    if mark != key.mark() {
+        return None;
+    }
     Some(Answers {
         etags: serde_json::from_str(etags).ok()?,
-        bodies: serde_json::from_slice(&bodies).ok()?,
+        bodies,
     })
 }
 
@@ -374,13 +406,33 @@ impl Failed {
             Failed::Sqlite(rusqlite::Error::SqliteFailure(error, _)) => {
                 matches!(
                     error.code,
-                    ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt
+                    ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt | ErrorCode::Unknown
                 )
             }
-            // A table of that name with other columns, or values of other types.
+            // A table of that name with other columns, or values of other types; so may be what has no code of its own.
             Failed::Sqlite(error) => !matches!(error, rusqlite::Error::QueryReturnedNoRows),
             Failed::NoPlace | Failed::Io(_) => false,
         }
+    }
+
+    /// Another daemon moved the file away that this one has open: what has its name now is another.
+    fn is_moved(&self) -> bool {
+        let Failed::Sqlite(rusqlite::Error::SqliteFailure(error, _)) = self else {
+            return false;
+        };
+        error.extended_code == rusqlite::ffi::SQLITE_READONLY_DBMOVED
+    }
+
+    /// Another process has it for longer than is waited.
+    fn is_momentary(&self) -> bool {
+        let Failed::Sqlite(error) = self else {
+            return false;
+        };
+        let code = error.sqlite_error_code();
+        matches!(
+            code,
+            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked)
+        )
     }
 
     fn words(&self) -> String {
@@ -395,11 +447,102 @@ impl Failed {
     }
 }
 
-/// Another process has it for longer than is waited.
-fn is_momentary(error: &rusqlite::Error) -> bool {
-    let code = error.sqlite_error_code();
-    matches!(
-        code,
-        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked)
-    )
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use tempfile::TempDir;
+
+    use super::super::api::Next;
+    use super::super::items::KeptBody;
+    use super::*;
+
+    fn cache(max_bytes: u64) -> (TempDir, AnswerCache) {
+        let directory = tempfile::tempdir().expect("a directory");
+        let cache = AnswerCache::new(Some(directory.path().join("pilcrow")));
+        let cache = Arc::into_inner(cache).expect("nobody else has it");
+        (directory, AnswerCache { max_bytes, ..cache })
+    }
+
+    fn key(number: u64) -> RowKey {
+        RowKey {
+            account: "github.com:-".to_owned(),
+            repo: "github.com/octo/demo".to_owned(),
+            kind: "issue",
+            number,
+            comments: true,
+        }
+    }
+
+    fn row(fetched_at: u64, body: &str) -> Row {
+        let kept = KeptBody {
+            body: json!(body),
+            next: Next::End,
+        };
+        let answers = Answers {
+            etags: [("issues/7".to_owned(), "\"e\"".to_owned())].into(),
+            bodies: [("issues/7".to_owned(), kept)].into(),
+        };
+        Row {
+            fetched_at,
+            answers,
+        }
+    }
+
+    /// Letters in no order, so that little of them is packed away.
+    fn noise(seed: u64, length: usize) -> String {
+        let mut hash = seed;
+        let letters = (0..length).map(|_| {
+            hash = hash
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            char::from(b' ' + (hash >> 33) as u8 % 90)
+        });
+        letters.collect()
+    }
+
+    #[test]
+    fn the_oldest_rows_go_where_there_is_too_much() {
+        let (_directory, cache) = cache(1 << 20);
+        let kept = |number: u64| cache.get(&key(number), &(0..=9999)).is_some();
+        for number in 1..=200 {
+            // The last ones are not the newest.
+            let at = match number {
+                1..=100 => 1000 + number,
+                number => 2000 - number,
+            };
+            cache.put(&key(number), &row(at, &noise(number, 20_000)), &(0..=9999));
+            assert!(cache.census().bytes <= 1 << 20, "{:?}", cache.census());
+        }
+        let left: Vec<u64> = (1..=200).filter(|number| kept(*number)).collect();
+        assert!((30..=80).contains(&left.len()), "{left:?}");
+        assert!(!kept(1) && !kept(100) && kept(101), "{left:?}");
+        // What was fetched before the limit goes with the next write.
+        cache.put(&key(7), &row(5000, "new"), &(5000..=9999));
+        assert_eq!(cache.census().rows, 1);
+    }
+
+    #[test]
+    fn a_row_that_rots_is_no_row() {
+        let (directory, cache) = cache(MAX_BYTES);
+        let written = row(1000, &"It panics on an empty list. ".repeat(40));
+        let kept = packed(&key(7), &written.answers).expect("packed");
+        for at in 0..kept.1.len() {
+            for bit in [1, 0x20] {
+                let mut payload = kept.1.clone();
+                payload[at] ^= bit;
+                let found = unpacked(&key(7), &kept.0, &payload);
+                assert!(found.is_none_or(|it| it == written.answers), "byte {at}");
+            }
+        }
+        assert!(unpacked(&key(8), &kept.0, &kept.1).is_none());
+        // In the file: another number, and the row is fetched anew.
+        cache.put(&key(7), &written, &(0..=9999));
+        let path = directory.path().join("pilcrow/github.db");
+        let other = Connection::open(path).expect("opened");
+        other
+            .execute("UPDATE item SET number = 8", [])
+            .expect("changed");
+        assert_eq!(cache.get(&key(8), &(0..=9999)), None);
+        assert_eq!(cache.census().off, None);
+    }
 }

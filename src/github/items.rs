@@ -6,12 +6,14 @@ use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::api::{Access, Api, DIFF, JSON, NoReply, Reply};
+use super::api::{Access, Api, DIFF, JSON, Next, NoReply, Reply};
 use super::ask::{ItemAsk, ItemKind};
 use super::error::GithubError;
 
 /// Pages of 100 comments that are read.
 const COMMENT_PAGES: usize = 10;
+/// Of checks.
+const CHECK_PAGES: usize = 10;
 /// Of the files of a diff.
 const FILE_PAGES: usize = 30;
 
@@ -26,8 +28,7 @@ pub struct Answers {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct KeptBody {
     pub body: Value,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub next: Option<String>,
+    pub next: Next,
 }
 
 /// Where the parts of an item are in its answers; what is shown is made of them.
@@ -126,17 +127,31 @@ impl<'a> Requests<'a> {
 
     /// A list through its pages, and whether there are more than are read.
     async fn list(&self, request: String, pages: usize) -> Result<(Vec<Value>, bool), NoReply> {
+        self.list_in(request, pages, None).await
+    }
+
+    /// The same where each page is an object that has the list under a name.
+    async fn list_in(
+        &self,
+        request: String,
+        pages: usize,
+        name: Option<&str>,
+    ) -> Result<(Vec<Value>, bool), NoReply> {
         let mut all = Vec::new();
-        let mut next = Some(request);
+        let mut next = Next::Request(request);
         for _ in 0..pages {
-            let Some(request) = next.take() else { break };
-            let kept = self.one(&request, JSON).await?;
-            if let Value::Array(items) = kept.body {
+            let Next::Request(request) = &next else { break };
+            let mut kept = self.one(request, JSON).await?;
+            let items = match name {
+                Some(name) => kept.body[name].take(),
+                None => kept.body,
+            };
+            if let Value::Array(items) = items {
                 all.extend(items);
             }
             next = kept.next;
         }
-        Ok((all, next.is_some()))
+        Ok((all, next != Next::End))
     }
 
     fn missing(
@@ -261,21 +276,21 @@ impl<'a> Requests<'a> {
             of_commit("check-runs?per_page=100"),
             of_commit("status?per_page=100"),
         );
-        let (runs, status) = futures::join!(self.one(&runs, JSON), self.one(&status, JSON));
+        let (runs, statuses) = futures::join!(
+            self.list_in(runs, CHECK_PAGES, Some("check_runs")),
+            self.list_in(status, CHECK_PAGES, Some("statuses")),
+        );
         let mut is_hidden = false;
-        let mut listed = |answer: Result<KeptBody, NoReply>, name: &str| match answer {
-            Ok(mut kept) => match kept.body[name].take() {
-                Value::Array(items) => Ok(items),
-                _ => Ok(Vec::new()),
-            },
+        let mut listed = |answer: Result<(Vec<Value>, bool), NoReply>| match answer {
+            Ok((items, _)) => Ok(items),
             Err(NoReply::Status(..) | NoReply::Error(GithubError::Forbidden { .. })) => {
                 is_hidden = true;
                 Ok(Vec::new())
             }
             Err(NoReply::Error(error)) => Err(error),
         };
-        let runs = listed(runs, "check_runs")?;
-        let statuses = listed(status, "statuses")?;
+        let runs = listed(runs)?;
+        let statuses = listed(statuses)?;
         Ok((runs, statuses, is_hidden))
     }
 
@@ -307,35 +322,64 @@ impl<'a> Requests<'a> {
             ..Item::default()
         };
         for file in &files {
-            let text = |name: &str| file[name].as_str().unwrap_or_default();
-            let (new, status) = (text("filename"), text("status"));
-            let old = match text("previous_filename") {
-                "" => new,
-                old => old,
-            };
-            item.diff.push_str(&format!("diff --git a/{old} b/{new}\n"));
-            match status {
-                "added" => item.diff.push_str("new file mode 100644\n"),
-                "removed" => item.diff.push_str("deleted file mode 100644\n"),
-                "renamed" => item
-                    .diff
-                    .push_str(&format!("rename from {old}\nrename to {new}\n")),
-                _ => {}
-            }
-            match file["patch"].as_str() {
-                Some(patch) => {
-                    let (old, new) = match status {
-                        "added" => ("/dev/null".to_owned(), format!("b/{new}")),
-                        "removed" => (format!("a/{old}"), "/dev/null".to_owned()),
-                        _ => (format!("a/{old}"), format!("b/{new}")),
-                    };
-                    item.diff
-                        .push_str(&format!("--- {old}\n+++ {new}\n{patch}\n"));
-                }
-                None if file["changes"].as_u64() == Some(0) && status == "renamed" => {}
-                None => item.without_patch += 1,
-            }
+            let has_part = write_part(&mut item.diff, file);
+            item.without_patch += usize::from(!has_part);
         }
         Ok(item)
     }
+}
+
+/// Writes the part of a diff that is about a file; whether it says all of it.
+fn write_part(diff: &mut String, file: &Value) -> bool {
+    let text = |name: &str| file[name].as_str().unwrap_or_default();
+    let (new, status) = (text("filename"), text("status"));
+    let old = match text("previous_filename") {
+        "" => new,
+        old => old,
+    };
+    let (before, after) = (quoted("a/", old), quoted("b/", new));
+    diff.push_str(&format!("diff --git {before} {after}\n"));
+    match status {
+        "added" => diff.push_str("new file mode 100644\n"),
+        "removed" => diff.push_str("deleted file mode 100644\n"),
+        "renamed" | "copied" => {
+            let verb = if status == "copied" { "copy" } else { "rename" };
+            let (old, new) = (quoted("", old), quoted("", new));
+            diff.push_str(&format!("{verb} from {old}\n{verb} to {new}\n"));
+        }
+        _ => {}
+    }
+    let Some(patch) = file["patch"].as_str() else {
+        return file["changes"].as_u64() == Some(0) && matches!(status, "renamed" | "copied");
+    };
+    let (before, after) = match status {
+        "added" => ("/dev/null".to_owned(), after),
+        "removed" => (before, "/dev/null".to_owned()),
+        _ => (before, after),
+    };
+    diff.push_str(&format!("--- {before}\n+++ {after}\n{patch}\n"));
+    true
+}
+
+/// A name as git writes it in a header, where it would otherwise end its line or its quotes.
+fn quoted(prefix: &str, name: &str) -> String {
+    let is_plain = |c: char| !c.is_control() && !matches!(c, '"' | '\\');
+    if name.chars().all(is_plain) {
+        return format!("{prefix}{name}");
+    }
+    let mut out = format!("\"{prefix}");
+    for c in name.chars() {
+        match c {
+            '"' | '\\' => out.extend(['\\', c]),
+            c if c.is_control() => {
+                let mut bytes = [0; 4];
+                for byte in c.encode_utf8(&mut bytes).bytes() {
+                    out.push_str(&format!("\\{byte:03o}"));
+                }
+            }
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+    out
 }

@@ -3,7 +3,7 @@
 use serde_json::Value;
 use url::form_urlencoded::byte_serialize;
 
-use super::api::{Access, Api, JSON, NoReply, Reply};
+use super::api::{Access, Api, JSON, Next, NoReply, Reply};
 use super::ask::{ListAsk, ListState};
 use super::error::GithubError;
 
@@ -18,9 +18,7 @@ pub struct ItemList {
 }
 
 pub async fn list(api: &Api, access: &Access, ask: &ListAsk) -> Result<ItemList, GithubError> {
-    let is_search =
-        ask.author.is_some() || !ask.labels.is_empty() || ask.state == ListState::Merged;
-    let request = match is_search {
+    let request = match is_search(ask) {
         true => search(access, ask),
         false => {
             let what = match ask.pulls {
@@ -34,9 +32,9 @@ pub async fn list(api: &Api, access: &Access, ask: &ListAsk) -> Result<ItemList,
     let reply = api.get(access, &request, JSON, None).await;
     let (body, next) = match reply {
         Ok(Reply::Whole { body, next, .. }) => (body, next),
-        Ok(Reply::NotModified) => (Value::Null, None),
+        Ok(Reply::NotModified) => (Value::Null, Next::End),
         Err(NoReply::Error(error)) => return Err(error),
-        Err(NoReply::Status(status, said)) => return Err(refused(access, status, said, is_search)),
+        Err(NoReply::Status(status, said)) => return Err(refused(access, ask, status, said)),
     };
     let items = match body {
         Value::Array(items) => items,
@@ -47,30 +45,40 @@ pub async fn list(api: &Api, access: &Access, ask: &ListAsk) -> Result<ItemList,
         _ => Vec::new(),
     };
     // To GitHub a pull request is an issue, too.
-    let is_wanted = |item: &Value| ask.pulls || is_search || item["pull_request"].is_null();
+    let is_wanted = |item: &Value| ask.pulls || item["pull_request"].is_null();
     let mut items: Vec<Value> = items.into_iter().filter(is_wanted).collect();
     let is_cut = items.len() as u64 > ask.limit;
     items.truncate(ask.limit as usize);
     Ok(ItemList {
         items,
         is_cut,
-        goes_on: next.is_some(),
+        goes_on: next != Next::End,
     })
 }
 
-fn refused(access: &Access, status: u16, said: String, is_search: bool) -> GithubError {
+fn is_search(ask: &ListAsk) -> bool {
+    ask.author.is_some() || !ask.labels.is_empty() || ask.state == ListState::Merged
+}
+
+fn refused(access: &Access, ask: &ListAsk, status: u16, said: String) -> GithubError {
     let host = access.repository.host.clone();
-    // A search in what cannot be seen is refused as one that is not valid.
-    if matches!(status, 404 | 410) || (status == 422 && is_search) {
-        return GithubError::NotFound {
-            repository: access.repository.to_string(),
-            what: String::new(),
-            host,
-            has_login: access.login.token.is_some(),
-            instead: None,
-        };
+    // GitHub shows the first thousand that a search finds.
+    let is_behind_all = ask.page > 10;
+    let what = match (status, &ask.author) {
+        (404 | 410, _) => String::new(),
+        // A search in what cannot be seen, or for whom nobody knows, is refused as one that is not valid.
+        (422, _) if is_behind_all => return GithubError::Refused { host, said },
+        (422, Some(author)) => format!("user {author} to look for"),
+        (422, None) if is_search(ask) => String::new(),
+        _ => return GithubError::Refused { host, said },
+    };
+    GithubError::NotFound {
+        repository: access.repository.to_string(),
+        what,
+        host,
+        has_login: access.login.token.is_some(),
+        instead: None,
     }
-    GithubError::Refused { host, said }
 }
 
 /// The terms are ours: every value was judged before, or stands between quotes.

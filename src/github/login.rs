@@ -6,11 +6,13 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::process::Stdio;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures::future::BoxFuture;
 use parking_lot::Mutex;
 use sha2::{Digest, Sha256};
+use tokio::io::AsyncReadExt;
 use tokio::process::Command;
 use tokio::time::timeout;
 
@@ -30,6 +32,10 @@ pub const TOKEN_VARIABLES: &[&str] = &[
 pub const PROGRAM_LIMIT: Duration = Duration::from_secs(5);
 /// How long what `gh` said is kept.
 const KEPT: Duration = Duration::from_secs(10 * 60);
+/// How long it is not started again where it is missing or hangs.
+const WITHOUT_GH: Duration = Duration::from_secs(60);
+/// Bytes that a program may print.
+const MAX_OUTPUT: u64 = 1024 * 1024;
 const MAX_TOKEN: usize = 4096;
 /// Hosts whose logins are remembered.
 const MAX_HOSTS: usize = 64;
@@ -78,7 +84,7 @@ fn keep_out_of_cores() {
 }
 
 /// From where a login is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum LoginSource {
     Client,
     Env,
@@ -138,11 +144,24 @@ pub trait Credentials: Send + Sync {
     fn ask(&self, host: String, reason: Reason) -> BoxFuture<'_, Option<Token>>;
 }
 
+/// What was said when a login was asked for.
+#[derive(Debug, Clone)]
+struct Said {
+    at: Instant,
+    token: Option<Token>,
+}
+
+/// Whose turn it is to ask, by who is asked and for which host.
+type Turns = HashMap<(LoginSource, String), Arc<tokio::sync::Mutex<()>>>;
+
 /// The logins that are remembered.
 #[derive(Debug, Default)]
 pub struct Logins {
-    of_client: Mutex<HashMap<String, Option<Token>>>,
-    of_gh: Mutex<HashMap<String, (Instant, Option<Token>)>>,
+    of_client: Mutex<HashMap<String, Said>>,
+    of_gh: Mutex<HashMap<String, Said>>,
+    /// When `gh` was found to be missing, or to hang.
+    without_gh: Mutex<Option<Instant>>,
+    turns: Mutex<Turns>,
 }
 
 impl Logins {
@@ -165,7 +184,7 @@ impl Logins {
         if let Some(token) = of_environment(host, settings) {
             return found(LoginSource::Env)(token);
         }
-        match self.of_gh(host).await {
+        match self.of_gh(host, settings).await {
             Some(token) => found(LoginSource::Gh)(token),
             None => Login {
                 token: None,
@@ -178,40 +197,49 @@ impl Logins {
         if !credentials.offers() {
             return None;
         }
-        if let Some(known) = self.of_client.lock().get(host) {
-            return known.clone();
+        let known = || self.of_client.lock().get(host).cloned();
+        if let Some(said) = known() {
+            return said.token;
+        }
+        // Who comes while it is asked takes what it said.
+        let turn = self.turn(LoginSource::Client, host);
+        let _turn = turn.lock().await;
+        if let Some(said) = known() {
+            return said.token;
         }
         let token = credentials.ask(host.to_owned(), Reason::Missing).await;
-        self.remember(host, token.clone());
+        remember(&self.of_client, host, token.clone());
         token
     }
 
-    /// The login was refused: the client is asked once more. `None` where it has no other.
+    /// The login, which was got at `since`, was refused: the client is asked once more, by one of
+    /// those who were refused. `None` where it has no other.
     pub async fn after_refusal(
         &self,
         host: &str,
-        refused: &Login,
+        (refused, since): (&Login, Instant),
         credentials: &dyn Credentials,
     ) -> Option<Login> {
         self.of_gh.lock().remove(host);
         if refused.source != LoginSource::Client {
             return None;
         }
-        let token = credentials.ask(host.to_owned(), Reason::Refused).await;
-        self.remember(host, token.clone());
+        let turn = self.turn(LoginSource::Client, host);
+        let _turn = turn.lock().await;
+        let known = self.of_client.lock().get(host).cloned();
+        let token = match known.filter(|said| said.at > since) {
+            Some(said) => said.token,
+            None => {
+                let token = credentials.ask(host.to_owned(), Reason::Refused).await;
+                remember(&self.of_client, host, token.clone());
+                token
+            }
+        };
         let is_other = token.is_some() && token != refused.token;
         is_other.then_some(Login {
             token,
             source: LoginSource::Client,
         })
-    }
-
-    fn remember(&self, host: &str, token: Option<Token>) {
-        let mut known = self.of_client.lock();
-        if known.len() >= MAX_HOSTS {
-            known.clear();
-        }
-        known.insert(host.to_owned(), token);
     }
 
     /// What the client said is forgotten: it may say otherwise now.
@@ -220,23 +248,53 @@ impl Logins {
     }
 
     /// The login that `gh` has for a host.
-    pub async fn of_gh(&self, host: &str) -> Option<Token> {
-        if let Some((at, token)) = self.of_gh.lock().get(host)
-            && at.elapsed() < KEPT
-        {
-            return token.clone();
+    pub async fn of_gh(&self, host: &str, settings: &Github) -> Option<Token> {
+        let known = || {
+            let known = self.of_gh.lock();
+            let said = known.get(host).filter(|said| said.at.elapsed() < KEPT);
+            said.cloned()
+        };
+        if let Some(said) = known() {
+            return said.token;
+        }
+        // One process, however many wait for it.
+        let turn = self.turn(LoginSource::Gh, host);
+        let _turn = turn.lock().await;
+        if let Some(said) = known() {
+            return said.token;
+        }
+        let is_given_up = |at: &Instant| at.elapsed() < WITHOUT_GH;
+        if self.without_gh.lock().as_ref().is_some_and(is_given_up) {
+            return None;
         }
         let mut command = Command::new("gh");
         command.args(["auth", "token", "--hostname", host]);
-        let output = run(command).await.ok();
-        let token = output.and_then(|output| Token::new(&output));
-        let mut known = self.of_gh.lock();
-        if known.len() >= MAX_HOSTS {
-            known.clear();
+        let output = run(command, settings).await;
+        if let Err(NoOutput::NotThere | NoOutput::Slow) = output {
+            *self.without_gh.lock() = Some(Instant::now());
+            return None;
         }
-        known.insert(host.to_owned(), (Instant::now(), token.clone()));
+        let token = output.ok().and_then(|output| Token::new(&output));
+        remember(&self.of_gh, host, token.clone());
         token
     }
+
+    fn turn(&self, of: LoginSource, host: &str) -> Arc<tokio::sync::Mutex<()>> {
+        let mut turns = self.turns.lock();
+        if turns.len() >= MAX_HOSTS {
+            turns.retain(|_, turn| Arc::strong_count(turn) > 1);
+        }
+        turns.entry((of, host.to_owned())).or_default().clone()
+    }
+}
+
+fn remember(said: &Mutex<HashMap<String, Said>>, host: &str, token: Option<Token>) {
+    let mut said = said.lock();
+    if said.len() >= MAX_HOSTS {
+        said.clear();
+    }
+    let at = Instant::now();
+    said.insert(host.to_owned(), Said { at, token });
 }
 
 /// The token that the environment has for a host.
@@ -270,25 +328,38 @@ pub enum NoOutput {
     NotThere,
     Failed,
     Slow,
+    Long,
 }
 
 /// What a program of the system's prints, if it ends well and soon. It starts in no folder of the workspace, and sees no
-/// token that this process has.
-pub async fn run(mut command: Command) -> Result<String, NoOutput> {
+/// variable that holds a token.
+pub async fn run(mut command: Command, settings: &Github) -> Result<String, NoOutput> {
     command
         .current_dir("/")
         .stdin(Stdio::null())
         .stdout(Stdio::piped());
     command.stderr(Stdio::null()).kill_on_drop(true);
-    for name in TOKEN_VARIABLES {
+    let named = settings.hosts.values();
+    let named = named.filter_map(|it| it.token_env.as_deref());
+    for name in TOKEN_VARIABLES.iter().copied().chain(named) {
         command.env_remove(name);
     }
-    match timeout(PROGRAM_LIMIT, command.output()).await {
-        Err(_) => Err(NoOutput::Slow),
-        Ok(Err(_)) => Err(NoOutput::NotThere),
-        Ok(Ok(output)) if !output.status.success() => Err(NoOutput::Failed),
-        Ok(Ok(output)) => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
-    }
+    let printed = async {
+        let mut child = command.spawn().map_err(|_| NoOutput::NotThere)?;
+        let output = child.stdout.take().ok_or(NoOutput::Failed)?;
+        let mut text = Vec::new();
+        let read = output.take(MAX_OUTPUT).read_to_end(&mut text).await;
+        read.map_err(|_| NoOutput::Failed)?;
+        if text.len() as u64 == MAX_OUTPUT {
+            return Err(NoOutput::Long);
+        }
+        match child.wait().await {
+            Ok(status) if status.success() => Ok(String::from_utf8_lossy(&text).into_owned()),
+            _ => Err(NoOutput::Failed),
+        }
+    };
+    let printed = timeout(PROGRAM_LIMIT, printed).await;
+    printed.unwrap_or(Err(NoOutput::Slow))
 }
 
 #[cfg(test)]

@@ -16,9 +16,10 @@ mod remotes;
 mod repository;
 
 use std::collections::{BTreeMap, HashMap};
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use futures::FutureExt;
 use futures::future::{BoxFuture, Shared, WeakShared};
@@ -41,7 +42,7 @@ pub use ask::{GithubAsk, ItemAsk, ItemKind, ListAsk, ListState, What};
 pub use error::GithubError;
 pub use items::Item;
 pub use lists::ItemList;
-pub use login::{Credentials, Reason, Token};
+pub use login::{Credentials, Reason, Token, named_host};
 pub use repository::{GITHUB, Repository, is_host, is_part};
 
 /// A question, and for whom it is asked.
@@ -197,6 +198,7 @@ impl Github {
             .login(&host, &settings.github, &*question.credentials);
         let mut login = login.await;
         for is_second in [false, true] {
+            let since = Instant::now();
             let access = Access::new(
                 repository.clone(),
                 login.clone(),
@@ -210,7 +212,7 @@ impl Github {
             };
             let other = self
                 .logins
-                .after_refusal(&host, &login, &*question.credentials);
+                .after_refusal(&host, (&login, since), &*question.credentials);
             match other.await {
                 Some(other) => login = other,
                 None => return outcome,
@@ -331,8 +333,10 @@ impl Github {
             return None;
         }
         let cache = self.cache.clone();
-        let oldest = oldest(settings);
-        let got = self.runtime.spawn_blocking(move || cache.get(&key, oldest));
+        let within = within(settings);
+        let got = self
+            .runtime
+            .spawn_blocking(move || cache.get(&key, &within));
         got.await.ok().flatten().map(Arc::new)
     }
 
@@ -391,7 +395,7 @@ impl Github {
             let is_same = prior.is_some_and(|prior| prior.answers == kept.answers);
             let written = self.runtime.spawn_blocking(move || match is_same {
                 true => cache.touch(&key, kept.fetched_at),
-                false => cache.put(&key, &kept, oldest(settings)),
+                false => cache.put(&key, &kept, &within(settings)),
             });
             // Who reads next finds it.
             let _ = written.await;
@@ -418,7 +422,9 @@ fn now() -> u64 {
     since.unwrap_or_default().as_millis() as u64
 }
 
-/// What was fetched before is never served.
-fn oldest(settings: GithubCache) -> u64 {
-    now().saturating_sub(settings.hard_ttl_sec.saturating_mul(1000))
+/// When a row that may be served was fetched. One from the future is of a clock that was wrong.
+fn within(settings: GithubCache) -> RangeInclusive<u64> {
+    const MINUTE: u64 = 60_000;
+    let now = now();
+    now.saturating_sub(settings.hard_ttl_sec.saturating_mul(1000))..=now + MINUTE
 }

@@ -57,7 +57,7 @@ impl Remotes {
         }
         let mut why = None;
         for root in roots {
-            let remotes = self.of_root(root).await;
+            let remotes = self.of_root(root, settings).await;
             match choose(remotes, settings, logins).await {
                 Ok(repository) => return Ok(repository),
                 Err(said) => why = why.or(Some(said)),
@@ -69,13 +69,13 @@ impl Remotes {
         })
     }
 
-    async fn of_root(&self, root: &Path) -> Result<Vec<Remote>, NoOutput> {
+    async fn of_root(&self, root: &Path, settings: &Github) -> Result<Vec<Remote>, NoOutput> {
         if let Some((at, said)) = self.0.lock().get(root)
             && at.elapsed() < KEPT
         {
             return said.clone();
         }
-        let said = ask_git(root).await;
+        let said = ask_git(root, settings).await;
         let mut known = self.0.lock();
         if known.len() >= MAX_ROOTS {
             known.clear();
@@ -85,7 +85,7 @@ impl Remotes {
     }
 }
 
-async fn ask_git(root: &Path) -> Result<Vec<Remote>, NoOutput> {
+async fn ask_git(root: &Path, settings: &Github) -> Result<Vec<Remote>, NoOutput> {
     let git = |args: &[&str]| {
         let mut command = Command::new("git");
         command.arg("-C").arg(root).args(args);
@@ -95,7 +95,7 @@ async fn ask_git(root: &Path) -> Result<Vec<Remote>, NoOutput> {
         for inherited in ["GIT_DIR", "GIT_WORK_TREE", "GIT_EXTERNAL_DIFF", "GIT_PAGER"] {
             command.env_remove(inherited);
         }
-        run(command)
+        run(command, settings)
     };
     let (listed, resolved) = futures::join!(
         git(&["remote", "-v"]),
@@ -136,6 +136,7 @@ async fn choose(
     let mut remotes = remotes.map_err(|why| match why {
         NoOutput::NotThere => "git is not installed".to_owned(),
         NoOutput::Failed => "the workspace is no repository of git's".to_owned(),
+        NoOutput::Long => "git lists more than is looked through".to_owned(),
         NoOutput::Slow => "git did not answer within 5 s".to_owned(),
     })?;
     remotes.sort_by_key(rank);
@@ -189,7 +190,7 @@ pub async fn is_known(host: &str, settings: &Github, logins: &Logins) -> bool {
             .keys()
             .any(|name| name.eq_ignore_ascii_case(host))
         || named_host().as_deref() == Some(host)
-        || logins.of_gh(host).await.is_some()
+        || logins.of_gh(host, settings).await.is_some()
 }
 
 #[cfg(test)]

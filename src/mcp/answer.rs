@@ -14,11 +14,11 @@ use crate::protocol::{EditRefusal, Refusal};
 use crate::read::{beside_rows, cut};
 use crate::server::ReadResults;
 
-use super::calls::Outcome;
+use super::calls::CallOutcome;
 
 /// The answer to one call, so far.
 #[derive(Debug, Default)]
-pub struct Answer {
+pub struct ToolAnswer {
     text: String,
     /// Base64 and kind of each.
     images: Vec<(String, String)>,
@@ -33,34 +33,38 @@ pub struct Answer {
 /// in the result's.
 pub const DETAILS: &str = "pilcrow/details";
 
-impl Answer {
+impl ToolAnswer {
     /// # Errors
     ///
     /// What is the daemon's own fault: of that no model is told.
-    pub fn of(outcome: Outcome, most_chars: u64, details: bool) -> Result<Answer, ErrorData> {
+    pub fn of(
+        outcome: CallOutcome,
+        most_chars: u64,
+        details: bool,
+    ) -> Result<ToolAnswer, ErrorData> {
         match outcome {
-            Outcome::Read(Ok(result)) => Ok(Answer::of_read(*result, details)),
-            Outcome::ReadMany(paths, Ok(results)) => {
-                Answer::of_all(&paths, results, most_chars, details)
+            CallOutcome::Read(Ok(result)) => Ok(ToolAnswer::of_read(*result, details)),
+            CallOutcome::ReadMany(paths, Ok(results)) => {
+                ToolAnswer::of_all(&paths, results, most_chars, details)
             }
-            Outcome::Search(Ok(result)) => Ok(Answer::of_search(*result, details)),
-            Outcome::Edit(Ok(result)) => Ok(Answer::of_edit(result, details)),
-            Outcome::Read(Err(refusal))
-            | Outcome::ReadMany(_, Err(refusal))
-            | Outcome::Search(Err(refusal))
-            | Outcome::Edit(Err(refusal)) => Answer::of_refusal(&refusal, details),
+            CallOutcome::Search(Ok(result)) => Ok(ToolAnswer::of_search(*result, details)),
+            CallOutcome::Edit(Ok(result)) => Ok(ToolAnswer::of_edit(result, details)),
+            CallOutcome::Read(Err(refusal))
+            | CallOutcome::ReadMany(_, Err(refusal))
+            | CallOutcome::Search(Err(refusal))
+            | CallOutcome::Edit(Err(refusal)) => ToolAnswer::of_refusal(&refusal, details),
         }
     }
 
-    fn of_read(result: ReadResult, details: bool) -> Answer {
+    fn of_read(result: ReadResult, details: bool) -> ToolAnswer {
         let more = &result.details.more;
         let is_line_cut = more.is_raw && more.cut_lines.is_some();
         let shows = more.hashline.iter().map(|header| header.path.clone());
-        let mut answer = Answer {
+        let mut answer = ToolAnswer {
             is_error: result.is_error.unwrap_or(false),
             details: details.then(|| json!(result.details)),
             shows: shows.collect(),
-            ..Answer::default()
+            ..ToolAnswer::default()
         };
         answer.add(result.content);
         if is_line_cut {
@@ -77,18 +81,18 @@ impl Answer {
         results: ReadResults,
         most_chars: u64,
         details: bool,
-    ) -> Result<Answer, ErrorData> {
+    ) -> Result<ToolAnswer, ErrorData> {
         let count = results.len();
-        let mut all = Answer {
+        let mut all = ToolAnswer {
             is_error: true,
             details: details.then(|| json!([])),
-            ..Answer::default()
+            ..ToolAnswer::default()
         };
         for (at, result) in results.into_iter().enumerate() {
             let one = match result {
-                Ok(result) => Answer::of_read(result, details),
+                Ok(result) => ToolAnswer::of_read(result, details),
                 Err(refusal) => {
-                    let mut one = Answer::of_refusal(&refusal, details)?;
+                    let mut one = ToolAnswer::of_refusal(&refusal, details)?;
                     one.shorten(beside_rows(most_chars, count));
                     one
                 }
@@ -113,27 +117,27 @@ impl Answer {
         Ok(all)
     }
 
-    fn of_search(result: SearchResult, details: bool) -> Answer {
+    fn of_search(result: SearchResult, details: bool) -> ToolAnswer {
         let shown = result
             .details
             .files
             .iter()
             .filter(|file| !file.shown.is_empty());
-        let mut answer = Answer {
+        let mut answer = ToolAnswer {
             shows: shown.map(|file| file.path.clone()).collect(),
             details: details.then(|| json!(result.details)),
-            ..Answer::default()
+            ..ToolAnswer::default()
         };
         answer.add(result.content);
         answer
     }
 
-    fn of_edit(result: EditResult, details: bool) -> Answer {
+    fn of_edit(result: EditResult, details: bool) -> ToolAnswer {
         let files = result.details.files.iter();
-        let mut answer = Answer {
+        let mut answer = ToolAnswer {
             shows: files.map(|file| file.path.clone()).collect(),
             details: details.then(|| json!(result.details)),
-            ..Answer::default()
+            ..ToolAnswer::default()
         };
         answer.add(result.content);
         answer
@@ -142,7 +146,7 @@ impl Answer {
     /// # Errors
     ///
     /// What is the daemon's own fault.
-    fn of_refusal(refusal: &Refusal, details: bool) -> Result<Answer, ErrorData> {
+    fn of_refusal(refusal: &Refusal, details: bool) -> Result<ToolAnswer, ErrorData> {
         if *refusal == Refusal::Internal {
             return Err(ErrorData::internal_error(refusal.to_string(), None));
         }
@@ -152,11 +156,11 @@ impl Answer {
         {
             text = format!("{text}\n\nThe cleaned text:\n{cleaned}");
         }
-        Ok(Answer {
+        Ok(ToolAnswer {
             text,
             is_error: true,
             details: details.then(|| refusal.data()),
-            ..Answer::default()
+            ..ToolAnswer::default()
         })
     }
 
@@ -239,7 +243,7 @@ mod tests {
     fn each_error_stands_in_its_place() {
         let paths = ["a".to_owned(), "b".to_owned()];
         let results = vec![Err(not_found("a")), Err(not_found("b"))];
-        let answer = Answer::of_all(&paths, results, 38_000, true).expect("an answer");
+        let answer = ToolAnswer::of_all(&paths, results, 38_000, true).expect("an answer");
         let result = answer.result(&["[told]".to_owned()], 38_000);
         let result = serde_json::to_value(result).expect("JSON");
         assert_eq!(
@@ -253,7 +257,7 @@ mod tests {
 
     #[test]
     fn a_fault_of_our_own_is_told_to_no_model() {
-        assert!(Answer::of_refusal(&Refusal::Internal, false).is_err());
+        assert!(ToolAnswer::of_refusal(&Refusal::Internal, false).is_err());
     }
 
     #[test]
@@ -264,7 +268,7 @@ mod tests {
             what: String::new(),
             instead: String::new(),
         };
-        let answer = Answer::of_refusal(&refusal, false);
+        let answer = ToolAnswer::of_refusal(&refusal, false);
         let result = answer
             .expect("an answer")
             .result(&["[told]".to_owned()], 9_000);

@@ -6,7 +6,7 @@ use crate::protocol::Refusal;
 use crate::protocol::tools::Tool;
 use crate::protocol::typed::unknown_parameter;
 
-use super::list::Kind;
+use super::list::ToolKind;
 
 /// Names that other tools have for what ours call so.
 const ALIASES: &[(&str, &str)] = &[
@@ -21,7 +21,7 @@ const ALIASES: &[(&str, &str)] = &[
 /// # Errors
 ///
 /// `badParams` for what is no object, and for an argument that there is not.
-pub fn mended(kind: Kind, tool: &Tool, given: Value) -> Result<Value, Refusal> {
+pub fn mended(kind: ToolKind, tool: &Tool, given: Value) -> Result<Value, Refusal> {
     let given = match given {
         Value::Null => Map::new(),
         Value::Object(given) => given,
@@ -40,7 +40,7 @@ pub fn mended(kind: Kind, tool: &Tool, given: Value) -> Result<Value, Refusal> {
     let mut mended = Map::new();
     let mut aliased = Vec::new();
     for (key, value) in given {
-        if is_known(&key) || (kind == Kind::ReadMany && key == "targets") {
+        if is_known(&key) || (kind == ToolKind::ReadMany && key == "targets") {
             if !value.is_null() {
                 let value = coerced(&properties[&key], value);
                 mended.insert(key, value);
@@ -60,7 +60,7 @@ pub fn mended(kind: Kind, tool: &Tool, given: Value) -> Result<Value, Refusal> {
             mended.entry(name).or_insert(value);
         }
     }
-    if let (Kind::ReadMany, Some(path @ Value::String(_))) = (kind, mended.get("paths")) {
+    if let (ToolKind::ReadMany, Some(path @ Value::String(_))) = (kind, mended.get("paths")) {
         let list = Value::Array(vec![path.clone()]);
         mended.insert("paths".to_owned(), list);
     }
@@ -132,7 +132,7 @@ mod tests {
 
     #[test]
     fn what_can_be_meant_is_taken() {
-        let write = |given| mended(Kind::Write, &write(), given);
+        let write = |given| mended(ToolKind::Write, &write(), given);
         assert_eq!(
             write(json!({ "filePath": "a", "content": "x", "expect": null })),
             Ok(json!({ "path": "a", "text": "x" }))
@@ -141,7 +141,7 @@ mod tests {
             write(json!(r#"{"path":"a","text":"{}"}"#)),
             Ok(json!({ "path": "a", "text": "{}" }))
         );
-        let many = |given| mended(Kind::ReadMany, &read_many(), given);
+        let many = |given| mended(ToolKind::ReadMany, &read_many(), given);
         assert_eq!(many(json!({ "paths": "a" })), Ok(json!({ "paths": ["a"] })));
         assert_eq!(
             many(json!({ "paths": r#"["a","b"]"# })),
@@ -150,13 +150,13 @@ mod tests {
         let edit = edit(Edits::ByText);
         let given = json!({ "files": r#"[{"path":"a","edits":"[{\"op\":\"replace_text\",\"old\":\"1\",\"new\":\"2\",\"all\":\"true\"}]"}]"# });
         let taken = json!({ "files": [{ "path": "a", "edits": [{ "op": "replace_text", "old": "1", "new": "2", "all": true }] }] });
-        assert_eq!(mended(Kind::Edit, &edit, given), Ok(taken));
+        assert_eq!(mended(ToolKind::Edit, &edit, given), Ok(taken));
     }
 
     #[test]
     fn what_cannot_be_meant_names_the_nearest() {
         let refused = |given| {
-            let refusal = mended(Kind::Write, &write(), given).expect_err("a refusal");
+            let refusal = mended(ToolKind::Write, &write(), given).expect_err("a refusal");
             refusal.to_string()
         };
         assert_eq!(

@@ -20,13 +20,13 @@ use crate::server::{Agent, ReadResults};
 use crate::task::CancelToken;
 
 use super::AnswerBudget;
-use super::list::Kind;
-use super::told::{MOST_CHARS, Told};
+use super::list::ToolKind;
+use super::told::{MOST_CHARS, Tidings};
 
 /// A call as it came.
 #[derive(Debug)]
-pub struct Call {
-    pub kind: Kind,
+pub struct ToolCall {
+    pub kind: ToolKind,
     /// As the engine takes them, but for what is filled in.
     pub params: Value,
     pub session: String,
@@ -36,7 +36,7 @@ pub struct Call {
 
 /// What a call comes to.
 #[derive(Debug)]
-pub enum Outcome {
+pub enum CallOutcome {
     Read(Result<Box<ReadResult>, Refusal>),
     /// With the paths that were asked for.
     ReadMany(Vec<String>, Result<ReadResults, Refusal>),
@@ -45,31 +45,31 @@ pub enum Outcome {
 }
 
 /// The rest of a call that has begun.
-pub type Body = BoxFuture<'static, Outcome>;
+pub type RestOfCall = BoxFuture<'static, CallOutcome>;
 
 /// Clones share everything.
 #[derive(Clone)]
-pub struct Calls(Arc<Shared>);
+pub struct Calls(Arc<CallStarter>);
 
-struct Shared {
+struct CallStarter {
     agent: Agent,
     budget: AnswerBudget,
-    told: Arc<Told>,
-    gate: Mutex<Gate>,
+    told: Arc<Tidings>,
+    gate: Mutex<CallGate>,
 }
 
 /// Whether calls are begun, and those that wait for that.
 #[derive(Default)]
-struct Gate {
+struct CallGate {
     is_shut: bool,
     /// How often it was shut.
     shut: u64,
-    held: Vec<(Call, oneshot::Sender<Body>)>,
+    held: Vec<(ToolCall, oneshot::Sender<RestOfCall>)>,
 }
 
 impl Calls {
-    pub fn new(agent: Agent, budget: AnswerBudget, told: Arc<Told>) -> Calls {
-        Calls(Arc::new(Shared {
+    pub fn new(agent: Agent, budget: AnswerBudget, told: Arc<Tidings>) -> Calls {
+        Calls(Arc::new(CallStarter {
             agent,
             budget,
             told,
@@ -81,7 +81,7 @@ impl Calls {
         &self.0.agent
     }
 
-    pub fn told(&self) -> &Told {
+    pub fn told(&self) -> &Tidings {
         &self.0.told
     }
 
@@ -91,7 +91,7 @@ impl Calls {
     }
 
     /// Takes a call in: its place in the order is taken when this returns. Does no I/O.
-    pub fn begin(&self, call: Call) -> Body {
+    pub fn begin(&self, call: ToolCall) -> RestOfCall {
         // Held as long as a call is begun, so that none overtakes another.
         let mut gate = self.0.gate.lock();
         if !gate.is_shut {
@@ -102,7 +102,7 @@ impl Calls {
         Box::pin(async move {
             match told.await {
                 Ok(body) => body.await,
-                Err(_) => Outcome::Read(Err(Refusal::Internal)),
+                Err(_) => CallOutcome::Read(Err(Refusal::Internal)),
             }
         })
     }
@@ -130,9 +130,9 @@ impl Calls {
     }
 }
 
-impl Shared {
-    fn start(self: &Arc<Shared>, call: Call) -> Body {
-        let Call {
+impl CallStarter {
+    fn start(self: &Arc<CallStarter>, call: ToolCall) -> RestOfCall {
+        let ToolCall {
             kind,
             mut params,
             session,
@@ -142,13 +142,13 @@ impl Shared {
         let shared = self.clone();
         params["session"] = json!(session);
         match kind {
-            Kind::Read => {
+            ToolKind::Read => {
                 self.limit(&mut params, 0);
                 params["want"] = json!(["text"]);
                 let read = agent.read(&params);
-                Box::pin(async move { Outcome::Read(shared.read(read.await).map(Box::new)) })
+                Box::pin(async move { CallOutcome::Read(shared.read(read.await).map(Box::new)) })
             }
-            Kind::ReadMany => {
+            ToolKind::ReadMany => {
                 let paths = paths(&params);
                 let headings: u64 = paths.iter().map(|path| path.chars().count() as u64).sum();
                 self.limit(&mut params, headings + HEADING * paths.len() as u64);
@@ -158,33 +158,33 @@ impl Shared {
                     let each = |one| shared.read(one);
                     let read = read.await;
                     let read = read.map(|all| all.into_iter().map(each).collect());
-                    Outcome::ReadMany(paths, read)
+                    CallOutcome::ReadMany(paths, read)
                 })
             }
-            Kind::Search => {
+            ToolKind::Search => {
                 self.limit(&mut params, 0);
                 // Of a search more rows are seldom of use.
                 params["budget"]["lines"] = json!(self.budget.lines.min(SEARCH_ROWS));
                 let search = agent.search(&params);
                 Box::pin(async move {
                     let searched = search.await.map(Box::new);
-                    Outcome::Search(searched.map_err(|refusal| shared.refused(refusal)))
+                    CallOutcome::Search(searched.map_err(|refusal| shared.refused(refusal)))
                 })
             }
-            Kind::Edit => {
+            ToolKind::Edit => {
                 self.limit(&mut params, 0);
                 let edit = agent.edit(&params, cancel);
                 Box::pin(async move {
                     let edited = edit.await;
-                    Outcome::Edit(edited.map_err(|refusal| shared.refused(refusal)))
+                    CallOutcome::Edit(edited.map_err(|refusal| shared.refused(refusal)))
                 })
             }
-            Kind::Write => {
+            ToolKind::Write => {
                 self.limit(&mut params, 0);
                 let write = agent.write(&params, cancel);
                 Box::pin(async move {
                     let written = write.await;
-                    Outcome::Edit(written.map_err(|refusal| shared.refused(refusal)))
+                    CallOutcome::Edit(written.map_err(|refusal| shared.refused(refusal)))
                 })
             }
         }

@@ -17,22 +17,26 @@ use rmcp::model::{
 use rmcp::service::{NotificationContext, RequestContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 use serde_json::{Map, Value};
-use tokio::time::{interval_at, sleep};
+use tokio::time::{interval_at, sleep_until};
 
 use crate::protocol::Refusal;
 use crate::protocol::edit::EditResult;
 use crate::rpc::InFlightRequest;
 use crate::task::CancelToken;
+use crate::text::one_line;
 
 use super::ANSWERED_WITHIN;
-use super::answer::{Answer, DETAILS};
+use super::answer::{DETAILS, ToolAnswer};
 use super::arguments::mended;
-use super::calls::{Body, Call, Calls, Outcome};
-use super::folders::Folders;
-use super::list::{Kind, ToolList};
+use super::calls::{CallOutcome, Calls, RestOfCall, ToolCall};
+use super::folders::WorkspaceFolders;
+use super::list::{ToolKind, ToolList};
 
 /// Whose calls name no session.
 const SESSION: &str = "mcp";
+
+/// Characters that are said again of a name that no tool has.
+const MOST_NAME: usize = 100;
 
 /// Bytes of a session's name; a longer one is none.
 const SESSION_BYTES: usize = 256;
@@ -42,34 +46,35 @@ const PROGRESS: Duration = Duration::from_secs(1);
 
 /// Clones are the same server.
 #[derive(Clone)]
-pub struct Face(Arc<Inner>);
+pub struct Face(Arc<FaceParts>);
 
-struct Inner {
+struct FaceParts {
     list: Arc<ToolList>,
     calls: Calls,
-    folders: Folders,
+    folders: WorkspaceFolders,
     /// Edits that were made and whose answers are not sent: a cancel may come before that.
     unsent: Mutex<HashMap<RequestId, (String, EditResult)>>,
 }
 
 /// A call that has begun, on its way to who goes on with it. Clones share it; it is taken once.
 #[derive(Clone)]
-pub struct BegunCall(Arc<Mutex<Option<Begun>>>);
+pub struct BegunCall(Arc<Mutex<Option<CallUnderWay>>>);
 
-struct Begun {
+struct CallUnderWay {
+    since: Instant,
     tool: &'static str,
-    kind: Kind,
+    kind: ToolKind,
     session: String,
     wants_details: bool,
-    body: Body,
+    body: RestOfCall,
     cancel: CancelToken,
-    place: Place,
+    place: PlaceInFlight,
 }
 
 /// Gives the place of a call back when it is dropped.
-struct Place(Option<InFlightRequest>);
+struct PlaceInFlight(Option<InFlightRequest>);
 
-impl Drop for Place {
+impl Drop for PlaceInFlight {
     fn drop(&mut self) {
         if let Some(place) = self.0.take() {
             drop(place.give_back());
@@ -78,8 +83,8 @@ impl Drop for Place {
 }
 
 impl Face {
-    pub fn new(list: Arc<ToolList>, calls: Calls, folders: Folders) -> Face {
-        Face(Arc::new(Inner {
+    pub fn new(list: Arc<ToolList>, calls: Calls, folders: WorkspaceFolders) -> Face {
+        Face(Arc::new(FaceParts {
             list,
             calls,
             folders,
@@ -87,11 +92,12 @@ impl Face {
         }))
     }
 
-    pub fn folders(&self) -> &Folders {
+    pub fn folders(&self) -> &WorkspaceFolders {
         &self.0.folders
     }
 
-    /// Begins a call of a tool; its parameters but for the arguments. Called in the order of arrival.
+    /// Begins a call of a tool that was read at `since`; its parameters but for the arguments. Called in the
+    /// order of arrival.
     ///
     /// # Errors
     ///
@@ -99,15 +105,16 @@ impl Face {
     pub fn begin(
         &self,
         params: &mut Map<String, Value>,
+        since: Instant,
         place: InFlightRequest,
     ) -> Result<(CallToolRequestParams, BegunCall), ErrorData> {
-        let place = Place(Some(place));
+        let place = PlaceInFlight(Some(place));
         let name = params.get("name").and_then(Value::as_str);
         let Some(name) = name else {
             return Err(ErrorData::invalid_params("'name' must name a tool.", None));
         };
         let Some((kind, tool)) = self.0.list.find(name) else {
-            let message = format!("There is no tool '{name}'.");
+            let message = format!("There is no tool '{}'.", one_line(name, MOST_NAME));
             return Err(ErrorData::invalid_params(message, None));
         };
         let cancel = match &place.0 {
@@ -118,16 +125,17 @@ impl Face {
         let session = session(meta);
         let wants_details = meta.is_some_and(|meta| meta[DETAILS] == true);
         let arguments = params.remove("arguments").unwrap_or_default();
-        let body: Body = match mended(kind, tool, arguments) {
-            Err(refusal) => Box::pin(async move { Outcome::Read(Err(refusal)) }),
-            Ok(params) => self.0.calls.begin(Call {
+        let body: RestOfCall = match mended(kind, tool, arguments) {
+            Err(refusal) => Box::pin(async move { CallOutcome::Read(Err(refusal)) }),
+            Ok(params) => self.0.calls.begin(ToolCall {
                 kind,
                 params,
                 session: session.clone(),
                 cancel: cancel.clone(),
             }),
         };
-        let begun = Begun {
+        let begun = CallUnderWay {
+            since,
             tool: tool.name,
             kind,
             session,
@@ -148,10 +156,11 @@ impl Face {
     /// Goes on with a call until it is answered.
     async fn finish(
         &self,
-        begun: Begun,
+        begun: CallUnderWay,
         context: &RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let Begun {
+        let CallUnderWay {
+            since,
             tool,
             kind,
             session,
@@ -161,11 +170,11 @@ impl Face {
             // Given back when the answer is made.
             place: _place,
         } = begun;
-        let since = Instant::now();
+        let until = since + ANSWERED_WITHIN;
         let outcome = self
-            .outcome((kind, &session), body, &cancel, context)
+            .outcome((kind, &session), (body, until), &cancel, context)
             .await?;
-        if let Outcome::Edit(Ok(result)) = &outcome {
+        if let CallOutcome::Edit(Ok(result)) = &outcome {
             let made = (session.clone(), result.clone());
             self.0.unsent.lock().insert(context.id.clone(), made);
             if context.ct.is_cancelled() {
@@ -176,7 +185,7 @@ impl Face {
         }
         let calls = &self.0.calls;
         let most = calls.most_chars();
-        let answer = Answer::of(outcome, most, wants_details)?;
+        let answer = ToolAnswer::of(outcome, most, wants_details)?;
         let tags = calls.agent().settings().read.dialect == "hashline";
         let told = calls.told().take(&session, &answer.shows, tags);
         let result = answer.result(&told, most);
@@ -188,11 +197,11 @@ impl Face {
     /// What a call comes to, unless it is called off, or takes too long.
     async fn outcome(
         &self,
-        (kind, session): (Kind, &str),
-        body: Body,
+        (kind, session): (ToolKind, &str),
+        (body, until): (RestOfCall, Instant),
         cancel: &CancelToken,
         context: &RequestContext<RoleServer>,
-    ) -> Result<Outcome, ErrorData> {
+    ) -> Result<CallOutcome, ErrorData> {
         let mut body = AssertUnwindSafe(body).catch_unwind().boxed();
         tokio::select! {
             biased;
@@ -204,9 +213,9 @@ impl Face {
                 self.call_off((kind, session), cancel, body);
                 Err(cancelled())
             }
-            () = sleep(ANSWERED_WITHIN) => {
+            () = sleep_until(until.into()) => {
                 self.call_off((kind, session), cancel, body);
-                Ok(Outcome::Read(Err(too_long(kind))))
+                Ok(CallOutcome::Read(Err(too_long(kind))))
             }
             never = report(context) => match never {},
         }
@@ -224,17 +233,17 @@ impl Face {
     /// of it with its next answer.
     fn call_off(
         &self,
-        (kind, session): (Kind, &str),
+        (kind, session): (ToolKind, &str),
         cancel: &CancelToken,
-        body: impl Future<Output = Result<Outcome, Box<dyn std::any::Any + Send>>> + Send + 'static,
+        body: impl Future<Output = Result<CallOutcome, Box<dyn std::any::Any + Send>>> + Send + 'static,
     ) {
         cancel.cancel();
-        if !matches!(kind, Kind::Edit | Kind::Write) {
+        if !matches!(kind, ToolKind::Edit | ToolKind::Write) {
             return;
         }
         let (calls, session) = (self.0.calls.clone(), session.to_owned());
         self.0.calls.agent().threads().start(async move {
-            if let Ok(Outcome::Edit(Ok(result))) = body.await {
+            if let Ok(CallOutcome::Edit(Ok(result))) = body.await {
                 calls.told().made(&session, &result);
             }
         });
@@ -264,17 +273,17 @@ async fn report(context: &RequestContext<RoleServer>) -> Infallible {
     }
 }
 
-fn too_long(kind: Kind) -> Refusal {
+fn too_long(kind: ToolKind) -> Refusal {
     let seconds = ANSWERED_WITHIN.as_secs();
     Refusal::Timeout {
         path: None,
         message: match kind {
-            Kind::Read | Kind::ReadMany | Kind::Search => {
+            ToolKind::Read | ToolKind::ReadMany | ToolKind::Search => {
                 format!(
                     "This took longer than {seconds} s and was stopped. Ask for less, or again later."
                 )
             }
-            Kind::Edit | Kind::Write => format!(
+            ToolKind::Edit | ToolKind::Write => format!(
                 "This took longer than {seconds} s, so it is not known whether it was made. Read the file before you go on; do not send the edit again unseen."
             ),
         },

@@ -31,7 +31,7 @@ const MOST: usize = 64;
 
 /// Clones share what is known.
 #[derive(Clone)]
-pub struct Folders {
+pub struct WorkspaceFolders {
     agent: Agent,
     calls: Calls,
     /// Whether the user named them: then nobody is asked.
@@ -41,12 +41,12 @@ pub struct Folders {
     runtime: Handle,
 }
 
-impl Folders {
+impl WorkspaceFolders {
     /// Takes the given folders, or the process's own for now. To be called in a runtime.
-    pub fn new(agent: Agent, given: Option<Vec<PathBuf>>, calls: Calls) -> Folders {
+    pub fn new(agent: Agent, given: Option<Vec<PathBuf>>, calls: Calls) -> WorkspaceFolders {
         let are_given = given.is_some();
         agent.set_folders(given.unwrap_or_else(own));
-        Folders {
+        WorkspaceFolders {
             agent,
             calls,
             are_given,

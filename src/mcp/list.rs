@@ -10,7 +10,7 @@ use crate::protocol::tools::Tool;
 
 /// What a tool does. The engine lists them in this order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum ToolKind {
     Read,
     ReadMany,
     Search,
@@ -18,45 +18,45 @@ pub enum Kind {
     Write,
 }
 
-const KINDS: [Kind; 5] = [
-    Kind::Read,
-    Kind::ReadMany,
-    Kind::Search,
-    Kind::Edit,
-    Kind::Write,
+const KINDS: [ToolKind; 5] = [
+    ToolKind::Read,
+    ToolKind::ReadMany,
+    ToolKind::Search,
+    ToolKind::Edit,
+    ToolKind::Write,
 ];
 
-impl Kind {
+impl ToolKind {
     /// Its name for `--tools`, which the dialect may have another one for.
     pub fn name(self) -> &'static str {
         match self {
-            Kind::Read => "read",
-            Kind::ReadMany => "read_many",
-            Kind::Search => "search",
-            Kind::Edit => "edit",
-            Kind::Write => "write",
+            ToolKind::Read => "read",
+            ToolKind::ReadMany => "read_many",
+            ToolKind::Search => "search",
+            ToolKind::Edit => "edit",
+            ToolKind::Write => "write",
         }
     }
 
     fn title(self) -> &'static str {
         match self {
-            Kind::Read => "Read",
-            Kind::ReadMany => "Read several",
-            Kind::Search => "Search",
-            Kind::Edit => "Edit",
-            Kind::Write => "Write",
+            ToolKind::Read => "Read",
+            ToolKind::ReadMany => "Read several",
+            ToolKind::Search => "Search",
+            ToolKind::Edit => "Edit",
+            ToolKind::Write => "Write",
         }
     }
 
     fn is_read(self) -> bool {
-        matches!(self, Kind::Read | Kind::ReadMany | Kind::Search)
+        matches!(self, ToolKind::Read | ToolKind::ReadMany | ToolKind::Search)
     }
 }
 
 /// The same for the whole life of the process.
 #[derive(Debug)]
 pub struct ToolList {
-    tools: Vec<(Kind, Tool)>,
+    tools: Vec<(ToolKind, Tool)>,
 }
 
 impl ToolList {
@@ -66,9 +66,9 @@ impl ToolList {
     ///
     /// Where one is wanted that there is not.
     pub fn new(tools: Vec<Tool>, wanted: Option<&[String]>) -> anyhow::Result<ToolList> {
-        let mut tools: Vec<(Kind, Tool)> = KINDS.into_iter().zip(tools).collect();
+        let mut tools: Vec<(ToolKind, Tool)> = KINDS.into_iter().zip(tools).collect();
         if let Some(wanted) = wanted {
-            let is_called = |(kind, tool): &(Kind, Tool), name: &String| {
+            let is_called = |(kind, tool): &(ToolKind, Tool), name: &String| {
                 tool.name == name || kind.name() == name
             };
             for name in wanted {
@@ -86,7 +86,7 @@ impl ToolList {
     }
 
     /// The tool of that name.
-    pub fn find(&self, name: &str) -> Option<(Kind, &Tool)> {
+    pub fn find(&self, name: &str) -> Option<(ToolKind, &Tool)> {
         let found = self.tools.iter().find(|(_, tool)| tool.name == name)?;
         Some((found.0, &found.1))
     }
@@ -109,7 +109,7 @@ impl ToolList {
 /// Without it Claude Code puts an answer of over 50,000 characters into a file.
 const MAX_RESULT: &str = "anthropic/maxResultSizeChars";
 
-fn listed(kind: Kind, tool: &Tool, web: bool) -> ListedTool {
+fn listed(kind: ToolKind, tool: &Tool, web: bool) -> ListedTool {
     let schema = match &tool.input_schema {
         Value::Object(schema) => schema.clone(),
         _ => Default::default(),
@@ -121,7 +121,7 @@ fn listed(kind: Kind, tool: &Tool, web: bool) -> ListedTool {
         (!read).then_some(true),
         Some(read),
         // What is searched is on this machine.
-        Some(read && web && kind != Kind::Search),
+        Some(read && web && kind != ToolKind::Search),
     );
     let mut listed = ListedTool::new(tool.name, tool.description.clone(), Arc::new(schema));
     listed.title = Some(kind.title().to_owned());

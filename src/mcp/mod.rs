@@ -29,9 +29,9 @@ use crate::task::Threads;
 
 use calls::Calls;
 use face::Face;
-use folders::Folders;
+use folders::WorkspaceFolders;
 use list::ToolList;
-use told::Told;
+use told::Tidings;
 use transport::{LineReader, LineTransport};
 
 /// How the server is to be.
@@ -101,13 +101,13 @@ pub async fn serve(
         tools,
         budget,
     } = setup;
-    let told = Arc::new(Told::default());
+    let told = Arc::new(Tidings::default());
     let hearing = told.clone();
     let tell = move |notices| hearing.hear(notices);
     let agent = Agent::new(settings, threads, shutdown.clone(), on_settings, tell);
     let list = ToolList::new(agent.tools()?, tools.as_deref())?;
     let calls = Calls::new(agent.clone(), budget, told.clone());
-    let folders = Folders::new(agent.clone(), folders, calls.clone());
+    let folders = WorkspaceFolders::new(agent.clone(), folders, calls.clone());
     let outbox = rpc::write_lines(output, UNSENT_BYTES, shutdown.clone())?;
     let in_flight = InFlight::new(IN_FLIGHT, PATIENCE);
     let face = Face::new(Arc::new(list), calls, folders);
@@ -153,5 +153,6 @@ async fn answer_lines(face: Face, transport: LineTransport) {
     }
 }
 
-/// How long the answer to one call may take: less than any known agent waits.
-const ANSWERED_WITHIN: Duration = Duration::from_secs(28);
+/// How long the answer to one call may take. With the time in which nothing is read, because too many calls are
+/// under way, it is half of what any known agent waits.
+const ANSWERED_WITHIN: Duration = Duration::from_secs(24);

@@ -22,7 +22,7 @@ pub const MOST_CHARS: u64 = 700;
 
 /// Clones of the process's one are shared.
 #[derive(Debug, Default)]
-pub struct Told {
+pub struct Tidings {
     sessions: Mutex<HashMap<String, Untold>>,
 }
 
@@ -37,7 +37,7 @@ struct Untold {
     made: Vec<String>,
 }
 
-impl Told {
+impl Tidings {
     /// Takes in that lines which were shown have changed.
     pub fn hear(&self, notices: Vec<Notice>) {
         for notice in notices {
@@ -210,7 +210,7 @@ mod tests {
 
     #[test]
     fn each_change_is_told_once_and_three_are_named() {
-        let told = Told::default();
+        let told = Tidings::default();
         told.hear(vec![notice("src/a.ts", Actor::Editor)]);
         assert_eq!(
             told.take("a", &[], true),
@@ -236,7 +236,7 @@ mod tests {
 
     #[test]
     fn its_own_edits_are_no_news_and_long_paths_are_cut() {
-        let told = Told::default();
+        let told = Tidings::default();
         let own = Actor::Agent("a".to_owned());
         told.hear(vec![notice("a", own)]);
         assert!(told.take("a", &[], true).is_empty());

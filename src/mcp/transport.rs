@@ -7,6 +7,7 @@
 use std::convert::Infallible;
 use std::io::{self, Read};
 use std::sync::Arc;
+use std::time::Instant;
 
 use rmcp::ErrorData;
 use rmcp::RoleServer;
@@ -22,7 +23,8 @@ use tokio::sync::{Mutex, mpsc};
 use tower_lsp::jsonrpc::{Error, Id, Request};
 
 use crate::rpc::{
-    EndOnDrop, Ending, InFlight, Line, Lines, Message, NoPlace, Outbox, Shutdown, found_id, parse,
+    EndOnDrop, Ending, InFlight, InputLine, InputLines, Message, NoPlace, Outbox, Shutdown,
+    found_id, parse,
 };
 
 use super::face::Face;
@@ -111,13 +113,13 @@ impl LineReader {
         let thread = std::thread::Builder::new().name("mcp-reader".to_owned());
         let read = move || {
             let _ending = EndOnDrop(self.shutdown.clone(), Ending::EndOfInput);
-            let mut lines = Lines::new(input, line_bytes);
+            let mut lines = InputLines::new(input, line_bytes);
             while self.take_next(&mut lines).is_ok() {}
         };
         thread.spawn(read).map(drop)
     }
 
-    fn take_next(&self, lines: &mut Lines<impl Read>) -> Result<(), HungUp> {
+    fn take_next(&self, lines: &mut InputLines<impl Read>) -> Result<(), HungUp> {
         if !self.outbox.wait_for_room() || self.shutdown.ending().is_some() {
             return Err(HungUp);
         }
@@ -131,10 +133,10 @@ impl LineReader {
         }
     }
 
-    fn take(&self, line: &Line<'_>) -> Result<(), HungUp> {
+    fn take(&self, line: &InputLine<'_>) -> Result<(), HungUp> {
         let body = match line {
-            Line::Body(body) => body.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(body),
-            Line::TooLong(start, end) => {
+            InputLine::Body(body) => body.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(body),
+            InputLine::TooLong(start, end) => {
                 let id = found_id(start, end).and_then(|id| serde_json::from_str(&id).ok());
                 self.refuse(id, INVALID_REQUEST, "The line is longer than 64 MiB.");
                 return Ok(());
@@ -175,12 +177,12 @@ impl LineReader {
     /// request in it.
     fn refuse_batch(&self, body: &[u8]) {
         #[derive(Deserialize)]
-        struct Member {
+        struct BatchMember {
             #[serde(default)]
             id: Value,
         }
         let why = "Batches are not taken: send one message a line.";
-        let members: Vec<Member> = match body.len() <= BATCH_BYTES {
+        let members: Vec<BatchMember> = match body.len() <= BATCH_BYTES {
             true => serde_json::from_slice(body).unwrap_or_default(),
             false => Vec::new(),
         };
@@ -225,6 +227,7 @@ impl LineReader {
     }
 
     fn call_tool(&self, id: &Id, params: Option<Value>) -> Result<(), HungUp> {
+        let since = Instant::now();
         let place = match self.in_flight.enter(id) {
             Ok(place) => place,
             Err(why) => {
@@ -242,7 +245,7 @@ impl LineReader {
             Some(Value::Object(params)) => params,
             _ => Map::new(),
         };
-        let (call, begun) = match self.face.begin(&mut params, place) {
+        let (call, begun) = match self.face.begin(&mut params, since, place) {
             Ok(begun) => begun,
             Err(ErrorData { message, .. }) => {
                 self.refuse(Some(json!(id)), INVALID_PARAMS, &message);

@@ -22,7 +22,7 @@ use crate::protocol::resources::{
 };
 
 use super::error::{McpError, said};
-use super::lines::{Lines, MISUNDERSTOOD, Patience, TOO_LONG};
+use super::lines::{MISUNDERSTOOD, Patience, ServerLines, TOO_LONG};
 
 /// Entries of a list, and pages that it may come in.
 const MAX_LISTED: usize = 1000;
@@ -40,7 +40,7 @@ pub struct Catalogue {
 
 /// A server that answered the handshake.
 #[derive(Debug)]
-pub(super) struct Connection {
+pub(super) struct ServerConnection {
     peer: Peer<RoleClient>,
     has_resources: bool,
     /// It says when its list changes, and is heard.
@@ -69,17 +69,17 @@ impl ClientHandler for Handler {
 }
 
 /// The loop that serves a connection; dropping it closes the connection.
-pub(super) type Service = RunningService<RoleClient, Handler>;
+pub(super) type RunningServer = RunningService<RoleClient, Handler>;
 
-impl Connection {
+impl ServerConnection {
     /// Agrees with a server on a revision, `limit` at most. In the runtime.
     pub(super) async fn open(
         output: tokio::process::ChildStdout,
         input: tokio::process::ChildStdin,
         patience: Patience,
         limit: Duration,
-    ) -> Result<(Connection, Service), McpError> {
-        let lines = Lines::new(output, input, patience);
+    ) -> Result<(ServerConnection, RunningServer), McpError> {
+        let lines = ServerLines::new(output, input, patience);
         let handler = Handler {
             changes: Arc::default(),
         };
@@ -120,7 +120,7 @@ impl Connection {
         if tells_changes && is_new {
             tokio::spawn(listen(peer.clone(), changes.clone(), is_heard.clone()));
         }
-        let connection = Connection {
+        let connection = ServerConnection {
             has_resources: resources.is_some(),
             tells_changes: is_heard,
             changes,
@@ -176,8 +176,8 @@ impl Connection {
         }
     }
 
-    async fn resources(&self, limit: Duration) -> Result<List<ListedResource>, McpError> {
-        let mut list = List::new();
+    async fn resources(&self, limit: Duration) -> Result<PagedList<ListedResource>, McpError> {
+        let mut list = PagedList::new();
         while let Some(page) = list.page() {
             let answer = self.within(limit, self.peer.list_resources(page)).await?;
             let entries = answer.resources.into_iter().map(|it| ListedResource {
@@ -193,8 +193,8 @@ impl Connection {
         Ok(list)
     }
 
-    async fn templates(&self, limit: Duration) -> Result<List<ListedTemplate>, McpError> {
-        let mut list = List::new();
+    async fn templates(&self, limit: Duration) -> Result<PagedList<ListedTemplate>, McpError> {
+        let mut list = PagedList::new();
         while let Some(page) = list.page() {
             let asked = self.peer.list_resource_templates(page);
             let answer = match self.within(limit, asked).await {
@@ -275,7 +275,7 @@ impl Connection {
 }
 
 /// A list while its pages come.
-struct List<T> {
+struct PagedList<T> {
     entries: Vec<T>,
     cursor: Option<String>,
     pages: usize,
@@ -284,9 +284,9 @@ struct List<T> {
     ttl_ms: Option<u64>,
 }
 
-impl<T> List<T> {
-    fn new() -> List<T> {
-        List {
+impl<T> PagedList<T> {
+    fn new() -> PagedList<T> {
+        PagedList {
             entries: Vec::new(),
             cursor: None,
             pages: 0,

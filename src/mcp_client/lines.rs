@@ -34,7 +34,7 @@ pub(super) const TOO_LONG: i32 = -31_016;
 /// The same of an answer that has no form of an answer.
 pub(super) const MISUNDERSTOOD: i32 = -31_017;
 
-pub(super) struct Lines {
+pub(super) struct ServerLines {
     output: ChildStdout,
     input: Arc<Mutex<Option<ChildStdin>>>,
     chunk: Vec<u8>,
@@ -43,7 +43,7 @@ pub(super) struct Lines {
     /// Bytes of `unread` that hold no line end.
     searched: usize,
     /// The end of the line that is being left out.
-    too_long: Option<TooLong>,
+    too_long: Option<LongLine>,
     garbage: usize,
     discover: Discover,
     patience: Patience,
@@ -57,7 +57,7 @@ pub(super) struct Patience {
     pub(super) was_slow: Arc<AtomicBool>,
 }
 
-struct TooLong {
+struct LongLine {
     head: Vec<u8>,
     tail: Vec<u8>,
 }
@@ -71,9 +71,9 @@ enum Discover {
     GivenUp(RequestId),
 }
 
-impl Lines {
-    pub(super) fn new(output: ChildStdout, input: ChildStdin, patience: Patience) -> Lines {
-        Lines {
+impl ServerLines {
+    pub(super) fn new(output: ChildStdout, input: ChildStdin, patience: Patience) -> ServerLines {
+        ServerLines {
             output,
             input: Arc::new(Mutex::new(Some(input))),
             chunk: vec![0; CHUNK],
@@ -87,7 +87,7 @@ impl Lines {
     }
 
     /// The next line; `None` at the end of the output. Loses nothing when it is dropped.
-    async fn line(&mut self) -> Option<Line> {
+    async fn line(&mut self) -> Option<ServerLine> {
         loop {
             if let Some(line) = self.take_line() {
                 return Some(line);
@@ -101,7 +101,7 @@ impl Lines {
     }
 
     /// A line of what came, if a whole one did.
-    fn take_line(&mut self) -> Option<Line> {
+    fn take_line(&mut self) -> Option<ServerLine> {
         let end = memchr::memchr(b'\n', &self.unread[self.searched..]);
         let Some(end) = end.map(|at| self.searched + at) else {
             if let Some(too_long) = &mut self.too_long {
@@ -110,7 +110,7 @@ impl Lines {
             } else if self.unread.len() > MAX_LINE {
                 let head = self.unread[..LOOKED_AT].to_vec();
                 let tail = self.unread[self.unread.len() - LOOKED_AT..].to_vec();
-                self.too_long = Some(TooLong { head, tail });
+                self.too_long = Some(LongLine { head, tail });
                 self.unread = Vec::new();
             }
             self.searched = self.unread.len();
@@ -123,17 +123,17 @@ impl Lines {
         Some(match self.too_long.take() {
             Some(mut too_long) => {
                 too_long.goes_on(&line);
-                Line::TooLong(too_long.request())
+                ServerLine::TooLong(too_long.request())
             }
-            None => Line::Whole(line),
+            None => ServerLine::Whole(line),
         })
     }
 
     /// What a line is to the library; `None` where it is nothing.
-    fn message(&mut self, line: Line) -> Option<RxJsonRpcMessage<RoleClient>> {
+    fn message(&mut self, line: ServerLine) -> Option<RxJsonRpcMessage<RoleClient>> {
         let line = match line {
-            Line::Whole(line) => line,
-            Line::TooLong(id) => return Some(failed(id?, TOO_LONG)),
+            ServerLine::Whole(line) => line,
+            ServerLine::TooLong(id) => return Some(failed(id?, TOO_LONG)),
         };
         if line.iter().all(u8::is_ascii_whitespace) {
             return None;
@@ -142,7 +142,7 @@ impl Lines {
             self.garbage = 0;
             return Some(message);
         }
-        match serde_json::from_slice::<Answer>(&line) {
+        match serde_json::from_slice::<BareAnswer>(&line) {
             Ok(answer) if answer.result.is_some() || answer.error.is_some() => {
                 Some(failed(answer.id, MISUNDERSTOOD))
             }
@@ -173,7 +173,7 @@ impl Lines {
     }
 }
 
-enum Line {
+enum ServerLine {
     Whole(Vec<u8>),
     /// With the request that it answers, where that is known.
     TooLong(Option<RequestId>),
@@ -181,13 +181,13 @@ enum Line {
 
 /// An answer of which nothing is known but whose it is.
 #[derive(Deserialize)]
-struct Answer {
+struct BareAnswer {
     id: RequestId,
     result: Option<IgnoredAny>,
     error: Option<IgnoredAny>,
 }
 
-impl TooLong {
+impl LongLine {
     fn goes_on(&mut self, bytes: &[u8]) {
         self.tail.extend_from_slice(bytes);
         let over = self.tail.len().saturating_sub(LOOKED_AT);
@@ -218,7 +218,7 @@ fn failed(id: RequestId, code: i32) -> RxJsonRpcMessage<RoleClient> {
     JsonRpcMessage::Error(JsonRpcError::new(Some(id), error))
 }
 
-impl Transport<RoleClient> for Lines {
+impl Transport<RoleClient> for ServerLines {
     type Error = io::Error;
 
     fn send(
@@ -289,7 +289,7 @@ mod tests {
     #[test]
     fn a_long_line_is_known_by_its_head_or_its_end() {
         let id = |head: &str, tail: &str| {
-            let too_long = TooLong {
+            let too_long = LongLine {
                 head: head.as_bytes().to_vec(),
                 tail: tail.as_bytes().to_vec(),
             };

@@ -39,11 +39,11 @@ pub type Catalogues = Vec<(String, Result<Arc<Catalogue>, McpError>)>;
 pub struct McpServers {
     runtime: Handle,
     idle: Duration,
-    table: Mutex<Table>,
+    table: Mutex<ServerTable>,
 }
 
 #[derive(Debug, Default)]
-struct Table {
+struct ServerTable {
     servers: BTreeMap<String, Arc<McpServer>>,
     /// For a start, and for each request.
     limit: Duration,

@@ -15,7 +15,7 @@ use tokio::io::AsyncReadExt;
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 use tokio::time::{Instant, sleep};
 
-use crate::protocol::settings::McpServer as ServerSettings;
+use crate::protocol::settings::McpServerSettings;
 
 /// What a server sees of our environment.
 const INHERITED: &[&str] = &["PATH", "HOME", "USER", "LANG", "TMPDIR"];
@@ -62,7 +62,7 @@ pub(super) struct ServerProcess {
 impl ServerProcess {
     /// Starts it. In the runtime: its last words are taken by a task.
     pub(super) fn start(
-        settings: &ServerSettings,
+        settings: &McpServerSettings,
         words: &LastWords,
     ) -> io::Result<(ServerProcess, ChildStdout, ChildStdin)> {
         let mut command = Command::new(&settings.command);
@@ -150,7 +150,7 @@ async fn listen(mut errors: ChildStderr, words: LastWords) {
     }
 }
 
-fn environment(settings: &ServerSettings) -> Vec<(OsString, OsString)> {
+fn environment(settings: &McpServerSettings) -> Vec<(OsString, OsString)> {
     let inherited = INHERITED.iter().filter_map(|name| {
         let value = std::env::var_os(name)?;
         Some((OsString::from(name), value))
@@ -161,7 +161,7 @@ fn environment(settings: &ServerSettings) -> Vec<(OsString, OsString)> {
 }
 
 /// The setting, else the home directory; never where the daemon runs, which may be a workspace.
-fn directory(settings: &ServerSettings) -> io::Result<PathBuf> {
+fn directory(settings: &McpServerSettings) -> io::Result<PathBuf> {
     let home = std::env::var_os("HOME").filter(|home| !home.is_empty());
     let home = home.map(PathBuf::from);
     let missing = || io::Error::other("there is no home directory to start it in; set its cwd");

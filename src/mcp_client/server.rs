@@ -17,10 +17,10 @@ use tokio::sync::{Notify, oneshot};
 use tokio::time::sleep_until;
 
 use crate::protocol::resources::ResourceContents;
-use crate::protocol::settings::McpServer as ServerSettings;
+use crate::protocol::settings::McpServerSettings;
 use crate::protocol::status::{McpServerState, McpServerStatus};
 
-use super::connection::{Catalogue, Connection, Service};
+use super::connection::{Catalogue, RunningServer, ServerConnection};
 use super::error::McpError;
 use super::lines::Patience;
 use super::process::{LastWords, ServerProcess};
@@ -32,20 +32,20 @@ const ENDS_WITHIN: Duration = Duration::from_secs(60);
 const DISCOVER_PART: u32 = 3;
 const DISCOVER_WITHIN: Duration = Duration::from_secs(4);
 
-type Started = Result<Arc<Connection>, McpError>;
+type Started = Result<Arc<ServerConnection>, McpError>;
 /// A process, if one came to be, and what came of the handshake with it.
-type Opened = (
+type OpenedServer = (
     Option<ServerProcess>,
-    Result<(Connection, Service), McpError>,
+    Result<(ServerConnection, RunningServer), McpError>,
 );
 
 #[derive(Debug)]
 pub(super) struct McpServer {
     pub(super) name: String,
-    pub(super) settings: ServerSettings,
+    pub(super) settings: McpServerSettings,
     runtime: Handle,
     idle: Duration,
-    state: Mutex<State>,
+    state: Mutex<ServerLife>,
     /// What it listed last, also before it ended.
     known: Mutex<Option<Arc<Catalogue>>>,
     words: LastWords,
@@ -54,8 +54,8 @@ pub(super) struct McpServer {
 }
 
 #[derive(Debug, Default)]
-struct State {
-    phase: Phase,
+struct ServerLife {
+    phase: ServerPhase,
     /// When it ended, the last times.
     ends: VecDeque<Instant>,
     /// Of what runs now, and of what is being ended.
@@ -68,11 +68,11 @@ struct State {
 }
 
 #[derive(Debug, Default)]
-enum Phase {
+enum ServerPhase {
     #[default]
     Stopped,
     Starting(Shared<BoxFuture<'static, Started>>),
-    Running(Arc<Connection>),
+    Running(Arc<ServerConnection>),
 }
 
 /// Counts a request that waits, so that its server is not ended as idle.
@@ -89,7 +89,7 @@ impl Drop for InUse<'_> {
 impl McpServer {
     pub(super) fn new(
         name: &str,
-        settings: &ServerSettings,
+        settings: &McpServerSettings,
         runtime: &Handle,
         idle: Duration,
     ) -> Arc<McpServer> {
@@ -110,10 +110,10 @@ impl McpServer {
         McpServerStatus {
             name: self.name.clone(),
             state: match &state.phase {
-                Phase::Running(_) => McpServerState::Running,
-                Phase::Starting(_) => McpServerState::Starting,
-                Phase::Stopped if state.failing().is_some() => McpServerState::Failing,
-                Phase::Stopped => McpServerState::Stopped,
+                ServerPhase::Running(_) => McpServerState::Running,
+                ServerPhase::Starting(_) => McpServerState::Starting,
+                ServerPhase::Stopped if state.failing().is_some() => McpServerState::Failing,
+                ServerPhase::Stopped => McpServerState::Stopped,
             },
             stderr: self.words.text(),
         }
@@ -160,12 +160,13 @@ impl McpServer {
         InUse(self)
     }
 
-    fn end_if_it_hangs(&self, connection: &Arc<Connection>) {
+    fn end_if_it_hangs(&self, connection: &Arc<ServerConnection>) {
         if connection.hangs() {
             let mut state = self.state.lock();
             // Else it is another one by now.
-            if matches!(&state.phase, Phase::Running(running) if Arc::ptr_eq(running, connection)) {
-                state.phase = Phase::Stopped;
+            if matches!(&state.phase, ServerPhase::Running(running) if Arc::ptr_eq(running, connection))
+            {
+                state.phase = ServerPhase::Stopped;
                 self.touched.notify_waiters();
             }
         }
@@ -176,9 +177,9 @@ impl McpServer {
         let starting = {
             let mut state = self.state.lock();
             match &state.phase {
-                Phase::Running(connection) => return Ok(connection.clone()),
-                Phase::Starting(starting) => starting.clone(),
-                Phase::Stopped => {
+                ServerPhase::Running(connection) => return Ok(connection.clone()),
+                ServerPhase::Starting(starting) => starting.clone(),
+                ServerPhase::Stopped => {
                     if state.is_over {
                         return Err(McpError::Ended);
                     }
@@ -189,7 +190,7 @@ impl McpServer {
                     self.runtime.spawn(self.clone().run(limit, tell));
                     let told = told.map(|told| told.unwrap_or(Err(McpError::Ended)));
                     let starting = told.boxed().shared();
-                    state.phase = Phase::Starting(starting.clone());
+                    state.phase = ServerPhase::Starting(starting.clone());
                     starting
                 }
             }
@@ -225,7 +226,7 @@ impl McpServer {
                 let connection = Arc::new(connection);
                 {
                     let mut state = self.state.lock();
-                    state.phase = Phase::Running(connection.clone());
+                    state.phase = ServerPhase::Running(connection.clone());
                     state.last_used = Some(Instant::now());
                 }
                 let _ = tell.send(Ok(connection.clone()));
@@ -236,7 +237,7 @@ impl McpServer {
     }
 
     /// Starts its process and agrees with it on a revision.
-    async fn open(&self, patience: Patience, limit: Duration) -> Opened {
+    async fn open(&self, patience: Patience, limit: Duration) -> OpenedServer {
         let (process, output, input) = match ServerProcess::start(&self.settings, &self.words) {
             Ok(started) => started,
             Err(error) => {
@@ -253,7 +254,7 @@ impl McpServer {
         };
         let opened = match is_over {
             true => Err(McpError::Ended),
-            false => Connection::open(output, input, patience, limit).await,
+            false => ServerConnection::open(output, input, patience, limit).await,
         };
         (Some(process), opened)
     }
@@ -267,7 +268,7 @@ impl McpServer {
     }
 
     /// Until it ends by itself, hangs, is idle or is to be no more. Then its input is closed.
-    async fn look_after(&self, service: Service, connection: &Arc<Connection>) {
+    async fn look_after(&self, service: RunningServer, connection: &Arc<ServerConnection>) {
         let token = service.cancellation_token();
         let ended = service.waiting();
         let mut ended = std::pin::pin!(ended);
@@ -291,9 +292,9 @@ impl McpServer {
     }
 
     /// When it is idle for too long; `None` where it is to end now.
-    fn idle_at(&self, connection: &Arc<Connection>) -> Option<Instant> {
+    fn idle_at(&self, connection: &Arc<ServerConnection>) -> Option<Instant> {
         let state = self.state.lock();
-        let runs = matches!(&state.phase, Phase::Running(it) if Arc::ptr_eq(it, connection));
+        let runs = matches!(&state.phase, ServerPhase::Running(it) if Arc::ptr_eq(it, connection));
         if state.is_over || !runs {
             return None;
         }
@@ -309,15 +310,15 @@ impl McpServer {
     /// It never came to run.
     fn ended(&self) {
         let mut state = self.state.lock();
-        state.phase = Phase::Stopped;
+        state.phase = ServerPhase::Stopped;
         state.note_end();
     }
 
     /// It ended, or is being ended.
-    fn stopped(&self, connection: &Arc<Connection>, counts: bool) {
+    fn stopped(&self, connection: &Arc<ServerConnection>, counts: bool) {
         let mut state = self.state.lock();
-        if matches!(&state.phase, Phase::Running(it) if Arc::ptr_eq(it, connection)) {
-            state.phase = Phase::Stopped;
+        if matches!(&state.phase, ServerPhase::Running(it) if Arc::ptr_eq(it, connection)) {
+            state.phase = ServerPhase::Stopped;
         }
         if counts {
             state.note_end();
@@ -355,7 +356,7 @@ impl McpServer {
     }
 }
 
-impl State {
+impl ServerLife {
     fn note_end(&mut self) {
         self.ends.push_back(Instant::now());
         if self.ends.len() > ENDS {

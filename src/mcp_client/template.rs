@@ -8,7 +8,7 @@
 const MAX_BYTES: usize = 4096;
 const MAX_PARTS: usize = 32;
 
-enum Part<'a> {
+enum TemplatePart<'a> {
     Literal(&'a str),
     /// At least one character that is no `/`, after this prefix.
     Within(&'static str),
@@ -32,10 +32,12 @@ pub fn fits(template: &str, uri: &str) -> bool {
     ends[0] = true;
     for part in parts {
         ends = match part {
-            Part::Literal(text) => after(&ends, uri, text),
-            Part::Within(prefix) => spread(&after(&ends, uri, prefix), |at| uri[at] != b'/'),
-            Part::Any(prefix) => spread(&after(&ends, uri, prefix), |_| true),
-            Part::Query(marks) => {
+            TemplatePart::Literal(text) => after(&ends, uri, text),
+            TemplatePart::Within(prefix) => {
+                spread(&after(&ends, uri, prefix), |at| uri[at] != b'/')
+            }
+            TemplatePart::Any(prefix) => spread(&after(&ends, uri, prefix), |_| true),
+            TemplatePart::Query(marks) => {
                 let begins = |at: usize| ends[at] && uri.get(at).is_some_and(|b| marks.contains(b));
                 let first = (0..ends.len()).find(|at| begins(*at));
                 let onward = |at: usize| first.is_some_and(|first| at > first);
@@ -70,34 +72,34 @@ fn spread(ends: &[bool], is_of_it: impl Fn(usize) -> bool) -> Vec<bool> {
 }
 
 /// The parts of a template; `None` for what is none.
-fn parts(template: &str) -> Option<Vec<Part<'_>>> {
+fn parts(template: &str) -> Option<Vec<TemplatePart<'_>>> {
     let mut parts = Vec::new();
     let mut rest = template;
     let mut variables = 0;
     while let Some(open) = rest.find('{') {
         if open > 0 {
-            parts.push(Part::Literal(&rest[..open]));
+            parts.push(TemplatePart::Literal(&rest[..open]));
         }
         let close = open + rest[open..].find('}')?;
         let expression = &rest[open + 1..close];
         let explodes = expression.ends_with('*');
         parts.push(match expression.bytes().next()? {
-            b'+' => Part::Any(""),
-            b'#' => Part::Any("#"),
-            b'.' => Part::Within("."),
-            b'/' if explodes => Part::Any("/"),
-            b'/' => Part::Within("/"),
-            b'?' => Part::Query(b"?"),
-            b'&' => Part::Query(b"&?"),
-            b';' => Part::Query(b";"),
-            _ if explodes => Part::Any(""),
-            _ => Part::Within(""),
+            b'+' => TemplatePart::Any(""),
+            b'#' => TemplatePart::Any("#"),
+            b'.' => TemplatePart::Within("."),
+            b'/' if explodes => TemplatePart::Any("/"),
+            b'/' => TemplatePart::Within("/"),
+            b'?' => TemplatePart::Query(b"?"),
+            b'&' => TemplatePart::Query(b"&?"),
+            b';' => TemplatePart::Query(b";"),
+            _ if explodes => TemplatePart::Any(""),
+            _ => TemplatePart::Within(""),
         });
         variables += 1;
         rest = &rest[close + 1..];
     }
     if !rest.is_empty() {
-        parts.push(Part::Literal(rest));
+        parts.push(TemplatePart::Literal(rest));
     }
     (variables > 0 && parts.len() <= MAX_PARTS).then_some(parts)
 }

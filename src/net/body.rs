@@ -39,7 +39,7 @@ pub(super) struct Receiving<'a> {
 
 /// What a header says of a body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Said {
+enum BodyHeaders {
     Text,
     Events,
     /// Something else.
@@ -62,14 +62,14 @@ impl Receiving<'_> {
             false => self.limit,
         };
         let over = of.is_some_and(|of| of > limit) && !is_failure;
-        if over && said == Said::Binary {
+        if over && said == BodyHeaders::Binary {
             return Err(self.too_large(of));
         }
         let listening = Instant::now() + EVENTS;
         let mut sink = Sink::new(self.spool);
         let cut = loop {
             let until = match said {
-                Said::Events => listening,
+                BodyHeaders::Events => listening,
                 _ => Instant::now() + BETWEEN,
             };
             let chunk = match tokio::time::timeout_at(until, response.chunk()).await {
@@ -79,7 +79,7 @@ impl Receiving<'_> {
                     break Some(Cut::Broken { at: sink.bytes, of });
                 }
                 Ok(Err(error)) => return Err(network(self.url, broken_words(&error), true)),
-                Err(_) if said == Said::Events => break Some(Cut::EventStream),
+                Err(_) if said == BodyHeaders::Events => break Some(Cut::EventStream),
                 Err(_) => {
                     return Err(NetError::Timeout {
                         url: shown(self.url),
@@ -117,9 +117,9 @@ impl Receiving<'_> {
     }
 }
 
-fn said(headers: &HeaderMap) -> Said {
+fn said(headers: &HeaderMap) -> BodyHeaders {
     let Some(value) = headers.get(CONTENT_TYPE) else {
-        return Said::Nothing;
+        return BodyHeaders::Nothing;
     };
     let text = String::from_utf8_lossy(value.as_bytes()).to_ascii_lowercase();
     let essence = text.split(';').next().unwrap_or("").trim();
@@ -147,17 +147,17 @@ fn said(headers: &HeaderMap) -> Said {
     ];
     let suffix = name.rsplit_once('+').map_or("", |(_, suffix)| suffix);
     match (kind, name) {
-        ("text", "event-stream") => Said::Events,
-        ("text", _) => Said::Text,
-        (_, name) if TEXTS.contains(&name) => Said::Text,
-        _ if matches!(suffix, "json" | "xml" | "yaml" | "json-seq") => Said::Text,
-        ("", _) => Said::Nothing,
-        _ => Said::Binary,
+        ("text", "event-stream") => BodyHeaders::Events,
+        ("text", _) => BodyHeaders::Text,
+        (_, name) if TEXTS.contains(&name) => BodyHeaders::Text,
+        _ if matches!(suffix, "json" | "xml" | "yaml" | "json-seq") => BodyHeaders::Text,
+        ("", _) => BodyHeaders::Nothing,
+        _ => BodyHeaders::Binary,
     }
 }
 
 /// Whether a body is no text, by its first bytes and then by what was said of it. UTF-16 has a mark or is not known here.
-fn is_binary(said: Said, head: &[u8]) -> bool {
+fn is_binary(said: BodyHeaders, head: &[u8]) -> bool {
     let marked = [&b"\xff\xfe"[..], b"\xfe\xff"]
         .iter()
         .any(|mark| head.starts_with(mark));
@@ -168,7 +168,7 @@ fn is_binary(said: Said, head: &[u8]) -> bool {
         infer::get(head).is_some_and(|kind| kind.matcher_type() != infer::MatcherType::Text);
     match known || head.contains(&0) {
         true => true,
-        false => said == Said::Binary,
+        false => said == BodyHeaders::Binary,
     }
 }
 

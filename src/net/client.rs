@@ -63,7 +63,7 @@ pub(super) struct Asking<'a> {
 
 /// An answer's header, with the body to come.
 #[derive(Debug)]
-pub(super) struct Answer {
+pub(super) struct ResponseHead {
     pub(super) response: reqwest::Response,
     pub(super) requested_at: SystemTime,
     pub(super) responded_at: SystemTime,
@@ -102,7 +102,7 @@ pub(super) fn common_headers(settings: &Web, accept: &'static str) -> HeaderMap 
 }
 
 /// Sends a GET request and waits for the header of its answer.
-pub(super) async fn ask(asking: Asking<'_>) -> Result<Answer, NoAnswer> {
+pub(super) async fn ask(asking: Asking<'_>) -> Result<ResponseHead, NoAnswer> {
     let (url, way) = (asking.url, asking.way);
     let connected = Arc::new(Notify::new());
     let failed = |phase| {
@@ -141,7 +141,7 @@ pub(super) async fn ask(asking: Asking<'_>) -> Result<Answer, NoAnswer> {
     if let Some(message) = flood {
         return Err(NoAnswer::Failed(network(url, message, false)));
     }
-    Ok(Answer {
+    Ok(ResponseHead {
         response,
         requested_at,
         responded_at: SystemTime::now(),

@@ -14,7 +14,7 @@ use url::Url;
 use crate::protocol::shortened;
 
 use super::body::Receiving;
-use super::client::{self, Answer, Asking, NoAnswer, Way, network};
+use super::client::{self, Asking, NoAnswer, ResponseHead, Way, network};
 use super::error::{NetError, Phase};
 use super::judge::{HostTarget, judge, shown, target};
 use super::places::{Places, RequestPlace};
@@ -132,7 +132,7 @@ impl Drop for EndedOnDrop {
 /// The answer of one hop, and the place that its connection has.
 #[derive(Debug)]
 struct Reached {
-    answer: Answer,
+    answer: ResponseHead,
     space: Space,
     proxied: bool,
     _place: RequestPlace,
@@ -401,7 +401,11 @@ fn headers(request: &FetchRequest, url: &Url) -> HeaderMap {
 }
 
 /// Where an answer leads, if it is a redirect that is followed.
-fn redirect(answer: &Answer, url: &Url, redirects: Redirects) -> Result<Option<Url>, NetError> {
+fn redirect(
+    answer: &ResponseHead,
+    url: &Url,
+    redirects: Redirects,
+) -> Result<Option<Url>, NetError> {
     let response = &answer.response;
     let (301 | 302 | 303 | 307 | 308, Some(location)) =
         (response.status().as_u16(), response.headers().get(LOCATION))
@@ -422,7 +426,7 @@ fn redirect(answer: &Answer, url: &Url, redirects: Redirects) -> Result<Option<U
 }
 
 /// How long a server that is asked too much wants us to wait, if that is worth it.
-fn retry_after(answer: &Answer) -> Option<Duration> {
+fn retry_after(answer: &ResponseHead) -> Option<Duration> {
     if !matches!(answer.response.status().as_u16(), 429 | 503) {
         return None;
     }

@@ -29,11 +29,11 @@ const SYSTEM_ROOTS: &[&str] = &[
 /// The configurations that are made, kept for the connections to come.
 #[derive(Debug, Default)]
 pub(super) struct Tls {
-    kept: Mutex<Option<Kept>>,
+    kept: Mutex<Option<KeptRoots>>,
 }
 
 #[derive(Debug)]
-struct Kept {
+struct KeptRoots {
     ca_file: Option<String>,
     until: Instant,
     config: Arc<ClientConfig>,
@@ -47,8 +47,9 @@ impl Tls {
     ) -> Result<Arc<ClientConfig>, NetError> {
         {
             let kept = self.kept.lock();
-            let fits =
-                |kept: &&Kept| kept.ca_file.as_deref() == ca_file && Instant::now() < kept.until;
+            let fits = |kept: &&KeptRoots| {
+                kept.ca_file.as_deref() == ca_file && Instant::now() < kept.until
+            };
             if let Some(kept) = kept.as_ref().filter(fits) {
                 return Ok(kept.config.clone());
             }
@@ -59,7 +60,7 @@ impl Tls {
             move || verified_by(ca_file.as_deref())
         });
         let config = Arc::new(made.await.map_err(|_| NetError::Internal)??);
-        *self.kept.lock() = Some(Kept {
+        *self.kept.lock() = Some(KeptRoots {
             ca_file: owned,
             until: Instant::now() + KEPT,
             config: config.clone(),

@@ -100,7 +100,7 @@ pub fn parse(json: &str, work: &Work) -> Result<Notebook, NotRead> {
     if scanner.peek() != Some(b'{') {
         return Err(NotRead::NoNotebook);
     }
-    let mut reading = Reading {
+    let mut reading = CellReader {
         json,
         work,
         stopped: None,
@@ -139,13 +139,13 @@ pub fn parse(json: &str, work: &Work) -> Result<Notebook, NotRead> {
 }
 
 /// Cells between two looks at the cancel token are one: each may hold megabytes of outputs.
-struct Reading<'a> {
+struct CellReader<'a> {
     json: &'a str,
     work: &'a Work,
     stopped: Option<Stopped>,
 }
 
-impl<'a> Reading<'a> {
+impl<'a> CellReader<'a> {
     fn name(&self, key: &Range<usize>) -> String {
         decode(&self.json[key.clone()]).0
     }

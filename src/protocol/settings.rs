@@ -10,7 +10,7 @@ use serde_json::Value;
 use url::Url;
 
 pub use github::{Github, GithubCache, GithubHost};
-pub use mcp::{Mcp, McpServer};
+pub use mcp::{Mcp, McpServerSettings};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Default)]
 pub struct Settings {
@@ -332,6 +332,21 @@ impl Default for Internal {
     }
 }
 
+impl Internal {
+    /// Leaves out a directory that would be another one for each working directory; says so.
+    fn leave_out(&mut self) -> Option<String> {
+        let is_place = |named: &str| {
+            let below_home = named == "~" || named.starts_with("~/");
+            below_home || std::path::Path::new(named).is_absolute()
+        };
+        let named = self.session_directory.take_if(|named| !is_place(named))?;
+        Some(format!(
+            "Pilcrow setting 'internal.sessionDirectory' is ignored: '{}' is neither absolute nor below ~/.",
+            crate::protocol::shortened(&named)
+        ))
+    }
+}
+
 impl Default for Artifacts {
     fn default() -> Self {
         Artifacts {
@@ -407,6 +422,7 @@ impl Settings {
             .min(GithubCache::LONGEST_WAIT_MS);
         let (timeouts, timeout) = (Mcp::TIMEOUTS_MS, settings.internal.resolve_timeout_ms);
         settings.internal.resolve_timeout_ms = timeout.clamp(*timeouts.start(), *timeouts.end());
+        problems.extend(settings.internal.leave_out());
         (settings, problems)
     }
 

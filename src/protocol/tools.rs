@@ -50,12 +50,17 @@ impl Describes {
 
 const UNSAVED: &str = " Unsaved changes in the editor are part of what you see.";
 
+/// What stands for the addresses of what is no file, in a point of its own.
+const ADDRESSES: &str = "{addresses}";
+
 /// In a sentence that holds of images as well.
 const WHOLE_FILES: &str = " and PDFs";
 
 impl Tool {
-    /// Leaves out of its description what does not hold.
-    pub fn describing(mut self, describes: Describes) -> Tool {
+    /// Leaves out of its description what does not hold, and names the addresses that are read.
+    pub fn describing(mut self, describes: Describes, addresses: &[String]) -> Tool {
+        let named = addresses.join(", ");
+        self.description = self.description.replace(ADDRESSES, &named).into();
         if !describes.unsaved {
             self.description = self.description.replace(UNSAVED, "").into();
         }
@@ -111,12 +116,12 @@ insert after 25:
 delete 3..9
 
 - Begin with the header ¶PATH#TAG exactly as a read or an edit showed it, then ops. More sections with headers of their own change several files at once: all of them, or none.
-- Ops: replace N..M:  delete N..M  insert before N:  insert after N:  insert head:  insert tail:  and, for a function, class, loop or section that begins at line N: replace block N:  delete block N  insert after block N:
-- One range for each op. delete block N takes attributes, decorators and doc comments above N with it; the others do when N is on an attribute.
+- Ops (N alone for N..N): replace N..M:  delete N..M  insert before N:  insert after N:  insert head:  insert tail:  and, for a function, class, loop or section that begins at line N: replace block N:  delete block N  insert after block N:
+- One range for each op. delete block N takes the attributes, decorators and doc comments above N along; the other block ops do so only when N is an attribute or decorator itself.
 - Below an op that ends in a colon stand the new lines, each with one + in front, then the text exactly as it is to be, with its indentation. + alone is a blank line. Never repeat the old lines, and never write N: prefixes or - lines.
-- All numbers are those of the read. They do not shift while you edit: do not add up your own changes.
+- All numbers are those of the read whose tag you name. They do not shift while you edit: do not add up your own changes. An older tag stays good after edits elsewhere in the file.
 - A range is replaced from its first to its last line, both included. Name only lines that are to change; lines just outside stay, so do not repeat them.
-- Only lines that you were shown can be edited. A folded row A-B:… shows none of its inside: read that range first.
+- Only lines that you were shown can be edited: rows of any read of this text, of an edit's answer or of an error; of a block, line N. A folded row A-B:… shows none of its inside: read that range first.
 
 The answer has the new header and the rows around each change: use those for the next edit. If it is refused, nothing was written; the error has everything that is wrong with the patch and shows the lines as they are now with the tag to use, so you can go on from it without reading again."#;
 

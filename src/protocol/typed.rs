@@ -210,8 +210,15 @@ pub fn parse<P: DeserializeOwned + JsonSchema>(fields: Fields) -> Result<P, Refu
     Err(Refusal::bad_params(key, message))
 }
 
+/// Characters of a parameter's name that there is not; the rest of it is not looked at.
+const MOST_NAME: usize = 100;
+
 /// There is no such parameter; names the nearest of those that there are.
 pub fn unknown_parameter(unknown: &str, known: &[String]) -> Refusal {
+    let unknown = match unknown.char_indices().nth(MOST_NAME) {
+        Some((end, _)) => &format!("{}…", &unknown[..end]),
+        None => unknown,
+    };
     let takes = match known {
         [] => "nothing".to_owned(),
         [only] => only.clone(),

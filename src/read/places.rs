@@ -146,6 +146,9 @@ pub fn place_to_edit(
 ) -> Result<ResourceId, Refusal> {
     scheme::refuse_change(path, scope, overlays)?;
     refuse_longer_than_a_path(path)?;
+    if creates {
+        scheme::refuse_making(path, scope, overlays)?;
+    }
     if let Some(place) = out_of_files(path, overlays) {
         return Ok(place);
     }

@@ -160,6 +160,7 @@ impl Reader {
         self.outlines.set_budget(eighth / 2);
         self.definitions.set_budget(eighth / 2);
         self.warm.set_budget(eighth);
+        self.kept.set_budget(eighth);
     }
 
     /// Finds and loads what is asked for; of what is not on this machine, what was `obtained` so far.

@@ -8,8 +8,8 @@
 //! editor, and only where nothing of that name is there does the last row refuse what looks like an
 //! address.
 
-use crate::buffer::Overlays;
-use crate::protocol::{Refusal, shortened};
+use crate::buffer::{OfferedSchemes, Overlays};
+use crate::protocol::{Refusal, Settings, shortened};
 use crate::view::{Selector, Target};
 use crate::workspace::Scope;
 
@@ -132,6 +132,31 @@ pub fn schemes() -> Vec<&'static str> {
     names.filter(|name| !name.is_empty()).collect()
 }
 
+/// Schemes of the client's that a model is told of by name.
+const MAX_TOLD: usize = 8;
+
+/// How the addresses are written that are read with these settings, files and the web aside: what
+/// models are told.
+pub fn address_forms(settings: &Settings, offered: &OfferedSchemes) -> Vec<String> {
+    let ours = SCHEMES.iter().filter_map(|row| match row.opens {
+        Opens::Provider(provider) => Some((row.name, provider)),
+        Opens::DiskOrEditor | Opens::Web | Opens::Nobody => None,
+    });
+    let is_on = |name: &str, provider: &dyn Provider| {
+        provider.is_on(settings) || offered.name(name).is_some()
+    };
+    let ours = ours.filter(|(name, provider)| is_on(name, *provider));
+    let ours = ours.map(|(name, provider)| format!("{name}://{}", provider.form()));
+    let mut forms: Vec<String> = ours.collect();
+    let others = offered.names().filter(|name| !schemes().contains(name));
+    let others: Vec<String> = others.map(|name| format!("{name}://…")).collect();
+    forms.extend(others.iter().take(MAX_TOLD).cloned());
+    if others.len() > MAX_TOLD {
+        forms.push(format!("and {} more schemes", others.len() - MAX_TOLD));
+    }
+    forms
+}
+
 /// The row that a path string's scheme is in, and what stands behind its `://`; `None` for what
 /// begins with none.
 fn row_of(written: &str) -> Option<(&'static Scheme, &str)> {
@@ -243,6 +268,25 @@ pub fn refuse_change(written: &str, scope: &Scope, overlays: &Overlays) -> Resul
     }
     Err(Refusal::Unsupported {
         message,
+        path: Some(path),
+    })
+}
+
+/// Refuses to make a file of what is an address of a scheme that nobody has: it would lie in a folder of
+/// that name. What is there under that name, or open, is what it names.
+pub fn refuse_making(written: &str, scope: &Scope, overlays: &Overlays) -> Result<(), Refusal> {
+    let row = row_of(written).map(|(row, _)| &row.opens);
+    if !matches!(row, Some(Opens::Nobody)) || overlays.called(written).is_some() {
+        return Ok(());
+    }
+    if matches!(scope.find_exact(written), Ok(Some(_))) {
+        return Ok(());
+    }
+    let path = shortened(written).into_owned();
+    Err(Refusal::Unsupported {
+        message: format!(
+            "'{path}' is an address of a scheme that nobody has here, and no file is made of it; nothing was written. A file is named by a path."
+        ),
         path: Some(path),
     })
 }

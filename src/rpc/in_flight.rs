@@ -17,6 +17,10 @@ use crate::task::CancelToken;
 /// Answers to so many requests do not come by the dozen.
 const FEW: usize = 3;
 
+/// Who has been in flight for longer waits for somebody (a server, an editor), and its answer will not
+/// come with the others.
+const SOON: Duration = Duration::from_millis(100);
+
 /// The table of one client.
 #[derive(Debug)]
 pub struct InFlight {
@@ -31,14 +35,30 @@ pub struct InFlight {
 
 #[derive(Debug)]
 struct InFlightTable {
-    begun: HashMap<Id, CancelToken>,
+    begun: HashMap<Id, Begun>,
     /// So many have given their place back, and their answers are not handed in yet.
     answering: usize,
     /// False after a wait that was in vain, until something has finished.
     patient: bool,
 }
 
+#[derive(Debug)]
+struct Begun {
+    at: Instant,
+    cancel: CancelToken,
+}
+
 impl InFlightTable {
+    /// Whether few answers are to come soon.
+    fn has_few(&self) -> bool {
+        if self.begun.len() <= FEW {
+            return true;
+        }
+        let now = Instant::now();
+        let soon = |it: &&Begun| now.duration_since(it.at) < SOON;
+        self.begun.values().filter(soon).nth(FEW).is_none()
+    }
+
     fn is_idle(&self) -> bool {
         self.begun.is_empty() && self.answering == 0
     }
@@ -101,7 +121,11 @@ impl InFlight {
             return Err(NoPlace::Full);
         }
         let cancel = CancelToken::new();
-        table.begun.insert(id.clone(), cancel.clone());
+        let begun = Begun {
+            at: Instant::now(),
+            cancel: cancel.clone(),
+        };
+        table.begun.insert(id.clone(), begun);
         Ok(InFlightRequest {
             table: self.clone(),
             id: id.clone(),
@@ -111,7 +135,8 @@ impl InFlight {
 
     /// Cancels the request of this id. It may come too late, and then it is not heard.
     pub fn cancel(&self, id: &Id) {
-        let token = self.table.lock().begun.get(id).cloned();
+        let token = |it: &Begun| it.cancel.clone();
+        let token = self.table.lock().begun.get(id).map(token);
         if let Some(token) = token {
             token.cancel();
         }
@@ -119,7 +144,8 @@ impl InFlight {
 
     /// Cancels everything that can still be called off.
     pub fn cancel_all(&self) {
-        let tokens: Vec<CancelToken> = self.table.lock().begun.values().cloned().collect();
+        let token = |it: &Begun| it.cancel.clone();
+        let tokens: Vec<CancelToken> = self.table.lock().begun.values().map(token).collect();
         for token in tokens {
             token.cancel();
         }
@@ -144,7 +170,7 @@ impl InFlightRequest {
     /// the id again, and finds the place free.
     pub fn give_back(self) -> Answering {
         let mut table = self.table.table.lock();
-        let is_among_few = table.begun.len() <= FEW;
+        let is_among_few = table.has_few();
         table.begun.remove(&self.id);
         table.answering += 1;
         table.patient = true;
@@ -164,7 +190,7 @@ impl Answering {
         &self.id
     }
 
-    /// Whether hardly any other request was in flight.
+    /// Whether hardly any other answer is to be expected now.
     pub fn is_among_few(&self) -> bool {
         self.is_among_few
     }

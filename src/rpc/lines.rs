@@ -13,7 +13,7 @@ const LARGE: usize = 1 << 20;
 
 /// One line, without its end.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Line<'a> {
+pub enum InputLine<'a> {
     /// As it came.
     Body(&'a [u8]),
     /// Longer than may be: its start and its end.
@@ -21,17 +21,17 @@ pub enum Line<'a> {
 }
 
 /// Reads lines.
-pub struct Lines<R> {
+pub struct InputLines<R> {
     input: BufReader<R>,
     line: Vec<u8>,
     tail: Vec<u8>,
     most: usize,
 }
 
-impl<R: Read> Lines<R> {
+impl<R: Read> InputLines<R> {
     /// Lines of up to `most` bytes.
-    pub fn new(input: R, most: usize) -> Lines<R> {
-        Lines {
+    pub fn new(input: R, most: usize) -> InputLines<R> {
+        InputLines {
             input: BufReader::with_capacity(BUFFER, input),
             line: Vec::new(),
             tail: Vec::new(),
@@ -44,7 +44,7 @@ impl<R: Read> Lines<R> {
     /// # Errors
     ///
     /// Those of the input.
-    pub fn next_line(&mut self) -> io::Result<Option<Line<'_>>> {
+    pub fn next_line(&mut self) -> io::Result<Option<InputLine<'_>>> {
         self.line.clear();
         self.line.shrink_to(LARGE);
         self.tail.clear();
@@ -80,9 +80,12 @@ impl<R: Read> Lines<R> {
             }
         }
         if is_too_long {
-            return Ok(Some(Line::TooLong(&self.line, without_return(&self.tail))));
+            return Ok(Some(InputLine::TooLong(
+                &self.line,
+                without_return(&self.tail),
+            )));
         }
-        Ok(Some(Line::Body(without_return(&self.line))))
+        Ok(Some(InputLine::Body(without_return(&self.line))))
     }
 }
 
@@ -163,12 +166,12 @@ mod tests {
     use super::*;
 
     fn all(input: &[u8], most: usize) -> Vec<String> {
-        let mut lines = Lines::new(input, most);
+        let mut lines = InputLines::new(input, most);
         let mut found = Vec::new();
         while let Some(line) = lines.next_line().expect("a slice can be read") {
             found.push(match line {
-                Line::Body(line) => String::from_utf8_lossy(line).into_owned(),
-                Line::TooLong(start, end) => {
+                InputLine::Body(line) => String::from_utf8_lossy(line).into_owned(),
+                InputLine::TooLong(start, end) => {
                     assert!(start.len() <= KEPT && end.len() <= KEPT);
                     format!("{}…{}", start[0] as char, end[end.len() - 1] as char)
                 }

@@ -1,5 +1,5 @@
 //! Framing and transport of JSON-RPC over a pair of streams; it knows no method. Messages are frames with a
-//! header (LSP, [`Connection`]) or lines (MCP, whose room takes [`Lines`] and [`Outbox`] from here).
+//! header (LSP, [`Connection`]) or lines (MCP, whose room takes [`InputLines`] and [`Outbox`] from here).
 //!
 //! One thread reads, parses and begins calls in arrival order; a call is a future, which is polled
 //! once there and then by other threads ([`Threads`]). Cancels, notifications and answers overtake all that is
@@ -39,7 +39,7 @@ pub use client::Client;
 #[cfg(any(test, fuzzing))]
 pub(crate) use frame::{Frame, Frames};
 pub use in_flight::{Answering, InFlight, InFlightRequest, NoPlace};
-pub use lines::{Line, Lines, found_id};
+pub use lines::{InputLine, InputLines, found_id};
 pub use message::{Message, parse};
 pub use process::{end_on_signals, watch_parent, watch_process};
 use reader::MessageReader;

@@ -19,7 +19,7 @@ use super::*;
 
 /// What the mock's handlers share with the test.
 #[derive(Debug, Default)]
-struct Shared {
+struct MockState {
     log: Mutex<Vec<i64>>,
     release: Notify,
     stuck: AtomicUsize,
@@ -28,7 +28,7 @@ struct Shared {
 #[derive(Debug)]
 struct Mock {
     client: Client,
-    shared: Arc<Shared>,
+    shared: Arc<MockState>,
 }
 
 impl LanguageServer for Mock {
@@ -66,7 +66,7 @@ impl Mock {
         Ok(noted)
     }
 
-    /// Waits for `Shared::release`.
+    /// Waits for `MockState::release`.
     async fn stuck(&self, _: Value) -> Result<&'static str> {
         self.shared.stuck.fetch_add(1, Ordering::Relaxed);
         self.shared.release.notified().await;
@@ -105,7 +105,7 @@ impl Mock {
 
 /// One served mock, and the client's ends of its pipes.
 struct Served {
-    shared: Arc<Shared>,
+    shared: Arc<MockState>,
     shutdown: Shutdown,
     input: PipeWriter,
     output: BufReader<PipeReader>,
@@ -127,7 +127,7 @@ const LIMITS: TransportLimits = TransportLimits {
     busy,
 };
 
-fn service(shared: &Arc<Shared>, client: Client) -> LspService<Mock> {
+fn service(shared: &Arc<MockState>, client: Client) -> LspService<Mock> {
     let shared = shared.clone();
     let (service, _) = LspService::build(|_| Mock { client, shared })
         .custom_method("echo", Mock::echo)
@@ -146,7 +146,7 @@ fn service(shared: &Arc<Shared>, client: Client) -> LspService<Mock> {
 impl Served {
     /// Serves an uninitialized mock.
     fn bare(limits: TransportLimits) -> io::Result<Served> {
-        let shared = Arc::new(Shared::default());
+        let shared = Arc::new(MockState::default());
         let shutdown = Shutdown::new();
         let (theirs, input) = io::pipe()?;
         let (output, ours) = io::pipe()?;

@@ -11,6 +11,7 @@ use std::time::Duration;
 use futures::future::BoxFuture;
 use serde_json::Value;
 
+use crate::buffer::OfferedSchemes;
 use crate::protocol::edit::EditResult;
 use crate::protocol::read::ReadResult;
 use crate::protocol::search::SearchResult;
@@ -100,7 +101,8 @@ impl Agent {
             web: true,
             whole_files: false,
         };
-        Ok(tools_of(None, &self.client.config(), describes)?.tools)
+        let (config, offered) = (self.client.config(), OfferedSchemes::default());
+        Ok(tools_of(None, &config, &offered, describes)?.tools)
     }
 
     /// `agent/read`.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use crate::buffer::OfferedSchemes;
 use crate::protocol::edit::EditResult;
 use crate::protocol::read::ReadResult;
 use crate::protocol::search::SearchResult;
@@ -73,7 +74,8 @@ impl CommandLine {
 
     /// `agent/tools`, in a dialect or in the one of the settings.
     pub fn tools(&self, dialect: Option<&str>) -> Result<Tools, Refusal> {
-        tools_of(dialect, &self.client.config(), Describes::EVERYTHING)
+        let (config, offered) = (self.client.config(), OfferedSchemes::default());
+        tools_of(dialect, &config, &offered, Describes::EVERYTHING)
     }
 
     /// `agent/status`.

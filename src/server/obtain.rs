@@ -11,7 +11,7 @@ use crate::github::GithubQuestion;
 use crate::net::Progress;
 use crate::protocol::{Refusal, ResourceAnswer, Settings};
 use crate::read::{Ask, Got, Lacking, Obtained, PageLacking, Resource, StageResult};
-use crate::task::Work;
+use crate::task::{Work, lowered};
 
 use super::client::Client;
 use super::credential::ClientCredentials;
@@ -19,8 +19,9 @@ use super::engine::{Engine, WORK_LIMIT};
 use super::progress;
 use super::resolve::resolve;
 
-/// What a read may take that waits for the client or for MCP servers, before the last run of its job.
-const RESOURCE_LIMIT: Duration = Duration::from_secs(28);
+/// Milliseconds that a read may take which waits for the client or for MCP servers, before the last run
+/// of its job.
+const RESOURCE_LIMIT_MS: u64 = 28_000;
 
 /// Runs the job of a read until it lacks nothing. What is named by its path alone is obtained before
 /// the first run. Nothing waits here but the future itself.
@@ -39,6 +40,7 @@ pub async fn run_obtaining<T: Send + 'static>(
     let mut lacking = ask.lacks()?;
     let mut obtained: Option<Obtained> = None;
     let begun = Instant::now();
+    let resource_limit = Duration::from_millis(lowered("obtainMs", RESOURCE_LIMIT_MS));
     let web_deadline = begun + Duration::from_millis(settings.web.timeout_ms);
     loop {
         match lacking.take() {
@@ -59,7 +61,7 @@ pub async fn run_obtaining<T: Send + 'static>(
                     Some(Obtained::Page(_)) => return Err(Refusal::Internal),
                     None => Box::default(),
                 };
-                let deadline = begun + RESOURCE_LIMIT;
+                let deadline = begun + resource_limit;
                 let config = client.snapshot().config;
                 let roots = config.scope.roots().iter();
                 let roots: Vec<PathBuf> = roots.map(|it| it.spelled().to_owned()).collect();
@@ -69,7 +71,10 @@ pub async fn run_obtaining<T: Send + 'static>(
                     Ok(None) => return Err(Refusal::Internal),
                     Err(_) => {
                         return Err(Refusal::Timeout {
-                            message: "What was asked for did not come within 28 s.".to_owned(),
+                            message: format!(
+                                "What was asked for did not come within {} s.",
+                                resource_limit.as_secs_f32()
+                            ),
                             path: Some(ask.path().to_owned()),
                         });
                     }

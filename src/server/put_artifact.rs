@@ -278,11 +278,7 @@ async fn put(
 fn refuse_missing(key: &Key, found: Lookup) -> Result<(), Refusal> {
     let message = match found {
         Lookup::Found(_) => return Ok(()),
-        Lookup::Dropped(whose, most) => format!(
-            "{} was dropped to make room ({} for {whose}).",
-            key.url(),
-            in_words(most)
-        ),
+        Lookup::Dropped(limit) => format!("{} was dropped to make room ({limit}).", key.url()),
         Lookup::Never => format!("There is no {} in this session.", key.url()),
     };
     Err(Refusal::NoSuchPart {

@@ -13,7 +13,7 @@ use tokio::sync::oneshot;
 use crate::session::{is_below, with_those_above};
 
 /// Resolves when somebody is done, however it ended.
-type Done = Shared<BoxFuture<'static, ()>>;
+type DoneSignal = Shared<BoxFuture<'static, ()>>;
 
 /// Sessions of which the last one may be remembered though it is done.
 const MAX_DONE: usize = 64;
@@ -21,13 +21,13 @@ const MAX_DONE: usize = 64;
 /// Who came last, by session.
 #[derive(Debug, Default)]
 pub struct Puts {
-    last: Mutex<HashMap<String, Done>>,
+    last: Mutex<HashMap<String, DoneSignal>>,
 }
 
 /// A place in the order. Who comes later goes on when it is dropped.
 #[derive(Debug)]
 pub struct PutTurn {
-    before: Vec<Done>,
+    before: Vec<DoneSignal>,
     _done: Option<oneshot::Sender<()>>,
 }
 
@@ -78,12 +78,12 @@ impl PutTurn {
     }
 }
 
-fn above(last: &HashMap<String, Done>, session: &str) -> Vec<Done> {
+fn above(last: &HashMap<String, DoneSignal>, session: &str) -> Vec<DoneSignal> {
     let last = with_those_above(session).filter_map(|name| last.get(name));
     last.filter(|done| done.peek().is_none()).cloned().collect()
 }
 
-fn done() -> (oneshot::Sender<()>, Done) {
+fn done() -> (oneshot::Sender<()>, DoneSignal) {
     let (tell, told) = oneshot::channel();
     let done = told.map(|_: Result<(), oneshot::error::RecvError>| ());
     (tell, done.boxed().shared())

@@ -11,12 +11,13 @@ use xxhash_rust::xxh3::Xxh3;
 
 use crate::protocol::read::InternalDetails;
 use crate::protocol::status::MemoryUse;
+use crate::task::lowered;
 use crate::text::Text;
 
 use super::store::is_below;
 
-/// How long a session may read on in a text.
-const READ_ON: Duration = Duration::from_secs(30 * 60);
+/// Milliseconds for which a session may read on in a text.
+const READ_ON_MS: u64 = 30 * 60 * 1000;
 /// Bytes of all texts together.
 const MAX_BYTES: u64 = 32 * 1024 * 1024;
 const MAX_TEXTS: usize = 4096;
@@ -62,18 +63,32 @@ pub enum Prior<T> {
 }
 
 /// The texts of all sessions; the one that was shown longest ago goes first.
-#[derive(Debug, Default)]
-pub struct KeptTexts(Mutex<Table>);
+#[derive(Debug)]
+pub struct KeptTexts(Mutex<KeptTable>);
 
-#[derive(Debug, Default)]
-struct Table {
+#[derive(Debug)]
+struct KeptTable {
     /// By session and address.
-    shown: HashMap<(String, String), Entry>,
+    shown: HashMap<(String, String), HeldText>,
     bytes: u64,
+    /// What all of them may have together.
+    budget: u64,
+    read_on: Duration,
+}
+
+impl Default for KeptTexts {
+    fn default() -> KeptTexts {
+        KeptTexts(Mutex::new(KeptTable {
+            shown: HashMap::new(),
+            bytes: 0,
+            budget: MAX_BYTES,
+            read_on: Duration::from_millis(lowered("readOnMs", READ_ON_MS)),
+        }))
+    }
 }
 
 #[derive(Debug)]
-struct Entry {
+struct HeldText {
     /// `None` where it was dropped to make room.
     kept: Option<Arc<dyn Keepable>>,
     hash: u128,
@@ -86,7 +101,7 @@ impl KeptTexts {
     pub fn shown<T: Keepable>(&self, session: &str, url: &str) -> Prior<T> {
         let table = self.0.lock();
         let entry = table.shown.get(&(session.to_owned(), url.to_owned()));
-        match entry.filter(|it| it.at.elapsed() <= READ_ON) {
+        match entry.filter(|it| it.at.elapsed() <= table.read_on) {
             None => Prior::Never,
             Some(entry) => {
                 let kept = entry
@@ -104,7 +119,7 @@ impl KeptTexts {
 
     /// The session is shown this text under this address.
     pub fn show(&self, session: &str, url: &str, kept: Arc<dyn Keepable>) {
-        let entry = Entry {
+        let entry = HeldText {
             hash: kept.hash(),
             at: Instant::now(),
             kept: Some(kept),
@@ -118,11 +133,18 @@ impl KeptTexts {
         table.make_room();
     }
 
+    /// All together have at most so many bytes, and never more than 32 MiB.
+    pub fn set_budget(&self, budget: u64) {
+        let mut table = self.0.lock();
+        table.budget = budget.min(MAX_BYTES);
+        table.make_room();
+    }
+
     /// Forgets what a session and its children were shown.
     pub fn close(&self, session: &str) {
         let mut table = self.0.lock();
         table.shown.retain(|(of, _), _| !is_below(of, session));
-        table.bytes = table.shown.values().map(Entry::bytes).sum();
+        table.bytes = table.shown.values().map(HeldText::bytes).sum();
     }
 
     pub fn status(&self) -> MemoryUse {
@@ -134,16 +156,16 @@ impl KeptTexts {
     }
 }
 
-impl Entry {
+impl HeldText {
     fn bytes(&self) -> u64 {
         self.kept.as_ref().map_or(0, |it| it.bytes())
     }
 }
 
-impl Table {
+impl KeptTable {
     fn make_room(&mut self) {
         if self.shown.len() > MAX_TEXTS {
-            self.shown.retain(|_, it| it.at.elapsed() <= READ_ON);
+            self.shown.retain(|_, it| it.at.elapsed() <= self.read_on);
         }
         while self.shown.len() > MAX_TEXTS {
             let oldest = self.shown.iter().min_by_key(|(_, it)| it.at);
@@ -154,7 +176,7 @@ impl Table {
                 self.bytes -= gone.bytes();
             }
         }
-        while self.bytes > MAX_BYTES {
+        while self.bytes > self.budget {
             let kept = self.shown.values_mut().filter(|it| it.kept.is_some());
             let Some(oldest) = kept.min_by_key(|it| it.at) else {
                 return;

@@ -31,11 +31,11 @@ pub const MAX_SESSIONS: usize = 256;
 /// The sessions and the snapshots they share.
 #[derive(Debug)]
 pub struct Sessions {
-    inner: Mutex<Inner>,
+    inner: Mutex<ShownTable>,
 }
 
 #[derive(Debug)]
-struct Inner {
+struct ShownTable {
     snapshots: Snapshots,
     sessions: HashMap<String, Session>,
     /// Counts uses, to know which session was unused for longest.
@@ -65,7 +65,7 @@ impl Sessions {
     /// Holds at most `budget` bytes of snapshots.
     pub fn new(budget: u64) -> Sessions {
         Sessions {
-            inner: Mutex::new(Inner {
+            inner: Mutex::new(ShownTable {
                 snapshots: Snapshots::new(budget),
                 sessions: HashMap::new(),
                 clock: 0,
@@ -258,7 +258,7 @@ impl Sessions {
     }
 }
 
-impl Inner {
+impl ShownTable {
     fn touch(&mut self, name: &str) {
         self.clock += 1;
         if !self.sessions.contains_key(name) && self.sessions.len() >= MAX_SESSIONS {

@@ -12,7 +12,7 @@ use rusqlite::{Connection, OpenFlags};
 
 use crate::task::Work;
 
-use super::messages::Way;
+use super::messages::ConnectMode;
 use super::{LOCK_WAIT, functions};
 
 /// What the connection of this process may hold: a value of [`MAX_VALUE`] bytes, and as much beside
@@ -65,7 +65,7 @@ const FUNCTIONS: &[&str] = &[
 
 /// What the authorizer heard and what it may let pass.
 #[derive(Debug, Default)]
-struct Gate {
+struct AuthorizerGate {
     /// A statement of ours is being prepared.
     ours: bool,
     /// The first thing that was not allowed, in words.
@@ -75,7 +75,7 @@ struct Gate {
 /// A guarded connection.
 pub struct Link {
     pub connection: Connection,
-    gate: Arc<Mutex<Gate>>,
+    gate: Arc<Mutex<AuthorizerGate>>,
     /// The database is damaged, and what of it can be read is used.
     pub salvaged: bool,
 }
@@ -94,21 +94,23 @@ impl Link {
     /// the way, and the parent compares the file at that name with the judged one before and after;
     /// what can slip through then is only a file put there and taken away again between these two
     /// looks, in a folder that was judged.
-    pub fn open(uri: &str, way: Way, salvage: bool) -> rusqlite::Result<Link> {
+    pub fn open(uri: &str, way: ConnectMode, salvage: bool) -> rusqlite::Result<Link> {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
             | OpenFlags::SQLITE_OPEN_URI
             | OpenFlags::SQLITE_OPEN_NO_MUTEX
             | OpenFlags::SQLITE_OPEN_NOFOLLOW
             | OpenFlags::SQLITE_OPEN_EXRESCODE;
-        let immutable = if way == Way::Fixed {
+        let immutable = if way == ConnectMode::Fixed {
             "&immutable=1"
         } else {
             ""
         };
         let uri = format!("{uri}?mode=ro&readonly_shm=1{immutable}");
         let connection = match way {
-            Way::Alone => Connection::open_with_flags_and_vfs(uri, flags, "unix-none")?,
-            Way::Locked | Way::Shared | Way::Fixed => Connection::open_with_flags(uri, flags)?,
+            ConnectMode::Alone => Connection::open_with_flags_and_vfs(uri, flags, "unix-none")?,
+            ConnectMode::Locked | ConnectMode::Shared | ConnectMode::Fixed => {
+                Connection::open_with_flags(uri, flags)?
+            }
         };
         let mut link = Link {
             connection,
@@ -119,7 +121,7 @@ impl Link {
         Ok(link)
     }
 
-    fn guard(&mut self, way: Way) -> rusqlite::Result<()> {
+    fn guard(&mut self, way: ConnectMode) -> rusqlite::Result<()> {
         let connection = &mut self.connection;
         connection.busy_timeout(LOCK_WAIT)?;
         for (limit, value) in LIMITS {
@@ -132,7 +134,7 @@ impl Link {
              PRAGMA mmap_size=0;
              PRAGMA temp_store=MEMORY;"
         ))?;
-        if way == Way::Alone {
+        if way == ConnectMode::Alone {
             connection.execute_batch("PRAGMA locking_mode=EXCLUSIVE;")?;
         }
         if self.salvaged {
@@ -191,7 +193,7 @@ impl Link {
 /// Reading is allowed. A write of rows is `Ignore`d and not `Deny`d because virtual tables (rtree)
 /// prepare theirs as soon as they are looked at; whoever runs a statement sees to it that it is one
 /// that reads, and the file is open for reading alone.
-fn judge(gate: &mut Gate, action: AuthAction<'_>) -> Authorization {
+fn judge(gate: &mut AuthorizerGate, action: AuthAction<'_>) -> Authorization {
     let known = |list: &[&str], name: &str| list.iter().any(|one| one.eq_ignore_ascii_case(name));
     let refused = match action {
         AuthAction::Select | AuthAction::Read { .. } | AuthAction::Recursive => None,

@@ -8,11 +8,12 @@ use memchr::memmem::Finder;
 use rusqlite::{Connection, Error, ffi};
 
 /// A function as SQLite calls it.
-type Body = unsafe extern "C" fn(*mut ffi::sqlite3_context, c_int, *mut *mut ffi::sqlite3_value);
+type FunctionBody =
+    unsafe extern "C" fn(*mut ffi::sqlite3_context, c_int, *mut *mut ffi::sqlite3_value);
 
 /// Name, count of arguments, body. Those that nobody reads with, and that would take a form of ours
 /// as well, say that they are not to be had.
-const FUNCTIONS: &[(&CStr, c_int, Body)] = &[
+const FUNCTIONS: &[(&CStr, c_int, FunctionBody)] = &[
     (c"instr", 2, body::<Instr>),
     (c"replace", 3, body::<Replace>),
     (c"trim", 2, body::<Trim<true, true>>),

@@ -23,7 +23,7 @@ pub enum QueryRequest {
 pub struct Order {
     /// The database as SQLite opens it; see [`super::uri`].
     pub uri: String,
-    pub way: Way,
+    pub way: ConnectMode,
     /// The database is damaged: what of it can be read is to be had.
     pub salvage: bool,
     /// All that is known of the files. The connection of another state is never used again.
@@ -41,7 +41,7 @@ pub struct Order {
 
 /// By what means a database is read, told from what is beside it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Way {
+pub enum ConnectMode {
     /// A rollback journal is its rule: SQLite's own locks hold while it is read.
     Locked,
     /// Another program has it open with a log and its index: both are read, the index through a

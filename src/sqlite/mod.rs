@@ -34,7 +34,7 @@ pub use child::serve;
 pub use connection::uri;
 pub use failure::{QueryFailure, Trouble, brief, stopped};
 pub use job::{Queriers, QueryJob, Reply};
-pub use messages::{Answer, Order, RowsAre, Way};
+pub use messages::{Answer, ConnectMode, Order, RowsAre};
 
 /// How long a request may keep a database at work, and the part of it for counting rows.
 pub const QUERY_TIME: Duration = Duration::from_secs(5);

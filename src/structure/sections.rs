@@ -10,12 +10,12 @@ use tree_sitter::{Node, Tree};
 /// The grammar nests sections by headings with `#` only; those that are underlined count here too.
 #[derive(Debug)]
 pub(super) struct Sections {
-    headings: Vec<Heading>,
+    headings: Vec<SectionHeading>,
     total: usize,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Heading {
+struct SectionHeading {
     row: usize,
     level: u32,
 }
@@ -31,7 +31,7 @@ impl Sections {
             if goes_in && cursor.goto_first_child() || cursor.goto_next_sibling() {
                 let node = cursor.node();
                 goes_in = is_section(node);
-                headings.extend(level(node).map(|level| Heading {
+                headings.extend(level(node).map(|level| SectionHeading {
                     row: node.start_position().row,
                     level,
                 }));

@@ -5,6 +5,7 @@
 #![cfg_attr(not(test), warn(unreachable_pub))]
 
 mod crew;
+mod lowered;
 mod mounts;
 mod pools;
 mod threads;
@@ -18,6 +19,7 @@ use rustix::time::{ClockId, clock_gettime};
 use tokio::sync::Notify;
 
 pub use crew::in_crew;
+pub use lowered::lowered;
 pub use mounts::NoPlace;
 pub use pools::Pool;
 pub use threads::Threads;

@@ -39,13 +39,13 @@ const MOST_WAITING: usize = 400;
 /// that point is waited for once more, [`CARRIED_THROUGH`] at most.
 #[derive(Debug)]
 pub struct Pool {
-    places: Arc<Places>,
+    places: Arc<PoolPlaces>,
     mounts: Arc<MountJobs>,
     threads: Threads,
 }
 
 #[derive(Debug)]
-struct Places {
+struct PoolPlaces {
     short: Arc<Semaphore>,
     /// `None` where no job is too long for its place.
     long: Option<Arc<Semaphore>>,
@@ -68,7 +68,7 @@ impl Pool {
     fn of(short: usize, long: Option<usize>, threads: Threads) -> Pool {
         let places = |count| Arc::new(Semaphore::new(count));
         Pool {
-            places: Arc::new(Places {
+            places: Arc::new(PoolPlaces {
                 short: places(short),
                 long: long.map(places),
                 waiting: Semaphore::new(MOST_WAITING),
@@ -150,7 +150,7 @@ impl Pool {
 /// What one job holds of its pool.
 #[derive(Debug)]
 pub(super) struct JobPlace {
-    of: Arc<Places>,
+    of: Arc<PoolPlaces>,
     mounts: Arc<MountJobs>,
     /// Set once the job is one of a mount.
     sign: OnceLock<Arc<Sign>>,

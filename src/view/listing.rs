@@ -8,7 +8,7 @@ const MAX_NAME_WIDTH: usize = 100;
 
 /// A directory and what is shown of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Listing {
+pub struct DirectoryView {
     /// As the caller would ask for it.
     pub path: String,
     pub inside: Contents,
@@ -70,7 +70,7 @@ pub enum Inside {
 }
 
 /// The rows of a listing, a line each. `now_ns` is the time from which ages are counted.
-pub fn rows(listing: &Listing, now_ns: i128) -> String {
+pub fn rows(listing: &DirectoryView, now_ns: i128) -> String {
     let mut path = listing.path.clone();
     if !path.ends_with('/') {
         path.push('/');
@@ -269,7 +269,7 @@ mod tests {
             entries: vec![entry("window.rs", ListedKind::File(Some(6349)), 0)],
             rest: Rest::More(9),
         };
-        let listing = Listing {
+        let listing = DirectoryView {
             path: "src".to_owned(),
             inside: Contents {
                 entries: vec![
@@ -332,7 +332,7 @@ src/
             ),
             entry("e", ListedKind::Directory(Inside::NotOpened), 60),
         ];
-        let mut listing = Listing {
+        let mut listing = DirectoryView {
             path: "/".to_owned(),
             inside: Contents {
                 entries,

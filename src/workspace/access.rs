@@ -16,7 +16,7 @@ use crate::protocol::settings::Outside;
 use crate::protocol::{Refusal, Rule, Settings};
 
 use super::handle::{Handle, RealPath, Unjudged};
-use super::ignore_files::{DirRules, IgnoreFiles, Rules};
+use super::ignore_files::{DirRules, IgnoreFiles, PathRules};
 use super::listed::is_as_listed;
 use super::mounts::Crossing;
 use super::patterns::{Patterns, Verdict};
@@ -487,7 +487,7 @@ impl Access {
         let directories = self.rules_down(bases, below.base, parents, known);
         // Each file name has rules of its own: one cannot re-allow what another denies.
         for (index, name) in self.ignore_files.names().iter().enumerate() {
-            let rules: Vec<&Rules> = directories.iter().map(|rules| rules.of(index)).collect();
+            let rules: Vec<&PathRules> = directories.iter().map(|rules| rules.of(index)).collect();
             if let Some(rule) = below.ignore_rule(&rules, name, kind) {
                 return Some(rule);
             }

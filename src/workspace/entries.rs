@@ -4,7 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat};
 
@@ -104,6 +104,11 @@ impl<'a> Directory<'a> {
             noise: Noise::above(access, &real, root.as_deref()),
             real,
         })
+    }
+
+    /// Where it is.
+    pub fn real(&self) -> &Path {
+        &self.real
     }
 
     /// Reads the names that may be known, of at most `limit` that there are.

@@ -35,7 +35,7 @@ struct RuleFile {
     seen: FileLook,
     /// On a local file system, and old enough when it was read that its stamp can be believed.
     settled: bool,
-    rules: Rules,
+    rules: PathRules,
 }
 
 /// What is at an ignore file's name, as far as a `stat` can tell.
@@ -48,7 +48,7 @@ enum FileLook {
 
 /// What one ignore file says.
 #[derive(Debug)]
-pub(super) enum Rules {
+pub(super) enum PathRules {
     Silent,
     Patterns(Patterns),
     /// It is there and cannot be read as rules: everything below is denied.
@@ -57,10 +57,10 @@ pub(super) enum Rules {
 
 impl DirRules {
     /// The rules of the ignore file that is `index`th in the setting.
-    pub(super) fn of(&self, index: usize) -> &Rules {
+    pub(super) fn of(&self, index: usize) -> &PathRules {
         self.files
             .get(index)
-            .map_or(&Rules::Silent, |file| &file.rules)
+            .map_or(&PathRules::Silent, |file| &file.rules)
     }
 }
 
@@ -139,14 +139,14 @@ fn load_file(path: &Path, open: &dyn Fn(&Path) -> io::Result<Handle>, bytes: &mu
     let unreadable = |seen| RuleFile {
         seen,
         settled: false,
-        rules: Rules::Unreadable,
+        rules: PathRules::Unreadable,
     };
     let seen = match look(path) {
         Ok(FileLook::Nothing) => {
             return RuleFile {
                 seen: FileLook::Nothing,
                 settled: true,
-                rules: Rules::Silent,
+                rules: PathRules::Silent,
             };
         }
         Ok(seen) => seen,
@@ -159,8 +159,8 @@ fn load_file(path: &Path, open: &dyn Fn(&Path) -> io::Result<Handle>, bytes: &mu
     *bytes += text.len() as u64;
     let patterns = Patterns::compile(text.strip_prefix('\u{FEFF}').unwrap_or(&text).lines());
     let rules = match patterns.is_empty() {
-        true => Rules::Silent,
-        false => Rules::Patterns(patterns),
+        true => PathRules::Silent,
+        false => PathRules::Patterns(patterns),
     };
     RuleFile {
         seen,
@@ -233,9 +233,9 @@ mod tests {
         let files = IgnoreFiles::new(&[".agentignore".into(), String::new(), "a/b".into()]);
         assert_eq!(files.names(), [".agentignore"]);
         let denies = |name: &str| match files.at(temp.path(), &open).of(0) {
-            Rules::Silent => false,
-            Rules::Unreadable => true,
-            Rules::Patterns(patterns) => {
+            PathRules::Silent => false,
+            PathRules::Unreadable => true,
+            PathRules::Patterns(patterns) => {
                 matches!(patterns.verdict(name, false), Verdict::Denied(_))
             }
         };
@@ -266,14 +266,14 @@ mod tests {
         let files = IgnoreFiles::new(&[".agentignore".into()]);
         assert!(matches!(
             files.at(temp.path(), &open).of(0),
-            Rules::Unreadable
+            PathRules::Unreadable
         ));
         std::fs::remove_file(&path).expect("removed");
         std::os::unix::fs::symlink("/nowhere", &path).expect("linked");
         let files = IgnoreFiles::new(&[".agentignore".into()]);
         assert!(matches!(
             files.at(temp.path(), &open).of(0),
-            Rules::Unreadable
+            PathRules::Unreadable
         ));
     }
 }

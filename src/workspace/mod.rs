@@ -49,7 +49,7 @@ pub use folder::Folder;
 pub use handle::{FileType, Handle, RealPath, Stamp, now_ns};
 pub use mounts::Mount;
 pub use near_names::measure;
-pub use project::{current_project, is_project};
+pub use project::{current_project, is_project, may_be_folder};
 pub use resolve::{At, Found, Look, Scope, Via};
 pub use resource_id::{InternalUrl, ResourceId};
 pub use roots::{Root, Roots};

@@ -35,7 +35,7 @@ pub struct Mount {
 }
 
 /// Those that there are, by their mount points.
-type Table = HashMap<PathBuf, Mount>;
+type MountTable = HashMap<PathBuf, Mount>;
 
 /// The table of mounts as it was last seen.
 #[derive(Debug, Default)]
@@ -43,14 +43,14 @@ pub(super) struct Mounts(Mutex<SeenMounts>);
 
 #[derive(Debug, Default)]
 struct SeenMounts {
-    table: Arc<Table>,
+    table: Arc<MountTable>,
     looked_at: Option<Instant>,
     /// The opened table, which can be polled.
     source: platform::MountInfo,
 }
 
 impl Mounts {
-    fn now(&self) -> Arc<Table> {
+    fn now(&self) -> Arc<MountTable> {
         let mut seen = self.0.lock();
         let is_fresh = |at: Instant| at.elapsed() < BELIEVED;
         if !seen.looked_at.is_some_and(is_fresh) {
@@ -180,7 +180,7 @@ impl Crossing {
 
 /// The first mount on the way of an absolute path that is none of those that `may_touch`.
 fn first_on_way<'a>(
-    table: &'a Table,
+    table: &'a MountTable,
     path: &Path,
     may_touch: &dyn Fn(&Mount) -> bool,
 ) -> Option<&'a Mount> {
@@ -254,7 +254,7 @@ mod platform {
 
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-    use super::{Mount, Table};
+    use super::{Mount, MountTable};
 
     /// File systems of this machine alone: what they are asked the kernel answers, or a disk.
     const LOCAL: &[&str] = &[
@@ -341,8 +341,8 @@ mod platform {
     }
 
     /// The mounts that are not local. Of several at one place the last is the one that is seen.
-    pub(super) fn parse(text: &[u8]) -> Table {
-        let mut mounts: Table = HashMap::new();
+    pub(super) fn parse(text: &[u8]) -> MountTable {
+        let mut mounts: MountTable = HashMap::new();
         for line in text.split(|byte| *byte == b'\n') {
             let Some(mount) = mount(line) else {
                 continue;
@@ -396,7 +396,7 @@ pub(super) use platform::is_same_table;
 /// Elsewhere nobody tells which mounts there are.
 #[cfg(not(target_os = "linux"))]
 mod platform {
-    use super::Table;
+    use super::MountTable;
 
     #[derive(Debug, Default)]
     pub(super) struct MountInfo;
@@ -407,8 +407,8 @@ mod platform {
         }
     }
 
-    pub(super) fn parse(_: &[u8]) -> Table {
-        Table::new()
+    pub(super) fn parse(_: &[u8]) -> MountTable {
+        MountTable::new()
     }
 }
 
@@ -459,7 +459,7 @@ mod tests {
             kind: "nfs".to_owned(),
             device,
         };
-        let table = Table::from([
+        let table = MountTable::from([
             (hung.clone(), mount(&hung, 1)),
             (deep.clone(), mount(&deep, 2)),
         ]);

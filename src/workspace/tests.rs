@@ -18,17 +18,17 @@ use crate::view::Guess;
 use super::{Found, Scope};
 
 /// A temporary directory with a workspace `ws` and whatever else a test puts there.
-struct Place {
+struct Scratch {
     _temp: tempfile::TempDir,
     top: PathBuf,
 }
 
-impl Place {
+impl Scratch {
     /// Makes the files (their content is their name), directories (`x/`) and links (`x -> y`).
-    fn new(entries: &[&str]) -> Place {
+    fn new(entries: &[&str]) -> Scratch {
         let temp = tempfile::tempdir().expect("a temporary directory");
         let top = temp.path().canonicalize().expect("it exists");
-        let place = Place { _temp: temp, top };
+        let place = Scratch { _temp: temp, top };
         std::fs::create_dir(place.at("ws")).expect("created");
         for entry in entries {
             place.make(entry);

@@ -107,6 +107,24 @@ impl Scope {
         folders.any(|it| it.writable && it.rest_of(written).is_some())
     }
 
+    /// The directories that come after this one under its address: what is in them, and not in it, is
+    /// read by the same addresses.
+    pub fn directories_behind(&self, directory: &Handle) -> Vec<Handle> {
+        let real = directory.real().as_path();
+        let Some(own) = self.access.own_folder(real) else {
+            return Vec::new();
+        };
+        let Ok(below) = real.strip_prefix(&own.real) else {
+            return Vec::new();
+        };
+        let mut folders = self.access.folders.iter();
+        let behind = folders.by_ref().skip_while(|it| *it != own).skip(1);
+        let behind = behind.filter(|it| it.url == own.url);
+        let handles = behind.filter_map(|it| self.open(&it.real.join(below)).ok());
+        let directories = handles.filter(|it| it.file_type() == FileType::Directory);
+        directories.collect()
+    }
+
     /// Refuses to write so many bytes to a file where its folder has a limit that they would go over.
     pub fn refuse_overfull(&self, real: &Path, bytes: u64) -> Result<(), Refusal> {
         let Some(folder) = self.access.own_folder(real) else {

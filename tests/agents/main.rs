@@ -4,7 +4,7 @@
 #![cfg(target_os = "linux")]
 
 use std::fmt::Write;
-use std::io::Write as _;
+use std::io::{BufRead, BufReader, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::{Mutex, MutexGuard};
@@ -81,8 +81,8 @@ fn project() -> TempDir {
     folder
 }
 
-/// The results of the calls in a script, as the model of an agent saw them.
-fn results(agent: &str, project: &Path) -> Vec<Value> {
+/// What the model of an agent was asked, a request each, while the agent worked through a script.
+fn requests(agent: &str, script: &str, project: &Path) -> Vec<Value> {
     let installed = installed();
     let bin = installed.join("bin");
     let path = std::env::var("PATH").unwrap_or_default();
@@ -90,24 +90,33 @@ fn results(agent: &str, project: &Path) -> Vec<Value> {
     let mut command = Command::new("bash");
     command
         .arg(here().join("run_agent.sh"))
-        .args([
-            agent,
-            here().join("edit-script.json").to_str().expect("UTF-8"),
-        ])
+        .arg(agent)
+        .arg(here().join(script))
         .args([project, out.path()])
         .args(["--", PILCROW, "mcp"])
         .env("AGENTS", &bin)
         .env("PATH", format!("{}:{path}", bin.display()));
     let said = output(&mut command, "");
+    assert!(said.ends_with("ended with 0\n"), "{said}");
     let log = std::fs::read_to_string(out.path().join("model.jsonl")).expect("a log of the model");
-    let last = log
-        .lines()
-        .filter_map(|line| serde_json::from_str::<Value>(line).ok())
-        .filter_map(|request| request["results"].as_array().cloned())
-        .max_by_key(Vec::len);
-    let results = last.unwrap_or_default();
-    assert_eq!(results.len(), 7, "{agent}: {said}\n{results:#?}");
+    let requests = log.lines().map(serde_json::from_str);
+    requests.collect::<Result<_, _>>().expect("JSON")
+}
+
+/// The results of the calls in a script, as its model saw them in the end.
+fn results(requests: &[Value], script: &str) -> Vec<Value> {
+    let of_it = requests
+        .iter()
+        .filter(|request| request["script"] == script);
+    let results = of_it.filter_map(|request| request["results"].as_array());
     results
+        .max_by_key(|results| results.len())
+        .cloned()
+        .unwrap_or_default()
+}
+
+fn text(result: &Value) -> &str {
+    result["text"].as_str().expect("a text")
 }
 
 /// A read, an edit of what it showed, a stale edit that is mended from its error alone, several reads,
@@ -115,10 +124,11 @@ fn results(agent: &str, project: &Path) -> Vec<Value> {
 fn works_with(agent: &str) {
     let Some(_turn) = turn() else { return };
     let project = project();
-    let results = results(agent, project.path());
-    let text = |at: usize| results[at]["text"].as_str().expect("a text").to_owned();
+    let results = results(&requests(agent, "edit-script.json", project.path()), "main");
+    assert_eq!(results.len(), 7, "{agent}: {results:#?}");
     let holds = |at: usize, wanted: &str| {
-        assert!(text(at).contains(wanted), "{agent}, {at}: {}", text(at));
+        let text = text(&results[at]);
+        assert!(text.contains(wanted), "{agent}, {at}: {text}");
     };
     holds(0, "¶a.txt#7CCB\n1:l1\n2:l2");
     holds(1, "2:changed by the agent");
@@ -126,9 +136,9 @@ fn works_with(agent: &str) {
     holds(3, "2:mended from the error");
     holds(4, "[2 of 2: nothing.txt]\nFile not found: nothing.txt.");
     holds(5, "[dot.png: image/png, 1x1, 70B]");
-    let picture = results[5]["raw"].to_string() + &text(5);
+    let picture = results[5]["raw"].to_string() + text(&results[5]);
     assert!(picture.contains("image"), "{agent}: {picture}");
-    let wide = text(6);
+    let wide = text(&results[6]);
     for number in 0..1000 {
         let row = format!("\n{}:{number:04} {}\n", BEFORE + 1 + number, "w".repeat(22));
         assert!(
@@ -163,6 +173,53 @@ fn gemini_cli() {
 #[test]
 fn opencode() {
     works_with("opencode");
+}
+
+/// Two agents that the first one starts read and edit one file side by side, through its one server. Of
+/// two edits that want the same line one is refused, and every other edit of both is kept.
+fn works_with_subagents_of(agent: &str) {
+    let Some(_turn) = turn() else { return };
+    let project = project();
+    let requests = requests(agent, "subagents-script.json", project.path());
+    let (one, two) = (results(&requests, "one"), results(&requests, "two"));
+    assert_eq!((one.len(), two.len()), (6, 6), "{agent}: {one:#?} {two:#?}");
+    let was_late = |results: &[Value]| text(&results[1]).contains("Nothing was written");
+    let overlapping = match (was_late(&one), was_late(&two)) {
+        (true, false) => ["l1", "l2", "two has 3", "two has 4", "l5"],
+        (false, true) => ["l1", "one has 2", "one has 3", "l4", "l5"],
+        both => panic!("{agent}: {both:?} {one:#?} {two:#?}"),
+    };
+    let before = ["one, third", "one, second", "one, first"];
+    let after = ["two, first", "two, second", "two, third"];
+    let lines = [&before[..], &overlapping, &after].concat();
+    let written = std::fs::read_to_string(project.path().join("a.txt")).expect("the file");
+    assert_eq!(written, lines.join("\n") + "\n", "{agent}");
+    let numbered = lines.iter().zip(1..);
+    let rows: String = numbered.map(|(line, n)| format!("\n{n}:{line}")).collect();
+    for results in [one, two] {
+        let last = text(&results[5]);
+        assert!(last.contains(&rows), "{agent}: {last}");
+    }
+}
+
+#[test]
+fn subagents_of_claude_code() {
+    works_with_subagents_of("claude");
+}
+
+#[test]
+fn subagents_of_codex() {
+    works_with_subagents_of("codex");
+}
+
+#[test]
+fn subagents_of_gemini_cli() {
+    works_with_subagents_of("gemini");
+}
+
+#[test]
+fn subagents_of_opencode() {
+    works_with_subagents_of("opencode");
 }
 
 /// What a client of the protocol's own makes of some calls.
@@ -251,4 +308,37 @@ fn the_inspector() {
         read["content"][0]["text"],
         "¶a.txt#7CCB\n1:l1\n2:l2\n3:l3\n4:l4\n5:l5"
     );
+}
+
+/// The protocol's own tests of servers, as far as they are not of a reference server's own tools. They know
+/// servers over HTTP alone.
+#[test]
+fn the_conformance_tests() {
+    let Some(_turn) = turn() else { return };
+    let installed = installed();
+    let project = project();
+    let mut bridge = Command::new("python3")
+        .arg(here().join("clients/bridge.py"))
+        .args([PILCROW, "mcp"])
+        .current_dir(&project)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("a bridge");
+    let mut address = String::new();
+    let stdout = bridge.stdout.take().expect("stdout is piped");
+    BufReader::new(stdout)
+        .read_line(&mut address)
+        .expect("its address");
+    for scenario in ["server-initialize", "ping", "tools-list"] {
+        let mut conformance = Command::new(installed.join("bin/node"));
+        conformance
+            .arg(installed.join("conformance/node_modules/.bin/conformance"))
+            .args(["server", "--url", address.trim(), "--scenario", scenario])
+            .current_dir(&project);
+        let said = output(&mut conformance, "");
+        assert!(said.contains("Passed: 1/1, 0 failed"), "{said}");
+    }
+    drop(bridge.stdin.take());
+    assert!(bridge.wait().is_ok_and(|status| status.success()));
 }

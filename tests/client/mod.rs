@@ -4,12 +4,12 @@ mod inbox;
 mod wire;
 
 use std::fmt::Write as _;
-use std::io::{BufReader, Read, Write};
+use std::io::{BufReader, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -116,15 +116,14 @@ impl Builder {
             true => self.as_ordinary_user(state.path()),
             false => Command::new(&self.program),
         };
-        let mut child = command
+        command
             .args(&self.arguments)
             .env("XDG_STATE_HOME", state.path())
             .envs(self.environment.iter().map(|(name, value)| (name, value)))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("the daemon starts");
+            .stderr(Stdio::piped());
+        let mut child = spawned(&mut command);
         let inbox = Arc::new(Inbox::default());
         let stdin = child.stdin.take();
         listen(&mut child, &inbox);
@@ -505,6 +504,22 @@ pub fn file_uri(path: &Path) -> String {
         }
     }
     uri
+}
+
+/// A program that was just copied is "busy" for as long as a process that another test has forked meanwhile, and that has
+/// not begun its own program yet, holds the descriptor it was written by.
+fn spawned(command: &mut Command) -> Child {
+    let until = Instant::now() + Duration::from_secs(10);
+    loop {
+        match command.spawn() {
+            Err(error)
+                if error.kind() == ErrorKind::ExecutableFileBusy && Instant::now() < until =>
+            {
+                std::thread::yield_now();
+            }
+            spawned => return spawned.expect("the daemon starts"),
+        }
+    }
 }
 
 #[cfg(unix)]

@@ -197,18 +197,18 @@ fn a_cache_that_cannot_be_written_is_off_and_reads_are_live() {
     assert!(of_it["reason"].is_string(), "{of_it}");
 }
 
-/// Two daemons on one file, one of which is killed again and again while it writes.
+/// Daemons and the command line on one file, one of which is killed again and again while it writes.
 #[test]
 fn a_daemon_that_is_killed_hurts_nobody() {
     let rounds = match std::env::var_os("PILCROW_LONG") {
         Some(_) => 200,
-        None => 12,
+        None => 10,
     };
     let hub = Hub::new();
-    let lasting = hub.daemon_with(stale(), &[]);
+    let lasting = [hub.daemon_with(stale(), &[]), hub.daemon()];
     let mut chance = Chance(3);
     for round in 0..rounds {
-        let said = format!("round {round}");
+        let said = format!("round {round}.");
         let body = said.repeat(2000);
         hub.issue(7, &[&said, &body]);
         let killed = hub.daemon_with(stale(), &[]);
@@ -226,12 +226,21 @@ fn a_daemon_that_is_killed_hurts_nobody() {
         killed.kill();
         killed.drop_answers();
         drop(killed);
-        let shown = read(&lasting, "issue://7");
-        assert!(
-            shown.contains(&said),
-            "{said}\n{}",
-            &shown[..300.min(shown.len())]
-        );
+        let all_of_it = |shown: &str| {
+            let has = shown.contains(&format!(":{said}\n")) && shown.contains(&body[..400]);
+            assert!(has, "{said}\n{}", &shown[..300.min(shown.len())]);
+        };
+        all_of_it(&read(&lasting[round % 2], "issue://7?fresh=1"));
+        // Its row is the others', too.
+        all_of_it(&read(&lasting[1], "issue://7"));
+        if round % 5 == 0 {
+            all_of_it(&hub.command_line("issue://7"));
+        }
     }
-    assert_eq!(status(&lasting)["cache"], "on");
+    for daemon in lasting {
+        assert_eq!(status(&daemon)["cache"], "on");
+    }
+    let file = rusqlite::Connection::open(file(&hub)).expect("opened");
+    let found = file.query_row("PRAGMA integrity_check", [], |row| row.get::<_, String>(0));
+    assert_eq!(found.as_deref(), Ok("ok"));
 }

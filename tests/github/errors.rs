@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::hub::{Hub, issue, read, refused};
+use super::hub::{Hub, comment, issue, read, refused};
 use crate::client::Next;
 use crate::web::server::{Reply, Server};
 
@@ -93,7 +93,7 @@ fn a_login_goes_to_its_host_alone() {
         "<{}>; rel=\"next\"",
         other.url("/repos/octo/demo/issues/8/comments?page=2")
     );
-    let reply = Reply::json("[]").header("link", &link);
+    let reply = Reply::json(json!([comment("first")]).to_string()).header("link", &link);
     hub.answers
         .reply("/repos/octo/demo/issues/8/comments", reply);
     hub.answers.reply(
@@ -103,7 +103,11 @@ fn a_login_goes_to_its_host_alone() {
     hub.answers.json("/repositories/1/issues/6", issue(6));
     let daemon = hub.daemon_with(json!({}), &[("GH_TOKEN", "ghp_canary")]);
     assert_eq!(refused(&daemon, "issue://7").kind(), "network");
-    read(&daemon, "issue://8");
+    // Where it would go on elsewhere, that is said.
+    let shown = read(&daemon, "issue://8");
+    let footer =
+        "[There are more comments than the first 1: https://github.com/octo/demo/issues/8]";
+    assert!(shown.contains(footer), "{shown}");
     assert!(read(&daemon, "issue://6?comments=0").contains("Issue #6"));
     assert_eq!(other.requests().len(), 0);
 }

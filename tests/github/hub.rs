@@ -138,6 +138,25 @@ impl Hub {
         builder
     }
 
+    /// What `pilcrow read` prints, of one that has the same cache and asks the same server.
+    pub fn command_line(&self, path: &str) -> String {
+        let hosts = json!({ "github.com": { "api": self.server.url("") } });
+        let output = std::process::Command::new(env!("CARGO_BIN_EXE_pilcrow"))
+            .current_dir(self.tree.path())
+            .args(["read", path, "--set", "github.repo=octo/demo"])
+            .args(["--set", &format!("github.hosts={hosts}")])
+            .env("PATH", self.programs.path())
+            .env("XDG_CACHE_HOME", self.cache.path())
+            .env("XDG_STATE_HOME", self.programs.path())
+            .env_remove("GH_TOKEN")
+            .env_remove("GITHUB_TOKEN")
+            .output()
+            .expect("the binary runs");
+        let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success(), "{path}: {stderr}");
+        String::from_utf8(output.stdout).expect("UTF-8")
+    }
+
     /// Answers an issue with so many comments.
     pub fn issue(&self, number: u64, comments: &[&str]) {
         let path = format!("/repos/octo/demo/issues/{number}");

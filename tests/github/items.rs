@@ -106,10 +106,9 @@ fn comments_come_from_all_pages_up_to_a_thousand() {
     let shown = read(&daemon, "issue://7:-3");
     assert!(shown.contains("comment 1000 of 1000: @bob"), "{shown}");
     let whole = read(&daemon, "issue://7");
-    assert!(
-        whole.contains("https://github.com/octo/demo/issues/7"),
-        "{whole}"
-    );
+    let footer =
+        "[There are more comments than the first 1000: https://github.com/octo/demo/issues/7]";
+    assert!(shown.contains(footer) && whole.contains(footer), "{whole}");
     assert_eq!(hub.server.count("/repos/octo/demo/issues/7/comments"), 10);
     let before = hub.server.requests().len();
     let bare = read(&daemon, "issue://7?comments=0");

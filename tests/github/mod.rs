@@ -3,7 +3,11 @@
 mod cache;
 mod diffs;
 mod errors;
+mod faults;
 mod hub;
 mod items;
+mod limits;
 mod lists;
+mod logins;
+mod pulls;
 mod repositories;

@@ -5,6 +5,9 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::hub::{Hub, git, read, refused};
+use crate::client::Daemon;
+use crate::tree::Tree;
+use crate::web::proxy::Proxy;
 
 /// A repository in the workspace, and a daemon whose settings name none.
 fn workspace(hub: &Hub, remotes: &[(&str, &str)]) {
@@ -232,4 +235,252 @@ fn a_hostile_configuration_runs_nothing() {
     answer(&hub, "octo/demo");
     assert_eq!(meant(&hub, &[]), "issue://octo/demo/7");
     assert!(!Path::new(&canary).exists());
+}
+
+/// What asks anything but this machine goes through a proxy that records it.
+fn behind(hub: &Hub, proxy: &Proxy, github: Value, environment: &[(&str, &str)]) -> Daemon {
+    let mut settings = json!({ "github": github });
+    settings["web"] = json!({ "proxy": format!("http://{}", proxy.address()) });
+    hub.builder(json!({}), environment)
+        .settings(settings)
+        .start()
+}
+
+/// Whatever a workspace names, and however: nothing is asked, and no login goes anywhere.
+#[test]
+fn what_only_the_workspace_names_is_asked_for_nothing() {
+    let cases: &[&[&[&str]]] = &[
+        &[&[
+            "remote",
+            "add",
+            "origin",
+            "https://evil.example.com/octo/demo",
+        ]],
+        &[
+            &["remote", "add", "origin", "https://github.com/octo/demo"],
+            &[
+                "config",
+                "url.https://evil.example.com/.insteadOf",
+                "https://github.com/",
+            ],
+        ],
+        &[
+            &[
+                "remote",
+                "add",
+                "origin",
+                "https://evil.example.com/octo/demo",
+            ],
+            &["config", "remote.origin.gh-resolved", "base"],
+        ],
+        &[
+            &["remote", "add", "origin", "git@evil.example.com:octo/demo"],
+            &[
+                "config",
+                "remote.origin.gh-resolved",
+                "github.com/octo/demo",
+            ],
+        ],
+        &[&[
+            "remote",
+            "add",
+            "origin",
+            "https://github.com@evil.example.com/octo/demo",
+        ]],
+        &[&[
+            "remote",
+            "add",
+            "origin",
+            "https://github.com.evil.example.com/octo/demo",
+        ]],
+        &[&[
+            "remote",
+            "add",
+            "origin",
+            "https://github.com:x@evil.example.com:443/octo/demo",
+        ]],
+        &[&["remote", "add", "origin", "https://github.com/../../evil"]],
+        &[&[
+            "remote",
+            "add",
+            "origin",
+            "https://github.com/octo/demo?x=y",
+        ]],
+        &[&[
+            "remote",
+            "add",
+            "origin",
+            "https://github.com\\@evil.example.com/octo/demo",
+        ]],
+        &[&["remote", "add", "origin", "ext::sh -c 'touch canary'"]],
+    ];
+    let tokens = [
+        ("GH_TOKEN", "ghp_canary"),
+        ("GH_ENTERPRISE_TOKEN", "ghp_canary"),
+    ];
+    for case in cases {
+        let hub = Hub::new();
+        git(hub.tree.path(), &["init", "-q"]);
+        for arguments in *case {
+            git(hub.tree.path(), arguments);
+        }
+        let proxy = Proxy::to(hub.server.address());
+        let daemon = behind(&hub, &proxy, json!({}), &tokens);
+        for path in ["issue://7", "pr://", "pr://7/diff"] {
+            let error = refused(&daemon, path);
+            assert_eq!(error.kind(), "notFound", "{case:?}: {error:?}");
+        }
+        assert!(proxy.asked().is_empty(), "{case:?}: {:?}", proxy.asked());
+        assert!(hub.server.requests().is_empty(), "{case:?}");
+        assert!(!hub.tree.path().join("canary").exists());
+    }
+}
+
+/// A host, the environment, and the authority that is asked.
+type Interface<'a> = (&'a str, &'a [(&'a str, &'a str)], &'a str);
+
+/// Where the interface of a host is that the settings do not say it of.
+#[test]
+fn known_hosts_are_asked_at_their_own_interface() {
+    let cases: &[Interface] = &[
+        ("github.com", &[], "api.github.com:443"),
+        (
+            "ghe.example.com",
+            &[("GH_HOST", "ghe.example.com")],
+            "ghe.example.com:443",
+        ),
+        (
+            "octo.ghe.com",
+            &[("GH_HOST", "octo.ghe.com")],
+            "api.octo.ghe.com:443",
+        ),
+        // `gh` has a login for it.
+        ("logged.example.com", &[], "logged.example.com:443"),
+    ];
+    for (host, environment, expected) in cases {
+        let hub = Hub::new();
+        workspace(&hub, &[("origin", &format!("git@{host}:octo/demo.git"))]);
+        hub.program(
+            "gh",
+            "[ \"$4\" = logged.example.com ] && echo gho_x && exit 0; exit 1",
+        );
+        let proxy = Proxy::to(hub.server.address());
+        let daemon = behind(&hub, &proxy, json!({}), environment);
+        assert_eq!(refused(&daemon, "issue://7?comments=0").kind(), "network");
+        let asked = proxy.asked();
+        let line = format!("CONNECT {expected} HTTP/1.1\r\n");
+        assert!(asked.iter().all(|it| it.starts_with(&line)), "{asked:?}");
+        assert_eq!(asked.len(), 1, "{asked:?}");
+    }
+}
+
+#[test]
+fn the_first_root_with_a_known_remote_is_meant() {
+    let hub = Hub::new();
+    let other = Tree::new();
+    workspace(&hub, &[("origin", "https://gitlab.com/x/y")]);
+    git(other.path(), &["init", "-q"]);
+    git(
+        other.path(),
+        &["remote", "add", "origin", "git@github.com:octo/other.git"],
+    );
+    answer(&hub, "octo/other");
+    let daemon = hub.builder(no_repo(), &[]).root(other.path()).start();
+    let result = daemon.read("issue://7?comments=0").expect("an issue");
+    assert_eq!(
+        result["details"]["meta"]["source"],
+        "issue://octo/other/7?comments=0"
+    );
+}
+
+/// A submodule, a linked work tree, a folder below the root of its repository: git knows.
+#[test]
+fn git_finds_the_repository_of_any_folder() {
+    let hub = Hub::new();
+    workspace(&hub, &[("origin", "https://github.com/octo/demo")]);
+    hub.tree.write("sub/a.txt", "a\n");
+    git(hub.tree.path(), &["add", "-A"]);
+    git(hub.tree.path(), &["commit", "-q", "-m", "a"]);
+    git(hub.tree.path(), &["worktree", "add", "-q", "linked"]);
+    answer(&hub, "octo/demo");
+    for folder in ["sub", "linked"] {
+        let mut settings = hub.settings(json!({}));
+        settings["github"]["repo"] = Value::Null;
+        let path = std::env::var("PATH").unwrap_or_default();
+        let daemon = Daemon::builder()
+            .root(hub.tree.join(folder))
+            .settings(settings)
+            .env("PATH", &format!("{}:{path}", hub.programs.path().display()))
+            .env("XDG_CACHE_HOME", &hub.cache.path().display().to_string())
+            .start();
+        let result = daemon.read("issue://7?comments=0").expect("an issue");
+        assert_eq!(
+            result["details"]["meta"]["source"],
+            "issue://octo/demo/7?comments=0"
+        );
+    }
+}
+
+/// What git said is good for a minute, and one that is not there is said to be missing.
+#[test]
+fn git_is_asked_once_and_need_not_be_there() {
+    let hub = Hub::new();
+    workspace(&hub, &[("origin", "https://github.com/octo/demo")]);
+    answer(&hub, "octo/demo");
+    let log = hub.programs.path().join("git.log");
+    let script = format!(
+        "echo \"$3\" >> {}; PATH=${{PATH#*:}} exec git \"$@\"",
+        log.display()
+    );
+    hub.program("git", &script);
+    let daemon = hub.daemon_with(no_repo(), &[]);
+    for _ in 0..3 {
+        read(&daemon, "issue://7?comments=0");
+    }
+    let asked = std::fs::read_to_string(&log).expect("git ran");
+    let mut asked: Vec<&str> = asked.lines().collect();
+    asked.sort_unstable();
+    assert_eq!(asked, ["config", "remote"]);
+
+    let programs = hub.programs.path().display().to_string();
+    std::fs::remove_file(hub.programs.path().join("git")).expect("gone");
+    let daemon = hub.builder(no_repo(), &[]).env("PATH", &programs).start();
+    let error = refused(&daemon, "issue://7");
+    assert!(
+        error.message.contains("git is not installed"),
+        "{}",
+        error.message
+    );
+}
+
+/// A configuration with no end of remotes is given up, and one whose remotes are at many hosts is judged.
+#[test]
+fn a_repository_with_many_remotes_is_no_burden() {
+    let hub = Hub::new();
+    git(hub.tree.path(), &["init", "-q"]);
+    let config = hub.tree.join(".git/config");
+    let plain = std::fs::read_to_string(&config).expect("a configuration");
+    let remote =
+        |at: usize| format!("[remote \"r{at:05}\"]\n\turl = https://h{at}.example.com/octo/demo\n");
+    let many = |count: usize| plain.clone() + &(0..count).map(remote).collect::<String>();
+    let log = hub.programs.path().join("gh.log");
+    hub.program("gh", &format!("echo \"$4\" >> {}; exit 1", log.display()));
+    std::fs::write(&config, many(200)).expect("written");
+    let error = refused(&hub.daemon_with(no_repo(), &[]), "issue://7");
+    assert!(
+        error.message.contains("r00000 is at h0.example.com"),
+        "{}",
+        error.message
+    );
+    let asked = std::fs::read_to_string(&log).expect("gh was asked");
+    assert_eq!(asked.lines().count(), 32);
+    std::fs::write(&config, many(20_000)).expect("written");
+    let error = refused(&hub.daemon_with(no_repo(), &[]), "issue://7");
+    assert!(
+        error
+            .message
+            .contains("git lists more than is looked through"),
+        "{}",
+        error.message
+    );
 }

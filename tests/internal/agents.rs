@@ -136,9 +136,18 @@ fn parts_of_its_json_are_read_by_path_and_by_query() {
             error.message
         );
     }
-    answer(&daemon, "reviewer_0", "no JSON\n");
-    let error = daemon.read("agent://reviewer_0/x").expect_err("no JSON");
-    assert_eq!(error.message, "Output reviewer_0 is not JSON.");
+    // Of several fences none is, and another kind of fence is none.
+    for text in [
+        "no JSON\n",
+        "```json\n[1]\n```\n\n```json\n[2]\n```\n",
+        "```\n[1]\n```\n",
+        "```json\n[1\n```\n",
+    ] {
+        answer(&daemon, "reviewer_0", text);
+        let error = daemon.read("agent://reviewer_0/x").expect_err("no JSON");
+        assert_eq!(error.kind(), "notFound");
+        assert_eq!(error.message, "Output reviewer_0 is not JSON.", "{text}");
+    }
     let near = daemon.read("agent://reviewer_1").expect_err("none");
     assert_eq!(near.data["suggestions"], json!(["agent://reviewer_0"]));
 }
@@ -196,4 +205,26 @@ fn sessions_see_their_own_alone() {
         text(&read_as(&daemon, "A", "agent://r").expect("its own")),
         "1:A's"
     );
+}
+
+#[test]
+fn a_part_is_paged_like_any_text() {
+    let tree = Tree::new();
+    let daemon = Daemon::start(tree.path());
+    let lines: Vec<u32> = (1..=5000).collect();
+    answer(&daemon, "r", &json!({ "all": lines }).to_string());
+    let first = daemon.read("agent://r/all").expect("a page");
+    assert_eq!(first["details"]["truncation"]["nextSelector"], "3001-");
+    assert!(first["details"]["truncation"]["artifactId"].is_null());
+    let next = daemon.read_text("agent://r/all:3001-3002");
+    assert!(next.starts_with("3001:  3000,\n3002:  3001,"), "{next}");
+    assert!(
+        daemon
+            .read_text("agent://r?q=.all:-1")
+            .starts_with("5002:]")
+    );
+    // An id that is as long as that of a part is the answer of that agent.
+    answer(&daemon, "r/all", "of its own\n");
+    assert_eq!(daemon.read_text("agent://r/all"), "1:of its own");
+    assert!(daemon.read_text("agent://r?q=.all[0]").starts_with("1:1"));
 }

@@ -172,3 +172,25 @@ fn a_client_that_dies_while_it_is_asked_takes_the_daemon_along() {
     assert!(daemon.wait_exit(AT_ONCE).is_some());
     daemon.drop_answers();
 }
+
+#[test]
+fn who_finds_no_room_waits_no_longer_than_the_others() {
+    let tree = Tree::new().file("a.txt", "mine\n");
+    let settings = json!({ "internal": { "resolveTimeoutMs": 3000 } });
+    let daemon = offering(json!(["jira"]), &tree, settings);
+    let reads: Vec<Id> = (0..70)
+        .map(|n| daemon.request("agent/read", json!({ "path": format!("jira://{n}") })))
+        .collect();
+    // Of the others those that get a place just before their time is over are called off at once.
+    daemon.ignore_notifications("$/cancelRequest");
+    for _ in 0..64 {
+        daemon.expect_request("agent/resolve");
+    }
+    for read in &reads {
+        let error = daemon.wait(read).expect_err("silent");
+        assert_eq!(error.kind(), "timeout");
+        assert!(error.message.contains("3000 ms"), "{}", error.message);
+    }
+    let result = self::read(&daemon, "jira://1", |uri| contents(uri, "there\n"));
+    assert_eq!(text(&result), "1:there");
+}

@@ -390,3 +390,122 @@ fn an_open_document_of_it_is_the_truth() {
         json!({ "textDocument": { "uri": uri } }),
     );
 }
+
+#[test]
+fn a_child_lists_what_it_may_read() {
+    let tree = Tree::new();
+    let daemon = Daemon::start(tree.path());
+    let write_as = |session: &str, path: &str, text: &str| {
+        let write = json!({ "session": session, "path": path, "text": text });
+        daemon.call("agent/write", write).expect("made");
+    };
+    write_as("A", "local://both.txt", "A's, which is longer\n");
+    write_as("A", "local://theirs.txt", "A's\n");
+    write_as("A", "local://notes/a.md", "A's\n");
+    write_as("A", "local://notes/both.md", "A's\n");
+    let listed = |session: &str, path: &str| {
+        let read = read_as(&daemon, session, path).expect("a list");
+        text(&read).to_owned()
+    };
+    let of_parent = listed("A", "local://");
+    // Without any of its own it has its parent's.
+    assert_eq!(listed("A/b", "local://"), of_parent);
+    write_as("A/b", "local://both.txt", "b's\n");
+    write_as("A/b", "local://own.txt", "b's\n");
+    write_as("A/b", "local://notes/b.md", "b's\n");
+    write_as("A/b/c", "local://deepest.txt", "c's\n");
+    let all = listed("A/b/c", "local://");
+    for name in [
+        "deepest.txt",
+        "own.txt",
+        "both.txt",
+        "theirs.txt",
+        "a.md",
+        "b.md",
+        "both.md",
+    ] {
+        assert_eq!(all.matches(&format!(" {name}")).count(), 1, "{name}: {all}");
+    }
+    // What it gets by a name is what is listed under it.
+    let row = all
+        .lines()
+        .find(|row| row.contains(" both.txt"))
+        .expect("a row");
+    assert!(row.contains("4B"), "{row}");
+    let inside = listed("A/b", "local://notes");
+    for name in ["a.md", "b.md", "both.md"] {
+        assert_eq!(inside.matches(name).count(), 1, "{name}: {inside}");
+        assert!(read_as(&daemon, "A/b", &format!("local://notes/{name}")).is_ok());
+    }
+    for dialect in ["opencode", "plain"] {
+        let key = if dialect == "opencode" {
+            "filePath"
+        } else {
+            "path"
+        };
+        let params = json!({ "dialect": dialect, key: "local://notes/", "session": "A/b" });
+        let names = daemon.read_with(params).expect("names");
+        assert!(
+            text(&names).contains("a.md") && text(&names).contains("b.md"),
+            "{names}"
+        );
+    }
+    // Neither its parent nor its siblings see any of its own.
+    assert_eq!(listed("A", "local://").matches("own.txt").count(), 0);
+    assert!(!listed("A/d", "local://").contains("own.txt"));
+    let near = read_as(&daemon, "A/b", "local://their.txt").expect_err("none");
+    assert_eq!(near.data["suggestions"], json!(["local://theirs.txt"]));
+}
+
+#[test]
+fn its_files_are_summarised_and_have_context_and_artifacts_have_not() {
+    let tree = Tree::new();
+    let daemon = Daemon::start(tree.path());
+    let body: String = (1..=60).map(|n| format!("    let a{n} = {n};\n")).collect();
+    let code = format!("fn first() {{\n{body}}}\n\nfn second() {{\n{body}}}\n");
+    write(&daemon, "local://code.rs", &code).expect("made");
+    let read = daemon.read("local://code.rs").expect("a summary");
+    assert!(read["details"]["summary"].is_object(), "{}", text(&read));
+    let some = daemon.read_text("local://code.rs:50-51");
+    assert!(some.contains("\n49:") && some.contains("\n54:"), "{some}");
+    let given = put(
+        &daemon,
+        json!({ "text": code, "mimeType": "text/x-rust", "name": "code.rs" }),
+    );
+    let uri = given["uri"].as_str().expect("a URI");
+    let whole = daemon.read(uri).expect("all of it");
+    assert!(whole["details"]["summary"].is_null());
+    assert_eq!(text(&whole).lines().count(), code.lines().count());
+    let some = daemon.read_text(format!("{uri}:50-51"));
+    assert!(some.starts_with("50:") && !some.contains("\n52:"), "{some}");
+}
+
+#[test]
+fn a_notebook_of_it_is_edited_as_one() {
+    let tree = Tree::new();
+    let daemon = Daemon::start(tree.path());
+    daemon.ignore_changes();
+    write(&daemon, "local://a.txt", "x\n").expect("made");
+    let folder = folder(&daemon);
+    let from = super::fixture("notebook/colab.ipynb");
+    fs::copy(from, folder.join("n.ipynb")).expect("copied");
+    let read = daemon.read("local://n.ipynb").expect("a notebook");
+    let row = text(&read)
+        .lines()
+        .find(|row| !row.contains("# %%") && row.contains(':'));
+    let row = text(&read)
+        .lines()
+        .skip(1)
+        .find(|row| !row.contains("%%") && row.len() > 6)
+        .or(row)
+        .expect("a row");
+    let (number, _) = row.split_once(':').expect("a number");
+    let header = text(&read).lines().next().expect("a header");
+    let patch = format!("{header}\nreplace {number}..{number}:\n+changed = 1\n");
+    daemon
+        .call("agent/edit", json!({ "patch": patch }))
+        .expect("edited");
+    let on_disk = fs::read_to_string(folder.join("n.ipynb")).expect("a file");
+    let json: Value = serde_json::from_str(&on_disk).expect("JSON");
+    assert!(json["cells"].is_array() && on_disk.contains("changed = 1"));
+}

@@ -11,6 +11,10 @@ floods      writes to stderr as fast as it can
 chatters    writes lines to stdout that are no messages
 many        lists 1,500 resources
 listed=URI  lists that URI, too
+file=URI=PATH  has the bytes of that file under that URI, and lists it
+holding     says that its lists hold for ten minutes, and that it never tells of changes
+silent-lists  never tells of changes, and not for how long its lists hold
+asks        asks its client for folders, for a model and for its user before it answers a read
 template=T  has that template, too
 """
 
@@ -36,6 +40,8 @@ resources = [
     {"uri": "demo://dynamic", "name": "dynamic"},
 ]
 resources += [{"uri": b[7:], "name": "listed"} for b in BEHAVIOURS if b.startswith("listed=")]
+files = dict(b[5:].split("=", 1) for b in BEHAVIOURS if b.startswith("file="))
+resources += [{"uri": uri, "name": "a file"} for uri in files]
 if "many" in BEHAVIOURS:
     resources = [{"uri": f"demo://{n}", "name": str(n)} for n in range(1500)]
 templates = [{"uriTemplate": "demo://t/{id}", "name": "t"}]
@@ -65,6 +71,8 @@ def contents(uri):
         return [{"uri": uri, "text": "with a colon\nand a second line\n"}]
     if uri == "demo://dynamic":
         return [{"uri": uri, "text": "".join(f"{reads}-{n}\n" for n in range(1, 41))}]
+    if uri == "demo://lines":
+        return [{"uri": uri, "text": "one\ntwo\nthree\n"}]
     if uri == "demo://bytes":
         return [{"uri": uri, "mimeType": "application/x-thing", "blob": base64.b64encode(b"\0\1\2\xff").decode()}]
     if uri == "demo://environment":
@@ -76,6 +84,9 @@ def contents(uri):
         return [{"uri": uri, "text": "x" * (17 << 20)}]
     if uri == "demo://longer":
         return [{"uri": uri, "text": "x" * (40 << 20)}]
+    if uri in files:
+        with open(files[uri], "rb") as file:
+            return [{"uri": uri, "blob": base64.b64encode(file.read()).decode()}]
     if uri.startswith("file:"):
         return [{"uri": uri, "text": "what the server reads there\n"}]
     if uri.startswith("demo://t/") or {"uri": uri, "name": "listed"} in resources:
@@ -88,12 +99,15 @@ def listed(key, entries, params):
     page = {key: entries[begin : begin + 400]}
     if begin + 400 < len(entries):
         page["nextCursor"] = str(begin + 400)
+    if "holding" in BEHAVIOURS:
+        page["ttlMs"] = 600_000
     return page
 
 
 def answer(method, params):
     """The result of a request, or the code and the message of an error."""
-    capabilities = {"resources": {"listChanged": True}}
+    tells = not {"holding", "silent-lists"} & set(BEHAVIOURS)
+    capabilities = {"resources": {"listChanged": tells}}
     own = {"name": "small", "version": "1"}
     if method == "server/discover" and NEW:
         return {"supportedVersions": ["2026-07-28"], "capabilities": capabilities, "ttlMs": 0, "cacheScope": "private"}
@@ -103,6 +117,8 @@ def answer(method, params):
         return listed("resources", resources, params)
     if method == "resources/templates/list":
         return listed("resourceTemplates", templates, params)
+    if method == "resources/read" and "asks" in BEHAVIOURS:
+        ask()
     if method != "resources/read":
         return (-32601, "Method not found")
     uri = params["uri"]
@@ -128,6 +144,16 @@ def answer(method, params):
     return result
 
 
+def ask():
+    """Asks for what no client of resources has to give; what is answered is in the log."""
+    message = {"role": "user", "content": {"type": "text", "text": "Hello?"}}
+    sampling = {"messages": [message], "maxTokens": 10}
+    schema = {"type": "object", "properties": {"name": {"type": "string"}}}
+    send({"id": "folders", "method": "roots/list"})
+    send({"id": "model", "method": "sampling/createMessage", "params": sampling})
+    send({"id": "user", "method": "elicitation/create", "params": {"message": "Who?", "requestedSchema": schema}})
+
+
 def changed():
     params = {"_meta": {SUBSCRIPTION: listening}} if NEW else {}
     send({"method": "notifications/resources/list_changed", "params": params})
@@ -137,6 +163,8 @@ def serve(message):
     global listening
     method, params, number = message["method"], message.get("params", {}), message.get("id")
     log(f"{method} {params.get('uri') or params.get('requestId') or ''}".strip())
+    if method == "initialize":
+        log(f"offered {json.dumps(params['capabilities'])}")
     if number is None or "mute" in BEHAVIOURS:
         return
     if method == "subscriptions/listen" and NEW:
@@ -177,6 +205,9 @@ for line in sys.stdin:
     message = json.loads(line)
     if "method" in message:
         threading.Thread(target=serve, args=(message,), daemon=True).start()
+    else:
+        given = message.get("result") or message["error"]["code"]
+        log(f"answered {message['id']} {json.dumps(given)}")
 log("end of input")
 if "stubborn" in BEHAVIOURS:
     time.sleep(3600)

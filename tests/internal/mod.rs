@@ -2,19 +2,27 @@
 
 mod agents;
 mod artifacts;
+mod bounds;
 mod client_limits;
 mod clients;
+mod dialects;
 mod folders;
 mod guide;
+mod kept;
 mod local;
 #[cfg(target_os = "linux")]
 mod mcp;
 #[cfg(target_os = "linux")]
 mod mcp_everything;
 #[cfg(target_os = "linux")]
+mod mcp_manners;
+#[cfg(target_os = "linux")]
 mod mcp_processes;
 #[cfg(target_os = "linux")]
 mod mcp_support;
+mod members;
+mod puts;
+mod schemes;
 mod sessions;
 mod shell_day;
 mod spilling;

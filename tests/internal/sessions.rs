@@ -21,7 +21,11 @@ struct Known {
     life: usize,
     numbers: BTreeMap<u64, String>,
     given: BTreeSet<u64>,
+    /// Those of which a put said that they went for it.
+    dropped: BTreeSet<u64>,
     agent: Option<String>,
+    /// Its scratch file.
+    scratch: Option<String>,
 }
 
 fn rounds() -> usize {
@@ -80,10 +84,11 @@ fn no_session_sees_anothers_byte() {
     let mut chance = Chance(0x5EED);
     let mut known: BTreeMap<&str, Known> =
         SESSIONS.iter().map(|it| (*it, Known::default())).collect();
+    let mut drops = 0;
     for _ in 0..rounds() {
         let session = SESSIONS[chance.below(SESSIONS.len())];
         let own = mark(session, known[session].life);
-        match chance.below(10) {
+        match chance.below(11) {
             0..=3 => {
                 let text = lines(&mut chance, &own);
                 let result = put(
@@ -91,6 +96,7 @@ fn no_session_sees_anothers_byte() {
                     json!({ "session": session, "text": text, "terminal": chance.below(5) == 0 }),
                 );
                 let number = url_number(&result["uri"]);
+                note_dropped(&mut known, session, &result);
                 let of = known.get_mut(session).expect("known");
                 assert!(of.given.insert(number), "{session} got {number} twice");
                 assert!(of.given.iter().max() == Some(&number), "numbers only grow");
@@ -100,10 +106,12 @@ fn no_session_sees_anothers_byte() {
             6 => {
                 let text = lines(&mut chance, &own);
                 let uri = json!({ "session": session, "uri": "agent://r", "text": text });
-                put(&daemon, uri);
+                let result = put(&daemon, uri);
+                note_dropped(&mut known, session, &result);
                 known.get_mut(session).expect("known").agent = Some(text);
             }
             7..=8 => read_all(&daemon, &mut chance, &known, session),
+            9 => scratch(&daemon, &mut chance, &mut known, session),
             _ if chance.below(4) == 0 => {
                 daemon
                     .call("agent/closeSession", json!({ "session": session }))
@@ -121,13 +129,18 @@ fn no_session_sees_anothers_byte() {
                     .as_array()
                     .cloned()
                     .unwrap_or_default();
-                for resource in resources {
+                for resource in &resources {
                     assert!(
                         read_as(&daemon, session, resource["uri"].as_str().expect("a URI")).is_ok()
                     );
                 }
+                // A session without any above it lists its own alone.
+                let bytes = resources.iter().filter_map(|it| it["size"].as_u64());
+                let bytes: u64 = bytes.sum();
+                assert!(session.contains('/') || bytes <= SESSION as u64, "{bytes}");
             }
         }
+        drops = drops.max(known.values().map(|it| it.dropped.len()).sum());
         let status = daemon.call("agent/status", json!({})).expect("status");
         let bytes = status["artifacts"]["bytes"].as_u64().expect("bytes");
         assert!(bytes <= TOTAL as u64, "{bytes}");
@@ -135,6 +148,8 @@ fn no_session_sees_anothers_byte() {
     for session in SESSIONS {
         read_all(&daemon, &mut chance, &known, session);
     }
+    // Such a run without a drop would show nothing of drops.
+    assert!(drops > 0);
     for session in SESSIONS {
         daemon
             .call("agent/closeSession", json!({ "session": session }))
@@ -158,7 +173,9 @@ fn append(daemon: &Daemon, chance: &mut Chance, known: &mut BTreeMap<&str, Known
     let uri = format!("artifact://{number}");
     let params = json!({ "session": session, "uri": uri, "append": true, "text": text });
     match daemon.call("agent/putArtifact", params) {
-        Ok(_) => {
+        Ok(result) => {
+            note_dropped(known, session, &result);
+            let of = known.get_mut(session).expect("known");
             let whole = of.numbers.get_mut(&number).expect("known");
             whole.push_str(&text);
             let end = whole.len().min(MAX);
@@ -172,13 +189,48 @@ fn append(daemon: &Daemon, chance: &mut Chance, known: &mut BTreeMap<&str, Known
     }
 }
 
+/// Takes note of what an answer says that went.
+fn note_dropped(known: &mut BTreeMap<&str, Known>, session: &str, result: &Value) {
+    let of = known.get_mut(session).expect("known");
+    for dropped in result["dropped"].as_array().expect("a list") {
+        match dropped.as_str().expect("words") {
+            "agent://r" => of.agent = None,
+            number if number.starts_with("artifact://") => {
+                of.dropped.insert(url_number(dropped));
+            }
+            lost => assert!(lost.contains("bytes for an artifact"), "{lost}"),
+        }
+    }
+}
+
+/// A scratch file is written once in a session's life, where there is room for it.
+fn scratch(daemon: &Daemon, chance: &mut Chance, known: &mut BTreeMap<&str, Known>, session: &str) {
+    let of = known.get_mut(session).expect("known");
+    let text = lines(chance, &mark(session, of.life));
+    let write = json!({ "session": session, "path": "local://x.txt", "text": text });
+    match daemon.call("agent/write", write) {
+        Ok(_) => {
+            assert!(of.scratch.is_none(), "{session} has one");
+            of.scratch = Some(text);
+        }
+        Err(error) if error.kind() == "exists" => assert!(of.scratch.is_some()),
+        Err(error) => assert_eq!(error.kind(), "tooLarge", "{}", error.message),
+    }
+}
+
 /// Each number is what was put there, or was dropped; what was never given is not there.
 fn read_all(daemon: &Daemon, chance: &mut Chance, known: &BTreeMap<&str, Known>, session: &str) {
     let of = &known[session];
     let numbers: Vec<u64> = of.numbers.keys().copied().collect();
     for number in numbers.iter().rev().take(8) {
         match read_as(daemon, session, &format!("artifact://{number}:raw")) {
-            Ok(result) => assert_eq!(text(&result), of.numbers[number], "{session} {number}"),
+            Ok(result) => {
+                assert_eq!(text(&result), of.numbers[number], "{session} {number}");
+                assert!(
+                    !of.dropped.contains(number),
+                    "{session} {number} was dropped"
+                );
+            }
             Err(error) => assert!(
                 error.message.contains("dropped to make room"),
                 "{session} {number} of {numbers:?}: {error:?}; {:?}",
@@ -192,6 +244,15 @@ fn read_all(daemon: &Daemon, chance: &mut Chance, known: &BTreeMap<&str, Known>,
     }
     if let Ok(result) = read_as(daemon, session, "agent://r") {
         assert_own(known, session, text(&result));
+    }
+    let scratch = read_as(daemon, session, "local://x.txt:raw");
+    match &of.scratch {
+        Some(own) => assert_eq!(text(&scratch.expect("its own")), own),
+        None => {
+            if let Ok(result) = scratch {
+                assert_own(known, session, text(&result));
+            }
+        }
     }
     let next = of.given.iter().max().map_or(1, |it| it + 1);
     let above = SESSIONS
@@ -268,4 +329,25 @@ fn a_session_whose_lines_were_forgotten_keeps_its_store() {
         text(&read_as(&daemon, "first", "artifact://1").expect("kept")),
         "1:kept"
     );
+}
+
+#[test]
+fn closing_takes_all_that_a_child_has() {
+    let tree = Tree::new();
+    let daemon = Daemon::start(tree.path());
+    let has = |session: &str| {
+        let paths = ["artifact://1", "agent://r", "local://x.txt"];
+        paths.map(|path| read_as(&daemon, session, path).is_ok())
+    };
+    for session in ["A/b", "B"] {
+        put(&daemon, json!({ "session": session, "text": "x" }));
+        let answer = json!({ "session": session, "uri": "agent://r", "text": "x" });
+        put(&daemon, answer);
+        let write = json!({ "session": session, "path": "local://x.txt", "text": "x\n" });
+        daemon.call("agent/write", write).expect("made");
+        assert_eq!(has(session), [true; 3]);
+    }
+    let close = json!({ "session": "A" });
+    daemon.call("agent/closeSession", close).expect("closed");
+    assert_eq!((has("A/b"), has("B")), ([false; 3], [true; 3]));
 }

@@ -140,3 +140,113 @@ fn each_dialect_says_so() {
     }
     assert_eq!(artifacts(&daemon), 1);
 }
+
+/// A daemon whose client has one long text.
+fn of_client(tree: &Tree, settings: Value) -> Daemon {
+    super::clients::offering(json!(["jira"]), tree, settings)
+}
+
+fn read_of_client(daemon: &Daemon, params: Value, answer: &str) -> Value {
+    let (read, _) =
+        super::clients::read_by(daemon, params, |uri| super::clients::contents(uri, answer));
+    read.expect("a text")
+}
+
+#[test]
+fn the_clients_and_servers_texts_are_there_as_a_whole() {
+    let tree = Tree::new();
+    let daemon = of_client(&tree, json!({}));
+    let lines = numbered_lines(1, 5000);
+    let read = read_of_client(&daemon, json!({ "path": "jira://A" }), &lines);
+    // How to go on is the last line, as the tool's description promises.
+    let ends = "[Whole text: artifact://1]\n[Showing lines 1-3000 of 5000. Use :3001- to continue]";
+    assert!(
+        text(&read).ends_with(ends),
+        "{}",
+        &text(&read)[text(&read).len() - 200..]
+    );
+    assert_eq!(read["details"]["truncation"]["artifactId"], "1");
+    let whole =
+        json!({ "path": "artifact://1:raw", "budget": { "lines": 20_000, "bytes": 1_000_000 } });
+    assert_eq!(text(&daemon.read_with(whole).expect("all of it")), lines);
+    // Who reads on is not given another, and neither is who names lines.
+    for path in ["jira://A:3001-", "jira://A:1-4000"] {
+        let more = read_of_client(&daemon, json!({ "path": path }), &lines);
+        assert!(
+            more["details"]["truncation"]["artifactId"].is_null(),
+            "{path}"
+        );
+        assert!(!text(&more).contains("Whole text"), "{path}");
+    }
+    assert_eq!(artifacts(&daemon), 1);
+    // One for each text: what is the same is there, what is another is put there, too.
+    read_of_client(&daemon, json!({ "path": "jira://B" }), &lines);
+    assert_eq!(artifacts(&daemon), 1);
+    let other = numbered_lines(2, 5001);
+    let read = read_of_client(&daemon, json!({ "path": "jira://A" }), &other);
+    assert_eq!(read["details"]["truncation"]["artifactId"], "2");
+    assert_eq!(
+        daemon.read_text("artifact://2:1-1"),
+        "1:line 2\n\n[Showing lines 1-1 of 5000. Use :2- to continue]"
+    );
+}
+
+#[test]
+fn a_store_that_cannot_be_written_costs_the_footer_alone() {
+    let (tree, state, elsewhere) = (Tree::new(), Tree::new(), Tree::new());
+    std::fs::create_dir_all(state.join("pilcrow")).expect("a folder");
+    let sessions = state.join("pilcrow/sessions");
+    std::os::unix::fs::symlink(elsewhere.path(), sessions).expect("a link");
+    let offered = json!({ "resources": { "schemes": ["jira"] } });
+    let daemon = Daemon::builder()
+        .root(tree.path())
+        .env("XDG_STATE_HOME", &state.spelled(""))
+        .capabilities(json!({ "experimental": { "pilcrow": offered } }))
+        .start();
+    let lines = numbered_lines(1, 5000);
+    let read = read_of_client(&daemon, json!({ "path": "jira://A" }), &lines);
+    assert!(text(&read).starts_with("1:line 1\n"));
+    assert!(!text(&read).contains("Whole text"));
+    assert_eq!(read["details"]["truncation"]["nextSelector"], "3001-");
+    let entries = std::fs::read_dir(elsewhere.path()).expect("a folder");
+    assert_eq!(entries.count(), 0);
+}
+
+#[test]
+fn what_has_a_place_is_never_spilled_whatever_it_is() {
+    let bytes = |name: &str| std::fs::read(super::fixture(name)).expect(name);
+    let mut tree = Tree::new()
+        .file("harbour.zip", bytes("archive/harbour.zip"))
+        .file("museum.db", bytes("sqlite/museum.db"))
+        .file("columns.pdf", bytes("document/columns.pdf"))
+        .file("long.zip.txt", numbered_lines(1, 9000));
+    for n in 0..200 {
+        tree = tree.file(&format!("folder/{n}.txt"), "");
+    }
+    let skill =
+        "---\nname: long\ndescription: Long.\n---\n".to_owned() + &numbered_lines(1, 30_000);
+    let tree = tree.file(".agents/skills/long/SKILL.md", skill);
+    let daemon = Daemon::start(tree.path());
+    super::put(&daemon, json!({ "text": numbered_lines(1, 9000) }));
+    let write = json!({ "path": "local://long.txt", "text": numbered_lines(1, 9000) });
+    daemon.call("agent/write", write).expect("made");
+    for path in [
+        "harbour.zip",
+        "museum.db:users",
+        "columns.pdf",
+        "long.zip.txt",
+        "folder",
+        "skill://long",
+        "artifact://1",
+        "local://long.txt",
+        "pilcrow://internal",
+    ] {
+        let params = json!({ "path": path, "budget": { "lines": 2 } });
+        let read = daemon.read_with(params).expect(path);
+        let truncation = &read["details"]["truncation"];
+        assert!(truncation.is_object(), "{path}: {}", text(&read));
+        assert!(truncation["artifactId"].is_null(), "{path}: {truncation}");
+        assert!(!read.to_string().contains("Whole text"), "{path}");
+    }
+    assert_eq!(artifacts(&daemon), 1);
+}

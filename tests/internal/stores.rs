@@ -273,3 +273,123 @@ fn with_a_directory_of_their_own_they_are_found_again() {
         "1:x"
     );
 }
+
+#[test]
+fn endings_are_those_of_a_table_and_names_are_no_paths() {
+    let (tree, state) = (Tree::new(), Tree::new());
+    let daemon = with_state(&tree, &state, json!({}));
+    for (mime_type, ending) in [
+        (json!(null), "txt"),
+        (json!("text/plain; charset=utf-8"), "txt"),
+        (json!("application/json"), "json"),
+        (json!("text/markdown"), "md"),
+        (json!("application/x-no-such-type"), "txt"),
+        (json!("../../x"), "txt"),
+    ] {
+        let params = json!({ "text": "{}", "mimeType": mime_type, "name": "../../../a/b.sh" });
+        let given = put(&daemon, params);
+        let path = path_of(&given);
+        let name = path.file_name().and_then(|it| it.to_str()).expect("a name");
+        let number = given["uri"]
+            .as_str()
+            .expect("a URI")
+            .trim_start_matches("artifact://");
+        assert_eq!(name, format!("{number}.{ending}"), "{mime_type}");
+        assert!(
+            path.starts_with(sessions(state.path())),
+            "{}",
+            path.display()
+        );
+    }
+    let terminal = put(&daemon, json!({ "text": "\u{1b}[1mx\n", "terminal": true }));
+    assert!(path_of(&terminal).with_extension("raw").is_file());
+}
+
+#[test]
+fn what_never_got_a_name_is_removed_when_it_is_old() {
+    let (tree, state) = (Tree::new(), Tree::new());
+    let folder = sessions(state.path());
+    for name in [".new-old", ".new-young"] {
+        fs::create_dir_all(folder.join(name)).expect("a folder");
+        fs::write(folder.join(name).join("1.txt"), "left\n").expect("written");
+    }
+    let old = std::time::SystemTime::now() - std::time::Duration::from_secs(120);
+    let handle = fs::File::open(folder.join(".new-old")).expect("a folder");
+    handle.set_modified(old).expect("its time is set");
+    let daemon = with_state(&tree, &state, json!({}));
+    put(&daemon, json!({ "text": "own" }));
+    until("the old one is removed", || {
+        !folder.join(".new-old").exists()
+    });
+    assert!(folder.join(".new-young/1.txt").exists());
+}
+
+#[test]
+fn a_directory_of_their_own_has_one_folder_for_each_name() {
+    let (tree, state, kept) = (Tree::new(), Tree::new(), Tree::new());
+    let folder = kept.join("stores");
+    let settings = json!({ "internal": { "sessionDirectory": folder.to_str().expect("UTF-8") } });
+    let daemon = with_state(&tree, &state, settings);
+    let long = "n".repeat(200);
+    let names = ["a", "A", "../x", "a/b", long.as_str()];
+    for name in names {
+        let given = put(
+            &daemon,
+            json!({ "session": name, "text": name, "name": "a run" }),
+        );
+        let path = path_of(&given);
+        let own = path.parent().expect("a folder");
+        assert_eq!(own.parent(), Some(folder.as_path()), "{}", path.display());
+        let digits = own.file_name().and_then(|it| it.to_str()).expect("a name");
+        assert!(digits.len() == 32 && digits.bytes().all(|it| it.is_ascii_hexdigit()));
+        // A small JSON says what it is.
+        let about = fs::read_to_string(own.join("1.txt.about.json")).expect("beside it");
+        let about: Value = serde_json::from_str(&about).expect("JSON");
+        assert_eq!(about["name"], "a run");
+        for file in ["1.txt", "1.txt.about.json"] {
+            assert_eq!(mode(&own.join(file)), 0o600, "{file}");
+        }
+        assert_eq!(mode(own), 0o700);
+    }
+    assert_eq!(
+        fs::read_dir(&folder).expect("a folder").count(),
+        names.len()
+    );
+    for name in names {
+        let shown = read_as(&daemon, name, "artifact://1").expect("its own");
+        assert!(text(&shown).starts_with(&format!("1:{}", &name[..1])));
+    }
+}
+
+#[test]
+fn a_directory_that_is_no_certain_place_is_not_taken_and_it_is_said() {
+    let (tree, state) = (Tree::new(), Tree::new());
+    for named in ["stores", "./stores", "", "~other/stores"] {
+        let settings = json!({ "internal": { "sessionDirectory": named } });
+        let daemon = with_state(&tree, &state, settings);
+        let told = daemon.expect_notification("window/showMessage");
+        let told = told["message"].as_str().expect("a message").to_owned();
+        assert!(
+            told.contains("internal.sessionDirectory")
+                && told.contains("neither absolute nor below ~/"),
+            "{named}: {told}"
+        );
+        // What is put there goes with the process, as without it.
+        let path = path_of(&put(&daemon, json!({ "text": "x" })));
+        assert!(
+            path.starts_with(sessions(state.path())),
+            "{}",
+            path.display()
+        );
+        drop(daemon);
+        assert!(!path.exists() && !tree.join("stores").exists());
+    }
+    let settings = json!({ "internal": { "sessionDirectory": "~/stores" } });
+    let daemon = Daemon::builder()
+        .root(tree.path())
+        .env("HOME", &state.spelled(""))
+        .settings(settings)
+        .start();
+    let path = path_of(&put(&daemon, json!({ "text": "x" })));
+    assert!(path.starts_with(state.join("stores")), "{}", path.display());
+}

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::tree::{Tree, numbered_lines};
 
-use super::{Mcp, tag_in, text};
+use super::{McpProcess, tag_in, text};
 
 const DOT: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
@@ -18,7 +18,7 @@ fn dot() -> Vec<u8> {
 #[test]
 fn a_read_an_edit_and_a_stale_edit_that_is_mended_from_its_error() {
     let tree = Tree::new().file("a.txt", "l1\nl2\nl3\nl4\nl5\n");
-    let server = Mcp::start(tree.path());
+    let server = McpProcess::start(tree.path());
     let read = server.text("read", json!({ "path": "a.txt" }));
     assert_eq!(read, "¶a.txt#7CCB\n1:l1\n2:l2\n3:l3\n4:l4\n5:l5");
     let edited = server.text(
@@ -47,7 +47,7 @@ fn several_reads_are_one_text() {
         .file("a.txt", "one\ntwo\n")
         .file("sub/c.txt", "raw\n")
         .file("dot.png", dot());
-    let server = Mcp::start(tree.path());
+    let server = McpProcess::start(tree.path());
     let paths = json!(["a.txt:1-1", "nothing.txt", "sub/c.txt:raw", "dot.png"]);
     let result = server.call("read_many", json!({ "paths": paths }));
     assert_eq!(result["isError"], false);
@@ -72,11 +72,10 @@ fn several_reads_are_one_text() {
 #[test]
 fn a_picture_comes_behind_its_note() {
     let tree = Tree::new().file("dot.png", dot());
-    let server = Mcp::start(tree.path());
+    let server = McpProcess::start(tree.path());
     let result = server.call("read", json!({ "path": "dot.png" }));
     assert_eq!(result["content"][0]["type"], "text");
     assert_eq!(result["content"][1]["type"], "image");
-    assert!(result.get("structuredContent").is_none());
     assert!(result.get("_meta").is_none());
 }
 
@@ -95,7 +94,7 @@ fn documents_are_text_in_every_dialect() {
         ("llm-gateway", "filePath"),
         ("hashline", "path"),
     ] {
-        let server = Mcp::in_directory(tree.path())
+        let server = McpProcess::in_directory(tree.path())
             .arg("--dialect")
             .arg(dialect)
             .start();
@@ -114,7 +113,7 @@ fn documents_are_text_in_every_dialect() {
 #[test]
 fn arguments_that_can_be_meant_are_taken() {
     let tree = Tree::new().file("a.txt", numbered_lines(1, 9));
-    let server = Mcp::start(tree.path());
+    let server = McpProcess::start(tree.path());
     let read = server.text(
         "read",
         json!({ "file_path": "a.txt:9-9", "selector": null }),
@@ -125,7 +124,7 @@ fn arguments_that_can_be_meant_are_taken() {
     server.text("write", json!({ "filename": "b.txt", "content": "b\n" }));
     let as_text = server.text("read", json!("{\"path\":\"b.txt\"}"));
     assert!(as_text.ends_with("\n1:b"), "{as_text}");
-    let opencode = Mcp::in_directory(tree.path())
+    let opencode = McpProcess::in_directory(tree.path())
         .arg("--dialect=opencode")
         .start();
     let read = opencode.text(
@@ -146,6 +145,14 @@ fn arguments_that_can_be_meant_are_taken() {
             json!({ "path": "a.txt", "budget": { "lines": 9 } }),
             "no parameter 'budget'",
         ),
+        (
+            json!({ "path": "a.txt", "dialect": "plain" }),
+            "no parameter 'dialect'",
+        ),
+        (
+            json!({ "path": "a.txt", "want": ["text"] }),
+            "no parameter 'want'",
+        ),
         (json!({}), "'path' is missing"),
         (json!([]), "must be an object"),
     ] {
@@ -157,7 +164,7 @@ fn arguments_that_can_be_meant_are_taken() {
 #[test]
 fn a_program_may_know_more_than_the_model() {
     let tree = Tree::new().file("a.txt", "one\n");
-    let server = Mcp::start(tree.path());
+    let server = McpProcess::start(tree.path());
     let meta = json!({ "pilcrow/details": true });
     let result = server.call_with("read", json!({ "path": "a.txt" }), meta.clone());
     let details = &result["_meta"]["pilcrow/details"];
@@ -182,7 +189,7 @@ fn a_program_may_know_more_than_the_model() {
 #[test]
 fn numbers_before_rows_can_be_taken_off_a_text() {
     let tree = Tree::new();
-    let server = Mcp::start(tree.path());
+    let server = McpProcess::start(tree.path());
     let error = server.error(
         "write",
         json!({ "path": "a.txt", "text": "1:one\n2:two\n" }),
@@ -196,7 +203,7 @@ fn numbers_before_rows_can_be_taken_off_a_text() {
 #[test]
 fn web_addresses_are_read_only_where_the_user_says_so() {
     let tree = Tree::new();
-    let server = Mcp::start(tree.path());
+    let server = McpProcess::start(tree.path());
     let error = server.error("read", json!({ "path": "http://127.0.0.1:9/" }));
     assert!(error.contains("web.enabled"), "{error}");
     let guide = server.text("read", json!({ "path": "pilcrow://read" }));

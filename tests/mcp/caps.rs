@@ -1,13 +1,14 @@
 //! No answer is longer than agents pass on, whatever is asked; and what has no room counts as not shown.
 
 use std::fmt::Write;
+use std::path::Path;
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use crate::tree::{Tree, numbered_lines};
 
-use super::{Mcp, text};
+use super::{McpProcess, text};
 
 const CAP: usize = 38_000;
 
@@ -93,7 +94,7 @@ fn no_read_is_longer_than_the_cap() {
             1024 + 160 + 1328,
         ),
     ] {
-        let mut builder = Mcp::in_directory(tree.path());
+        let mut builder = McpProcess::in_directory(tree.path());
         for argument in arguments {
             builder = builder.arg(*argument);
         }
@@ -124,7 +125,7 @@ fn no_read_is_longer_than_the_cap() {
 fn paging_shows_every_line_once() {
     let tree = tree();
     for file in ["wide.txt", "signs.txt"] {
-        let server = Mcp::start(tree.path());
+        let server = McpProcess::start(tree.path());
         let whole = std::fs::read_to_string(tree.join(file)).expect("the file");
         let mut seen = String::new();
         let mut selector = "1-".to_owned();
@@ -152,7 +153,7 @@ fn paging_shows_every_line_once() {
 #[test]
 fn a_line_that_has_no_room_is_cut_and_does_not_count_as_shown() {
     let tree = tree();
-    let server = Mcp::start(tree.path());
+    let server = McpProcess::start(tree.path());
     let tag = server.tag("one.txt");
     let cut = server.text("read", json!({ "path": "one.txt:2-2:raw" }));
     assert!(cut.len() > 30_000 && cut.len() <= CAP);
@@ -164,7 +165,7 @@ fn a_line_that_has_no_room_is_cut_and_does_not_count_as_shown() {
     let patch = format!("¶one.txt#{tag}\nreplace 2:\n+y\n");
     let refused = server.error("edit", json!({ "patch": patch }));
     assert!(refused.contains("never shown to you"), "{refused}");
-    let wider = Mcp::in_directory(tree.path())
+    let wider = McpProcess::in_directory(tree.path())
         .arg("--budget-bytes=300000")
         .start();
     let tag = wider.tag("one.txt");
@@ -188,7 +189,7 @@ fn an_answer_to_an_edit_and_a_refusal_have_the_same_cap() {
     ] {
         tree.write("short.txt", numbered_lines(1, 9000));
         tree.write("lines.txt", format!("{}\n", "z".repeat(1990)).repeat(60));
-        let mut builder = Mcp::in_directory(tree.path())
+        let mut builder = McpProcess::in_directory(tree.path())
             .arg("--set")
             .arg("edit.requireSeen=false");
         for argument in arguments {
@@ -223,4 +224,133 @@ fn an_answer_to_an_edit_and_a_refusal_have_the_same_cap() {
         );
         assert!(chars(&long) <= cap, "{}", chars(&long));
     }
+}
+
+/// A database with a table of 60 columns, one of a long text, and 300 that are empty.
+fn wide_database(path: &Path) {
+    let database = rusqlite::Connection::open(path).expect("a database");
+    let run = |sql: &str| {
+        let made = database.execute_batch(sql);
+        made.unwrap_or_else(|error| panic!("{sql}: {error}"));
+    };
+    let columns: Vec<String> = (0..60).map(|n| format!("column_{n}")).collect();
+    let cells = vec!["hex(randomblob(16))"; 60].join(",");
+    run(&format!("CREATE TABLE wide ({})", columns.join(",")));
+    run(&format!(
+        "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 500) INSERT INTO wide SELECT {cells} FROM n"
+    ));
+    run(
+        "CREATE TABLE long (text); INSERT INTO long VALUES (replace(hex(zeroblob(100000)), '00', '€'))",
+    );
+    for number in 0..300 {
+        let name = "long_name_".repeat(6);
+        run(&format!("CREATE TABLE {name}{number} (a, b)"));
+    }
+}
+
+#[test]
+fn no_kind_of_file_is_longer_than_the_cap() {
+    let tree = Tree::new();
+    let rows = (0..500).map(|row| format!("{row}{}\n", ",a cell with ümlauts".repeat(60)));
+    tree.write("wide.csv", rows.collect::<String>());
+    wide_database(&tree.join("wide.db"));
+    for fixture in [
+        "archive/many.zip",
+        "archive/many-frames.txt.zst",
+        "notebook/many-cells.ipynb",
+        "document/many.pdf",
+        "document/book.xlsx",
+        "image/large.png",
+    ] {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("fixtures")
+            .join(fixture);
+        let name = Path::new(fixture).file_name().expect("a name");
+        tree.write(
+            name.to_str().expect("UTF-8"),
+            std::fs::read(path).expect("a fixture"),
+        );
+    }
+    let paths = [
+        "wide.csv",
+        "wide.csv:raw",
+        "wide.db",
+        "wide.db:wide",
+        "wide.db:wide?limit=500",
+        "wide.db?q=select * from wide",
+        "wide.db:long",
+        "wide.db:long:1",
+        "many.zip",
+        "many.zip:many",
+        "many-frames.txt.zst:raw",
+        "many-cells.ipynb:full",
+        "many.pdf:full",
+        "book.xlsx:full",
+        "large.png",
+        "pilcrow://edit:full",
+        "skill://",
+    ];
+    let small = &["--budget-bytes=4096", "--budget-lines=200"][..];
+    for (arguments, cap) in [(&[][..], CAP), (small, 4096 + 1600 + 1328)] {
+        let command = McpProcess::in_directory(tree.path());
+        let server = arguments
+            .iter()
+            .fold(command, |it, argument| it.arg(*argument))
+            .start();
+        let read = |path: &str| server.call("read", json!({ "path": path }));
+        for path in paths {
+            let result = read(path);
+            assert_eq!(result["isError"], false, "{path}: {result}");
+            assert!(chars(&result) <= cap, "{path}: {}", chars(&result));
+        }
+        let all = server.call("read_many", json!({ "paths": paths }));
+        assert!(chars(&all) <= cap, "{}", chars(&all));
+    }
+}
+
+/// Whatever a model sends comes back at most in part.
+#[test]
+fn no_refusal_is_longer_than_the_cap() {
+    let tree = Tree::new().file("a.txt", "one\n");
+    let server = McpProcess::start(tree.path());
+    let tag = server.tag("a.txt");
+    let numbered: String = (1..4000)
+        .map(|n| format!("{n}:{}\n", "x".repeat(50)))
+        .collect();
+    let long = "x".repeat(200_000);
+    let sections: String = (0..3000)
+        .map(|n| format!("¶a{n}.txt#ABCD\nreplace 1:\n+x\n"))
+        .collect();
+    let mut named = json!({ "path": "a.txt" });
+    named[&long] = json!(1);
+    for (tool, arguments) in [
+        ("write", json!({ "path": "b.txt", "text": numbered })),
+        ("write", json!({ "path": long, "text": "x" })),
+        ("read", json!({ "path": long })),
+        ("read", json!({ "path": format!("a.txt:{long}") })),
+        ("read", json!({ "path": format!("pilcrow://{long}") })),
+        ("read", json!({ "path": [long] })),
+        ("read", json!({ "path": "a.txt", "selector": long })),
+        ("read", named),
+        ("read", json!(long)),
+        ("read_many", json!({ "paths": vec!["y".repeat(3000); 64] })),
+        ("read_many", json!({ "paths": vec!["a.txt"; 65] })),
+        ("edit", json!({ "patch": "nonsense\n".repeat(50_000) })),
+        (
+            "edit",
+            json!({ "patch": format!("¶a.txt#{tag}\n{}", "replace 7:\n+x\n".repeat(5000)) }),
+        ),
+        (
+            "edit",
+            json!({ "patch": format!("¶{long}#ABCD\nreplace 1:\n+x\n") }),
+        ),
+        ("edit", json!({ "patch": sections })),
+    ] {
+        let result = server.call(tool, arguments);
+        assert_eq!(result["isError"], true, "{tool}: {}", text(&result));
+        assert!(chars(&result) <= CAP, "{tool}: {}", chars(&result));
+    }
+    let unknown = server.request("tools/call", json!({ "name": long, "arguments": {} }));
+    assert_eq!(unknown["error"]["code"], -32602);
+    assert!(unknown.to_string().len() < 1000);
 }

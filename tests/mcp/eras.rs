@@ -4,14 +4,14 @@ use serde_json::{Value, json};
 
 use crate::tree::Tree;
 
-use super::Mcp;
+use super::McpProcess;
 
 /// What each request of the second era carries.
 fn meta(version: &str) -> Value {
     json!({
         "io.modelcontextprotocol/protocolVersion": version,
         "io.modelcontextprotocol/clientInfo": { "name": "tests", "version": "1" },
-        "io.modelcontextprotocol/clientCapabilities": {},
+        "io.modelcontextprotocol/clientCapabilities": { "roots": {} },
     })
 }
 
@@ -19,7 +19,7 @@ fn meta(version: &str) -> Value {
 fn the_handshake_knows_every_version_that_has_one() {
     let tree = Tree::new().file("a.txt", "one\n");
     for version in ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"] {
-        let server = Mcp::in_directory(tree.path()).spawn();
+        let server = McpProcess::in_directory(tree.path()).spawn();
         let result = server.initialize(version, json!({}));
         assert_eq!(result["protocolVersion"], version);
         assert_eq!(result["capabilities"], json!({ "tools": {} }));
@@ -41,7 +41,7 @@ fn the_handshake_knows_every_version_that_has_one() {
 fn a_version_that_is_not_known_is_answered_with_the_newest() {
     let tree = Tree::new();
     for version in ["1999-01-01", "2099-01-01", "2026-07-28"] {
-        let server = Mcp::in_directory(tree.path()).spawn();
+        let server = McpProcess::in_directory(tree.path()).spawn();
         let result = server.initialize(version, json!({}));
         assert_eq!(result["protocolVersion"], "2025-11-25", "{version}");
     }
@@ -50,7 +50,7 @@ fn a_version_that_is_not_known_is_answered_with_the_newest() {
 #[test]
 fn each_request_may_say_all_by_itself() {
     let tree = Tree::new().file("a.txt", "one\n");
-    let server = Mcp::in_directory(tree.path()).spawn();
+    let server = McpProcess::in_directory(tree.path()).spawn();
     let version = "2026-07-28";
     let discovered = server.request("server/discover", json!({ "_meta": meta(version) }));
     let discovered = &discovered["result"];
@@ -66,7 +66,7 @@ fn each_request_may_say_all_by_itself() {
     let read = server.request("tools/call", params);
     assert_eq!(read["result"]["resultType"], "complete");
     assert!(super::text(&read["result"]).ends_with("\n1:one"));
-    // Nothing is asked of such a client, and what is not there is said.
+    // Nothing is asked of such a client, though it has roots; and what is not there is said.
     let params =
         json!({ "name": "read", "arguments": { "path": "a.txt" }, "_meta": meta("2099-01-01") });
     let refused = server.request("tools/call", params);
@@ -78,7 +78,7 @@ fn each_request_may_say_all_by_itself() {
 #[test]
 fn a_call_that_is_refused_for_its_form_does_nothing() {
     let tree = Tree::new();
-    let server = Mcp::in_directory(tree.path()).spawn();
+    let server = McpProcess::in_directory(tree.path()).spawn();
     // No handshake, no `_meta`: the protocol refuses it, and nothing is written.
     let write = json!({ "name": "write", "arguments": { "path": "new.txt", "text": "x\n" } });
     let refused = server.request("tools/call", write.clone());
@@ -95,10 +95,17 @@ fn a_call_that_is_refused_for_its_form_does_nothing() {
 #[test]
 fn what_comes_too_early_costs_nothing_else() {
     let tree = Tree::new().file("a.txt", "one\n");
-    let server = Mcp::in_directory(tree.path()).spawn();
+    let server = McpProcess::in_directory(tree.path()).spawn();
     server.send(&json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": 7 } }));
     server.send(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
     server.send(&json!({ "jsonrpc": "2.0", "id": 70, "result": {} }));
+    for line in [&b"nonsense"[..], b"[]", b"\xff"] {
+        server.send_raw(line);
+        let code = server.error_without_id()["error"]["code"]
+            .as_i64()
+            .unwrap_or_default();
+        assert!(matches!(code, -32700 | -32600), "{code}");
+    }
     assert_eq!(server.request("ping", json!({}))["result"], json!({}));
     server.initialize("2025-11-25", json!({}));
     server.text("read", json!({ "path": "a.txt" }));
@@ -107,7 +114,7 @@ fn what_comes_too_early_costs_nothing_else() {
 #[test]
 fn there_is_nothing_but_tools() {
     let tree = Tree::new();
-    let server = Mcp::start(tree.path());
+    let server = McpProcess::start(tree.path());
     for method in [
         "prompts/get",
         "resources/read",

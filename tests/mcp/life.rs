@@ -2,60 +2,62 @@
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::Stdio;
-use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, kill_process, test_kill_process};
-use serde_json::json;
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::{Value, json};
 
 use crate::client::HANG;
+use crate::fuse::{Fuse, Manners};
+use crate::lifecycle::{SOON, Witness};
 use crate::tree::Tree;
 
-use super::Mcp;
+use super::cancel::{ANSWERED_WITHIN, wait_for};
+use super::{McpProcess, held_at};
+
+fn ended_soon(server: &McpProcess) -> bool {
+    server
+        .wait_exit(SOON)
+        .is_some_and(|status| status.success())
+}
+
+fn signal(server: &McpProcess, signal: Signal) {
+    let pid = Pid::from_raw(server.pid() as i32).expect("a process");
+    kill_process(pid, signal).expect("sent");
+}
 
 #[test]
 fn it_ends_with_its_input_and_answers_what_was_sent_before() {
     let tree = Tree::new().file("a.txt", "one\n");
-    let server = Mcp::start(tree.path());
+    let server = McpProcess::start(tree.path());
     let id = server.begin_call("write", json!({ "path": "b.txt", "text": "b\n" }));
     server.close_stdin();
+    assert!(ended_soon(&server));
     assert_eq!(server.result(id)["isError"], false);
-    assert!(
-        server
-            .wait_exit(HANG)
-            .is_some_and(|status| status.success())
-    );
     assert_eq!(
         std::fs::read_to_string(tree.join("b.txt")).expect("the file"),
         "b\n"
     );
     // Without a word, too.
-    let silent = Mcp::in_directory(tree.path()).spawn();
+    let silent = McpProcess::in_directory(tree.path()).spawn();
     silent.close_stdin();
-    assert!(
-        silent
-            .wait_exit(HANG)
-            .is_some_and(|status| status.success())
-    );
+    assert!(ended_soon(&silent));
 }
 
 #[test]
 fn it_ends_by_a_signal() {
     let tree = Tree::new();
-    for spoken in [true, false] {
-        let server = Mcp::in_directory(tree.path()).spawn();
-        if spoken {
-            server.initialize("2025-06-18", json!({}));
-        } else {
-            // It listens to signals when it listens to its client.
-            server.request("ping", json!({}));
+    for sent in [Signal::TERM, Signal::INT, Signal::HUP] {
+        for spoken in [true, false] {
+            let server = McpProcess::in_directory(tree.path()).spawn();
+            if spoken {
+                server.initialize("2025-06-18", json!({}));
+            } else {
+                // It listens to signals when it listens to its client.
+                server.request("ping", json!({}));
+            }
+            signal(&server, sent);
+            assert!(ended_soon(&server), "{sent:?}");
         }
-        let pid = Pid::from_raw(server.pid() as i32).expect("a process");
-        kill_process(pid, Signal::TERM).expect("sent");
-        assert!(
-            server
-                .wait_exit(HANG)
-                .is_some_and(|status| status.success())
-        );
     }
 }
 
@@ -82,7 +84,7 @@ fn it_ends_when_who_started_it_dies() {
     let mut stderr = BufReader::new(shell.stderr.take().expect("piped"));
     let mut pid = String::new();
     stderr.read_line(&mut pid).expect("its number");
-    let pid = Pid::from_raw(pid.trim().parse().expect("a number")).expect("a process");
+    let server = Witness::new(pid.trim().parse().expect("a number"));
     writeln!(input, r#"{{"jsonrpc":"2.0","id":1,"method":"ping"}}"#).expect("it listens");
     let mut answer = String::new();
     BufReader::new(&read)
@@ -91,37 +93,107 @@ fn it_ends_when_who_started_it_dies() {
     assert!(answer.contains("\"id\":1"), "{answer}");
     shell.kill().expect("killed");
     shell.wait().expect("dead");
-    let deadline = Instant::now() + HANG;
-    while test_kill_process(pid).is_ok() {
-        assert!(Instant::now() < deadline, "it lives on");
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    assert!(server.ended_within(SOON), "it lives on");
     drop(input);
 }
 
+/// However it is told to end: a commit that hangs does not keep it, and one that goes on is finished.
+#[test]
+fn a_commit_is_finished_but_not_waited_for_without_end() {
+    for by_signal in [true, false] {
+        for goes_on in [true, false] {
+            let tree = Tree::new().file("a.txt", "one\n");
+            let (server, hold) = held_at("rename:1", tree.path());
+            let tag = server.tag("a.txt");
+            let patch = format!("¶a.txt#{tag}\nreplace 1:\n+1\n");
+            server.begin_call("edit", json!({ "patch": patch }));
+            wait_for(&hold.path().join("go.held"));
+            match by_signal {
+                true => signal(&server, Signal::TERM),
+                false => server.close_stdin(),
+            }
+            if goes_on {
+                std::fs::write(hold.path().join("go"), "").expect("a signal");
+            }
+            assert!(ended_soon(&server), "{by_signal} {goes_on}");
+            // Where it was answered, that is true.
+            let left = server.left();
+            let made = left
+                .iter()
+                .any(|message| message["result"]["isError"] == false);
+            let text = std::fs::read_to_string(tree.join("a.txt")).expect("the file");
+            assert!(text == "1\n" || (text == "one\n" && !made), "{text}");
+        }
+    }
+}
+
+/// A burst of writes in the middle of which it is told to end.
+#[test]
+fn what_is_written_is_whole_and_what_was_answered_is_there() {
+    let tree = Tree::new();
+    let server = McpProcess::start(tree.path());
+    let text = "0123456789abcde\n".repeat(4000);
+    let name = |n: usize| format!("{n}.txt");
+    let write = |n| server.begin_call("write", json!({ "path": name(n), "text": text }));
+    let ids: Vec<i64> = (0..60).map(write).collect();
+    assert_eq!(server.result(ids[9])["isError"], false);
+    signal(&server, Signal::TERM);
+    assert!(ended_soon(&server));
+    let left = server.left();
+    for (n, id) in ids.iter().enumerate() {
+        let is_made =
+            |message: &Value| message["id"] == *id && message["result"]["isError"] == false;
+        match std::fs::read_to_string(tree.join(&name(n))) {
+            Ok(written) => assert!(written == text, "{n}: {} bytes", written.len()),
+            Err(_) => assert!(!left.iter().any(is_made), "{n}"),
+        }
+    }
+}
+
+/// Whoever walks a workspace comes to the folder in it that does not answer.
 #[test]
 fn it_starts_without_looking_at_the_workspace() {
-    let mut tree = Tree::new();
-    for number in 0..300 {
-        tree = tree.file(&format!("d{number}/f.txt"), "x\n");
-    }
-    let server = Mcp::in_directory(tree.path()).spawn();
+    let tree = Tree::new().file("a.txt", "one\n");
+    std::fs::create_dir(tree.join("mnt")).expect("a directory");
+    let mount = Fuse::mount(&tree.join("mnt"), Manners::default());
+    mount.put("b.txt", "b\n");
+    mount.halt();
+    let server = McpProcess::in_directory(tree.path()).spawn();
     server.initialize("2025-06-18", json!({}));
     server.request("tools/list", json!({}));
-    // Whoever walks a tree opens its folders: a look at what is watched tells.
-    let fds = format!("/proc/{}/fdinfo", server.pid());
-    if let Ok(entries) = std::fs::read_dir(fds) {
-        let watched = entries
-            .filter_map(|entry| std::fs::read_to_string(entry.ok()?.path()).ok())
-            .any(|info| info.contains("inotify wd:"));
-        assert!(!watched);
-    }
+    server.text("read", json!({ "path": "a.txt" }));
+    let read = server.begin_call("read", json!({ "path": "mnt/b.txt" }));
+    server.text("read", json!({ "path": "a.txt" }));
+    let answer = server.answer_within(read, ANSWERED_WITHIN);
+    assert_eq!(answer["result"]["isError"], true, "{answer}");
+    mount.go_on();
+}
+
+/// A project on a mount that does not answer costs its own files alone.
+#[test]
+fn it_starts_where_the_workspace_itself_does_not_answer() {
+    let tree = Tree::new();
+    std::fs::create_dir(tree.join("mnt")).expect("a directory");
+    let mount = Fuse::mount(&tree.join("mnt"), Manners::default());
+    mount.put("b.txt", "b\n");
+    mount.halt();
+    let server = McpProcess::in_directory(tree.path())
+        .arg("--root")
+        .arg(tree.spelled("mnt"))
+        .spawn();
+    server.initialize("2025-06-18", json!({}));
+    server.request("tools/list", json!({}));
+    server.text("read", json!({ "path": "pilcrow://read" }));
+    let read = server.begin_call("read", json!({ "path": "b.txt" }));
+    let answer = server.answer_within(read, ANSWERED_WITHIN);
+    assert_eq!(answer["result"]["isError"], true, "{answer}");
+    mount.go_on();
 }
 
 #[test]
 fn the_log_has_no_content() {
     let tree = Tree::new().file("a.txt", "the content\n");
-    let server = Mcp::in_directory(tree.path())
+    let server = McpProcess::in_directory(tree.path())
         .env("PILCROW_LOG", "trace")
         .start();
     server.text("read", json!({ "path": "a.txt" }));

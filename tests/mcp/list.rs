@@ -4,15 +4,15 @@ use serde_json::{Value, json};
 
 use crate::tree::Tree;
 
-use super::Mcp;
+use super::McpProcess;
 
-fn listed(server: &Mcp) -> Vec<Value> {
+fn listed(server: &McpProcess) -> Vec<Value> {
     let listed = server.request("tools/list", json!({}));
     let tools = listed["result"]["tools"].as_array();
     tools.expect("tools").clone()
 }
 
-fn names(server: &Mcp) -> Vec<String> {
+fn names(server: &McpProcess) -> Vec<String> {
     let tools = listed(server);
     let name = |tool: &Value| tool["name"].as_str().expect("a name").to_owned();
     tools.iter().map(name).collect()
@@ -59,7 +59,7 @@ fn schemas_have_only_words_that_every_provider_knows() {
         "llm-gateway",
         "roo",
     ] {
-        let server = Mcp::in_directory(tree.path())
+        let server = McpProcess::in_directory(tree.path())
             .arg("--dialect")
             .arg(dialect)
             .start();
@@ -82,7 +82,7 @@ fn schemas_have_only_words_that_every_provider_knows() {
 #[test]
 fn the_list_is_short_and_says_what_each_tool_does_to_files() {
     let tree = Tree::new();
-    let server = Mcp::start(tree.path());
+    let server = McpProcess::start(tree.path());
     let mut tools = listed(&server);
     let hints = |tool: &Value| tool["annotations"].clone();
     let read = json!({ "readOnlyHint": true, "idempotentHint": true, "openWorldHint": false });
@@ -110,7 +110,7 @@ fn it_is_what_agent_tools_gives() {
     let tree = Tree::new();
     let daemon = crate::client::Daemon::start(tree.path());
     let given = daemon.call("agent/tools", json!({})).expect("tools");
-    let server = Mcp::start(tree.path());
+    let server = McpProcess::start(tree.path());
     let schemas = |tools: &[Value]| -> Vec<(Value, Value)> {
         let pair = |tool: &Value| (tool["name"].clone(), tool["inputSchema"].clone());
         tools.iter().map(pair).collect()
@@ -122,21 +122,30 @@ fn it_is_what_agent_tools_gives() {
 #[test]
 fn switches_say_which_tools_there_are() {
     let tree = Tree::new().file("a.txt", "one\n");
-    let all = names(&Mcp::start(tree.path()));
+    let all = names(&McpProcess::start(tree.path()));
     assert_eq!(all, ["read", "read_many", "search", "edit", "write"]);
-    let server = Mcp::in_directory(tree.path()).arg("--read-only").start();
+    // It stays as it is for the whole life of a process.
+    let server = McpProcess::start(tree.path());
+    let before = listed(&server);
+    server.text("read", json!({ "path": "a.txt" }));
+    assert_eq!(listed(&server), before);
+    let server = McpProcess::in_directory(tree.path())
+        .arg("--read-only")
+        .start();
     assert_eq!(names(&server), ["read", "read_many", "search"]);
     assert_eq!(server.text("read", json!({ "path": "a.txt" })), "1:one");
     let edit = server.request("tools/call", json!({ "name": "edit", "arguments": {} }));
     assert_eq!(edit["error"]["code"], -32602);
-    let server = Mcp::in_directory(tree.path())
+    let server = McpProcess::in_directory(tree.path())
         .arg("--tools")
         .arg("edit,read")
         .start();
     assert_eq!(names(&server), ["read", "edit"]);
-    let roo = Mcp::in_directory(tree.path()).arg("--dialect=roo").start();
+    let roo = McpProcess::in_directory(tree.path())
+        .arg("--dialect=roo")
+        .start();
     assert_eq!(names(&roo)[0], "read_file");
-    let web = Mcp::in_directory(tree.path())
+    let web = McpProcess::in_directory(tree.path())
         .arg("--set")
         .arg("web.enabled=true")
         .start();
@@ -162,7 +171,7 @@ fn what_it_cannot_start_with_is_said_on_stderr() {
         (&["--root", "missing"], "There is no folder"),
         (&["--budget-bytes", "9"], "--budget-bytes"),
     ] {
-        let mut builder = Mcp::in_directory(tree.path());
+        let mut builder = McpProcess::in_directory(tree.path());
         for argument in arguments {
             builder = builder.arg(*argument);
         }
@@ -171,4 +180,47 @@ fn what_it_cannot_start_with_is_said_on_stderr() {
         assert!(!output.status.success() && said.contains(why), "{said}");
         assert!(output.stdout.is_empty());
     }
+}
+
+#[test]
+fn the_schemes_that_are_on_are_named_within_the_bound() {
+    let tree = Tree::new();
+    let servers = json!({ "docs": { "command": "no-such-program" } });
+    for dialect in [
+        "hashline",
+        "numbered",
+        "plain",
+        "opencode",
+        "pikuri",
+        "llm-gateway",
+        "roo",
+    ] {
+        let server = McpProcess::in_directory(tree.path())
+            .arg("--dialect")
+            .arg(dialect)
+            .arg("--set")
+            .arg(format!("mcp.servers={servers}"))
+            .arg("--set")
+            .arg("web.enabled=true")
+            .start();
+        let mut tools = listed(&server);
+        let described = tools[0]["description"].as_str().expect("words").to_owned();
+        for form in [
+            "artifact://N",
+            "skill://NAME",
+            "mcp://SERVER/URI",
+            "pilcrow://",
+        ] {
+            assert!(described.contains(form), "{dialect}: {form}: {described}");
+        }
+        assert!(!described.contains("{addresses}"), "{described}");
+        for tool in &mut tools {
+            tool.as_object_mut().expect("a tool").remove("_meta");
+        }
+        let length = json!(tools).to_string().chars().count();
+        assert!(length <= 6000, "{dialect}: {length}");
+    }
+    let without = McpProcess::start(tree.path());
+    let described = listed(&without)[0]["description"].to_string();
+    assert!(!described.contains("mcp://"), "{described}");
 }

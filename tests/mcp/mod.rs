@@ -15,7 +15,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -25,16 +25,16 @@ use crate::client::HANG;
 
 /// A running server. Dropping it ends its input, and fails the test on an exit code other than 0 and
 /// on anything that nobody took.
-pub struct Mcp {
+pub struct McpProcess {
     stdin: Mutex<Option<ChildStdin>>,
-    inbox: Arc<Inbox>,
+    inbox: Arc<McpInbox>,
     child: Mutex<Child>,
     pub home: TempDir,
     next_id: AtomicI64,
 }
 
 #[derive(Default)]
-struct Inbox {
+struct McpInbox {
     state: Mutex<Received>,
     changed: Condvar,
 }
@@ -48,19 +48,19 @@ struct Received {
 }
 
 /// How a server is to be started.
-pub struct Builder {
+pub struct McpCommand {
     arguments: Vec<String>,
     environment: Vec<(String, String)>,
     directory: PathBuf,
 }
 
-impl Builder {
-    pub fn arg(mut self, argument: impl Into<String>) -> Builder {
+impl McpCommand {
+    pub fn arg(mut self, argument: impl Into<String>) -> McpCommand {
         self.arguments.push(argument.into());
         self
     }
 
-    pub fn env(mut self, name: &str, value: &str) -> Builder {
+    pub fn env(mut self, name: &str, value: &str) -> McpCommand {
         self.environment.push((name.to_owned(), value.to_owned()));
         self
     }
@@ -83,23 +83,23 @@ impl Builder {
     }
 
     /// Starts it and says nothing.
-    pub fn spawn(self) -> Mcp {
+    pub fn spawn(self) -> McpProcess {
         let home = tempfile::tempdir().expect("a home directory");
         let child = self.command(home.path()).spawn().expect("it starts");
-        Mcp::of(child, home)
+        McpProcess::of(child, home)
     }
 
     /// Starts it and shakes hands, as a client without roots.
-    pub fn start(self) -> Mcp {
+    pub fn start(self) -> McpProcess {
         let server = self.spawn();
         server.initialize("2025-06-18", json!({}));
         server
     }
 }
 
-impl Mcp {
-    pub fn in_directory(directory: &Path) -> Builder {
-        Builder {
+impl McpProcess {
+    pub fn in_directory(directory: &Path) -> McpCommand {
+        McpCommand {
             arguments: Vec::new(),
             environment: Vec::new(),
             directory: directory.to_owned(),
@@ -107,12 +107,12 @@ impl Mcp {
     }
 
     /// Started in that folder, hands shaken.
-    pub fn start(directory: &Path) -> Mcp {
-        Mcp::in_directory(directory).start()
+    pub fn start(directory: &Path) -> McpProcess {
+        McpProcess::in_directory(directory).start()
     }
 
-    fn of(mut child: Child, home: TempDir) -> Mcp {
-        let inbox = Arc::new(Inbox::default());
+    fn of(mut child: Child, home: TempDir) -> McpProcess {
+        let inbox = Arc::new(McpInbox::default());
         let stdin = child.stdin.take();
         let stdout = child.stdout.take().expect("stdout is piped");
         let receiving = inbox.clone();
@@ -136,7 +136,7 @@ impl Mcp {
             let _ = stderr.read_to_string(&mut text);
             receiving.change(|state| state.stderr = Some(text));
         });
-        Mcp {
+        McpProcess {
             stdin: Mutex::new(stdin),
             inbox,
             child: Mutex::new(child),
@@ -228,9 +228,18 @@ impl Mcp {
         self.wait_for(|message| message["method"] == method)
     }
 
+    /// The answer to a request that may take long.
+    pub fn answer_within(&self, id: i64, limit: Duration) -> Value {
+        self.wait_within(limit, |message| message["id"] == id)
+    }
+
     /// Waits for a message and takes it.
     fn wait_for(&self, is_it: impl Fn(&Value) -> bool) -> Value {
-        let deadline = Instant::now() + HANG;
+        self.wait_within(HANG, is_it)
+    }
+
+    fn wait_within(&self, limit: Duration, is_it: impl Fn(&Value) -> bool) -> Value {
+        let deadline = Instant::now() + limit;
         let mut state = self.inbox.lock();
         loop {
             if let Some(at) = state.messages.iter().position(&is_it) {
@@ -292,14 +301,29 @@ impl Mcp {
         }
     }
 
+    /// What it said to its end and nobody took.
+    pub fn left(&self) -> Vec<Value> {
+        std::mem::take(&mut self.end_of_output().messages)
+    }
+
+    fn end_of_output(&self) -> MutexGuard<'_, Received> {
+        let deadline = Instant::now() + HANG;
+        let mut state = self.inbox.lock();
+        while (state.end.is_none() || state.stderr.is_none()) && Instant::now() < deadline {
+            let waited = self.inbox.changed.wait_timeout(state, HANG);
+            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        state
+    }
+
     /// What nobody took, dropped.
     pub fn drop_messages(&self) {
         self.inbox.lock().messages.clear();
     }
 }
 
-impl Inbox {
-    fn lock(&self) -> std::sync::MutexGuard<'_, Received> {
+impl McpInbox {
+    fn lock(&self) -> MutexGuard<'_, Received> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -309,7 +333,7 @@ impl Inbox {
     }
 }
 
-impl Drop for Mcp {
+impl Drop for McpProcess {
     fn drop(&mut self) {
         self.close_stdin();
         let status = self.wait_exit(HANG);
@@ -320,12 +344,7 @@ impl Drop for Mcp {
         if std::thread::panicking() {
             return;
         }
-        let deadline = Instant::now() + HANG;
-        let mut state = self.inbox.lock();
-        while (state.end.is_none() || state.stderr.is_none()) && Instant::now() < deadline {
-            let waited = self.inbox.changed.wait_timeout(state, HANG);
-            state = waited.unwrap_or_else(PoisonError::into_inner).0;
-        }
+        let state = self.end_of_output();
         assert!(status.is_some_and(|status| status.success()), "{status:?}");
         assert_eq!(state.messages, Vec::<Value>::new(), "nobody took these");
         assert_eq!(state.end.as_deref(), Some(&[][..]), "on stdout");
@@ -333,12 +352,27 @@ impl Drop for Mcp {
     }
 }
 
-/// The one text of a result.
+/// The one text of a result, which holds nothing but that and pictures behind it.
 pub fn text(result: &Value) -> String {
+    assert!(result.get("structuredContent").is_none(), "{result}");
     let content = result["content"].as_array().expect("content");
-    let texts = content.iter().filter(|block| block["type"] == "text");
-    assert_eq!(texts.count(), 1, "{result}");
-    content[0]["text"].as_str().expect("a text").to_owned()
+    let (first, others) = content.split_first().expect("a block");
+    assert!(
+        others.iter().all(|block| block["type"] == "image"),
+        "{result}"
+    );
+    assert_eq!(first["type"], "text", "{result}");
+    first["text"].as_str().expect("a text").to_owned()
+}
+
+/// A server whose write stops at a step of that number, until there is a file `go` in the folder that is
+/// given back; there is `go.held` once it has.
+pub fn held_at(step: &str, directory: &Path) -> (McpProcess, TempDir) {
+    let signals = tempfile::tempdir().expect("a folder");
+    let go_on = signals.path().join("go");
+    let fail = format!("{step}:HOLD={}", go_on.display());
+    let command = McpProcess::in_directory(directory).env("PILCROW_FAIL", &fail);
+    (command.start(), signals)
 }
 
 /// The tag in the first header of a text.

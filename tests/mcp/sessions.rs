@@ -4,20 +4,20 @@ use serde_json::{Value, json};
 
 use crate::tree::{Tree, numbered_lines};
 
-use super::{Mcp, tag_in, text};
+use super::{McpProcess, tag_in, text};
 
 fn session(name: &str) -> Value {
     json!({ "pilcrow/session": name })
 }
 
-fn read(server: &Mcp, path: &str, meta: Value) -> String {
+fn read(server: &McpProcess, path: &str, meta: Value) -> String {
     text(&server.call_with("read", json!({ "path": path }), meta))
 }
 
 #[test]
 fn what_one_session_was_shown_is_not_anothers() {
     let tree = Tree::new().file("a.txt", "one\ntwo\n");
-    let server = Mcp::start(tree.path());
+    let server = McpProcess::start(tree.path());
     let tag = tag_in(&read(&server, "a.txt", session("a")));
     let patch = json!({ "patch": format!("¶a.txt#{tag}\nreplace 1:\n+1\n") });
     let refused = server.call_with("edit", patch.clone(), json!({ "threadId": "b" }));
@@ -35,9 +35,9 @@ fn what_one_session_was_shown_is_not_anothers() {
 #[test]
 fn an_old_tag_is_answered_with_the_live_lines() {
     let tree = Tree::new().file("a.txt", "one\n");
-    let tag = Mcp::start(tree.path()).tag("a.txt");
+    let tag = McpProcess::start(tree.path()).tag("a.txt");
     tree.write("a.txt", "one\ntwo\n");
-    let server = Mcp::start(tree.path());
+    let server = McpProcess::start(tree.path());
     let patch = |tag: &str| json!({ "patch": format!("¶a.txt#{tag}\nreplace 1:\n+1\n") });
     let refused = server.error("edit", patch(&tag));
     assert!(refused.contains("\n1:one\n2:two"), "{refused}");
@@ -45,7 +45,7 @@ fn an_old_tag_is_answered_with_the_live_lines() {
 }
 
 /// Reads another file until an answer tells of a change.
-fn told(server: &Mcp, path: &str, meta: Value) -> String {
+fn told(server: &McpProcess, path: &str, meta: Value) -> String {
     let deadline = std::time::Instant::now() + crate::client::HANG;
     loop {
         let said = read(server, path, meta.clone());
@@ -62,7 +62,7 @@ fn a_change_by_others_is_told_once_with_the_next_answer() {
     let tree = Tree::new()
         .file("a.txt", numbered_lines(1, 20))
         .file("b.txt", "b\n");
-    let server = Mcp::start(tree.path());
+    let server = McpProcess::start(tree.path());
     read(&server, "a.txt", session("a"));
     read(&server, "a.txt", session("b"));
     let changed = numbered_lines(1, 20).replace("line 7\n", "line seven\n");
@@ -84,7 +84,7 @@ fn a_change_by_others_is_told_once_with_the_next_answer() {
 #[test]
 fn an_edit_is_news_to_others_and_not_to_who_made_it() {
     let tree = Tree::new().file("a.txt", "one\ntwo\n").file("b.txt", "b\n");
-    let server = Mcp::start(tree.path());
+    let server = McpProcess::start(tree.path());
     read(&server, "a.txt", session("a"));
     let tag = tag_in(&read(&server, "a.txt", session("b")));
     let patch = json!({ "patch": format!("¶a.txt#{tag}\nreplace 1:\n+1\n") });
@@ -98,4 +98,57 @@ fn an_edit_is_news_to_others_and_not_to_who_made_it() {
         "{said}"
     );
     assert!(!read(&server, "b.txt", session("b")).contains("after you read it"));
+}
+
+/// What is told stands within the cap of the answer that it ends.
+#[test]
+fn three_changes_are_named_and_the_others_counted() {
+    let mut tree = Tree::new().file("wide.txt", format!("{}\n", "w".repeat(90)).repeat(900));
+    let name = |n: usize| format!("{}/{n}.txt", ["a_long_name"; 9].join("/"));
+    for number in 0..6 {
+        tree = tree.file(&name(number), "one\n");
+    }
+    let server = McpProcess::start(tree.path());
+    let mut tags = Vec::new();
+    for number in 0..6 {
+        for reading in ["a", "b", "c"] {
+            let shown = read(&server, &name(number), session(reading));
+            tags.push(tag_in(&shown));
+        }
+    }
+    for (number, tag) in tags.iter().step_by(3).enumerate() {
+        let patch = json!({ "patch": format!("¶{}#{tag}\nreplace 1:\n+1\n", name(number)) });
+        let made = server.call_with("edit", patch, session("b"));
+        assert_eq!(made["isError"], false, "{made}");
+    }
+    // Once one of them knows of all, so does the other.
+    let mut known = 0;
+    while known < 6 {
+        let said = told(&server, "wide.txt:1-1", session("c"));
+        let (_, notices) = said.rsplit_once("\n\n").expect("a blank line");
+        let notices =
+            notices.lines().map(
+                |notice| match notice.strip_suffix(" more files changed.]") {
+                    Some(count) => count[1..].parse().expect("a number"),
+                    None => 1,
+                },
+            );
+        known += notices.sum::<usize>();
+    }
+    let said = told(&server, "wide.txt", session("a"));
+    assert!(said.chars().count() <= 38_000, "{}", said.chars().count());
+    let (_, notices) = said.rsplit_once("\n\n").expect("a blank line");
+    let notices: Vec<&str> = notices.lines().collect();
+    assert_eq!(notices.len(), 4, "{notices:#?}");
+    for (number, notice) in notices[..3].iter().enumerate() {
+        assert!(notice.starts_with("[…"), "{notice}");
+        assert!(
+            notice.contains(&format!(
+                "/{number}.txt changed after you read it: line 1, by another agent."
+            )),
+            "{notice}"
+        );
+    }
+    assert_eq!(notices[3], "[3 more files changed.]");
+    assert!(!read(&server, "wide.txt", session("a")).contains("changed"));
 }

@@ -5,7 +5,7 @@ use std::process::{Command, Output};
 use serde_json::{Value, json};
 
 use crate::client::Daemon;
-use crate::mcp::Mcp;
+use crate::mcp::McpProcess;
 use crate::tree::Tree;
 
 use super::{search, text, untagged};
@@ -122,7 +122,7 @@ fn the_command_line_prints_what_a_model_would_see() {
 #[test]
 fn an_agent_edits_what_it_found() {
     let tree = sample();
-    let server = Mcp::start(tree.path());
+    let server = McpProcess::start(tree.path());
     let found = server.text(
         "search",
         json!({ "pattern": "needle", "ignoreCase": "true", "path": null }),
@@ -157,7 +157,7 @@ fn no_answer_to_an_agent_is_too_long() {
         .map(|at| format!("needle {at} {}\n", "ü".repeat(300)))
         .collect();
     let tree = Tree::new().file("a.txt", &text).file("b.txt", "needle\n");
-    let server = Mcp::start(tree.path());
+    let server = McpProcess::start(tree.path());
     let found = server.text("search", json!({ "pattern": "needle" }));
     assert!(found.chars().count() <= 38_000);
     assert!(
@@ -168,6 +168,6 @@ fn no_answer_to_an_agent_is_too_long() {
         "{found}"
     );
     let small = Tree::new().file("a.txt", "needle\n".repeat(900));
-    let found = Mcp::start(small.path()).text("search", json!({ "pattern": "needle" }));
+    let found = McpProcess::start(small.path()).text("search", json!({ "pattern": "needle" }));
     assert!(found.contains("[200+ matches in 1 file."));
 }

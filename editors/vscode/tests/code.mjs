@@ -25,8 +25,8 @@ const BROWSER = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic"
 export const HANG = 180_000;
 
 export class Code {
-  /** @param {{ tools: string, settings?: object, env?: object, extensions?: string[], searched?: string }} options `searched` is the PATH */
-  constructor({ tools, settings = {}, env = {}, extensions = [], searched = process.env.PATH }) {
+  /** @param {{ tools: string, settings?: object, machine?: object, env?: object, extensions?: string[], searched?: string }} options `machine` has settings of the machine's, `searched` is the PATH */
+  constructor({ tools, settings = {}, machine = {}, env = {}, extensions = [], searched = process.env.PATH }) {
     this.tools = tools;
     this.home = mkdtempSync(path.join(tmpdir(), "pilcrow-code-"));
     this.extensions = path.join(this.home, "extensions");
@@ -37,6 +37,8 @@ export class Code {
     mkdirSync(path.join(this.user, "User"), { recursive: true });
     mkdirSync(this.extensions, { recursive: true });
     writeFileSync(path.join(this.user, "User", "settings.json"), JSON.stringify({ ...SETTINGS, ...settings }, null, 2));
+    mkdirSync(path.join(this.user, "Machine"));
+    writeFileSync(path.join(this.user, "Machine", "settings.json"), JSON.stringify(machine, null, 2));
     for (const folder of extensions) {
       cpSync(folder, path.join(this.extensions, `pilcrow.${path.basename(folder)}-0.1.0`), { recursive: true });
     }
@@ -94,6 +96,30 @@ export class Code {
 
   remote(file) {
     return `vscode-remote://127.0.0.1:${this.port}${encodeURI(file)}`;
+  }
+
+  /** Signs in to GitHub: the page that embeds VS Code in a browser has the session for it, and says which extensions may have it without a question. */
+  async signIn({ token, extensions }) {
+    const session = { id: "1", providerId: "github", accessToken: token, scopes: [["user:email"], ["repo"]] };
+    await this.page.addInitScript(
+      ({ session, extensions }) => {
+        const change = (name, make) => {
+          const element = document.getElementById(`vscode-workbench-${name}`);
+          element?.setAttribute("data-settings", JSON.stringify(make(element.getAttribute("data-settings"))));
+        };
+        // The page is there, and its scripts have not run.
+        document.addEventListener("readystatechange", () => {
+          if (document.readyState !== "interactive") return;
+          change("auth-session", () => session);
+          change("web-configuration", (written) => {
+            const configuration = JSON.parse(written);
+            const productConfiguration = { ...configuration.productConfiguration, trustedExtensionAuthAccess: extensions };
+            return { ...configuration, productConfiguration };
+          });
+        });
+      },
+      { session, extensions },
+    );
   }
 
   /** Runs a test module in the extension host of a window; resolves to its exit code, or to why there is none. It hangs when no test is added to `report`. */

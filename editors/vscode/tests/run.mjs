@@ -1,6 +1,7 @@
 // Builds the extension, runs each suite in a fresh VS Code and prints one line for each test; a suite that ends early fails, it is never left out.
 import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
@@ -40,16 +41,17 @@ function onPath() {
 const PATH = `${onPath()}:${process.env.PATH}`;
 
 /** Runs the tests of one suite in the extension host. */
-async function host(suite, { settings, extensions, prepare, extension = here, install, searched = PATH }) {
+async function host(suite, { settings, machine, extensions, prepare, extension = here, install, login, searched = PATH }) {
   const folder = path.join(scratch, suite);
   mkdirSync(folder, { recursive: true });
   const report = path.join(scratch, `${suite}.report`);
   writeFileSync(report, "");
   const query = prepare?.(folder) ?? { folder };
-  const code = new Code({ tools, settings, extensions, searched, env: { PILCROW_TEST_SUITE: suite, PILCROW_TEST_REPORT: report } });
+  const code = new Code({ tools, settings, machine, extensions, searched, env: { PILCROW_TEST_SUITE: suite, PILCROW_TEST_REPORT: report } });
   try {
     await install?.(code);
     await code.start(true);
+    if (login) await code.signIn(login);
     const exit = await code.hostTests(query, extension, path.join(here, "dist", "tests.js"), report);
     const tests = readFileSync(report, "utf8").split("\n").filter(Boolean).map((row) => JSON.parse(row));
     for (const { name, error } of tests) line(!error, `${suite}: ${name}`, error?.split("\n").filter((row) => !row.includes("extensionHostProcess.js")).join("\n"));
@@ -97,6 +99,24 @@ function hostile(folder) {
   return { folder };
 }
 
+const TOKEN = "gho_ofTheEditor";
+
+/** A GitHub whose issues are for the editor's login alone, and a host of one's own (below `/ghe`) that must not be given it. */
+async function github() {
+  const server = createServer(({ url, headers }, response) => {
+    const answer = (status, body) => response.writeHead(status, { "Content-Type": "application/json" }).end(JSON.stringify(body));
+    const login = headers.authorization ?? "";
+    const isOther = url.startsWith("/ghe/");
+    if (url.includes("/issues/8")) return answer(401, { message: "Bad credentials" });
+    if (login !== (isOther ? "" : `Bearer ${TOKEN}`)) return answer(500, { message: "another login" });
+    if (url.includes("/comments")) return answer(200, []);
+    const whose = isOther ? "everybody's" : "of the editor's login";
+    answer(200, { number: 7, title: "Private", state: "open", user: { login: "alice" }, html_url: "https://github.com/octo/demo/issues/7", body: whose });
+  });
+  await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return server;
+}
+
 const suites = {
   build: async () => {
     run("build: bundle", "node", ["scripts/build.mjs", "--tests"]);
@@ -129,6 +149,19 @@ const suites = {
     prepare: hostile,
   }),
   trusted: () => host("trusted", { prepare: hostile }),
+  login: async () => {
+    const server = await github();
+    const api = `http://127.0.0.1:${server.address().port}`;
+    await host("login", {
+      machine: {
+        "pilcrow.github.repo": "octo/demo",
+        "pilcrow.github.hosts": { "github.com": { api }, "ghe.example.com": { api: `${api}/ghe` } },
+      },
+      login: { token: TOKEN, extensions: ["pilcrow.pilcrow"] },
+      prepare: (folder) => ({ folder }),
+    });
+    server.close();
+  },
   package: async () => run("package: a .vsix for linux-x64 with the program inside", "node", ["scripts/package.mjs", "linux-x64"]),
   installed: () => host("installed", {
     settings: { "pilcrow.confirmEdits": "never" },

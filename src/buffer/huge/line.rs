@@ -13,14 +13,14 @@ const COUNTED_BYTES: u64 = 64 * 1024 * 1024;
 
 /// How lines are shown.
 #[derive(Debug, Clone, Copy)]
-pub struct Shape {
+pub struct LineShape {
     pub head: Head,
     pub raw: bool,
     /// Characters after which a row that is not raw is cut.
     pub columns: usize,
 }
 
-impl Shape {
+impl LineShape {
     /// UTF-8 bytes of a line that may be shown.
     fn cap(&self) -> usize {
         match self.raw {
@@ -55,7 +55,7 @@ pub struct Taken {
 pub fn take(
     blocks: &mut BlockReader,
     cursor: &mut Cursor,
-    shape: &Shape,
+    shape: &LineShape,
 ) -> Result<Option<Taken>, Halt> {
     let newline = shape.head.newline;
     if cursor.at >= blocks.size() {
@@ -82,7 +82,7 @@ pub fn take(
 
 /// Decodes a line piece by piece and keeps its beginning.
 struct Maker<'s> {
-    shape: &'s Shape,
+    shape: &'s LineShape,
     decoder: Decoder,
     scratch: String,
     kept: String,
@@ -98,7 +98,7 @@ struct Maker<'s> {
 const SCRATCH: usize = 64 * 1024;
 
 impl<'s> Maker<'s> {
-    fn new(shape: &'s Shape) -> Maker<'s> {
+    fn new(shape: &'s LineShape) -> Maker<'s> {
         Maker {
             shape,
             decoder: shape.head.encoding.new_decoder_without_bom_handling(),

@@ -10,7 +10,7 @@ use crate::view::window::Spent;
 
 use super::blocks::{BlockReader, Halt};
 use super::index::BLOCK;
-use super::line::{self, Cursor, Shape};
+use super::line::{self, Cursor, LineShape};
 use super::{ExcerptRequest, HugeFile};
 
 /// Blocks that are searched from the end for the start of the last lines; for more of them all lines
@@ -37,7 +37,7 @@ pub fn take(
     let mut taking = Taking {
         entry,
         asked,
-        shape: Shape {
+        shape: LineShape {
             head: entry.head,
             raw: asked.selector.raw,
             columns: asked.limits.columns,
@@ -72,7 +72,7 @@ impl HugeFile {
 struct Taking<'a, 'b> {
     entry: &'a HugeFile,
     asked: &'a ExcerptRequest<'a>,
-    shape: Shape,
+    shape: LineShape,
     blocks: &'a mut BlockReader<'b>,
     lines: LinesTaken,
     spent: Spent,

@@ -72,12 +72,18 @@ impl Watch {
         self.0.started.load(Ordering::Relaxed)
     }
 
+    /// Nobody but this process changes its own files (an artifact), and their directories are no place
+    /// to be judged: to try would cost every read of one a wake-up.
+    fn is_for(&self, handle: &Handle) -> bool {
+        self.is_on() && !handle.is_own()
+    }
+
     /// To be called before a file is read, with whether a request asks for it.
-    pub(super) fn look(&self, path: &RealPath, asked: bool) -> PriorState {
-        match self.is_on() {
+    pub(super) fn look(&self, handle: &Handle, asked: bool) -> PriorState {
+        match self.is_for(handle) {
             true => {
                 let mut table = self.0.table.lock();
-                let seen = table.look(path, asked, Instant::now());
+                let seen = table.look(handle.real(), asked, Instant::now());
                 // Only where the directory is to be watched: to wake the thread each time would
                 // cost every warm read a wake-up.
                 let woken = table.has_to_watch();
@@ -92,9 +98,10 @@ impl Watch {
     }
 
     /// To be called after it was read, before it is put into the cache.
-    pub(super) fn keep(&self, path: &RealPath, seen: PriorState) {
-        if self.is_on() {
-            self.0.tell(|table| table.keep(path, seen, Instant::now()));
+    pub(super) fn keep(&self, handle: &Handle, seen: PriorState) {
+        if self.is_for(handle) {
+            self.0
+                .tell(|table| table.keep(handle.real(), seen, Instant::now()));
         }
     }
 

@@ -37,9 +37,9 @@ const FAULTY: &[(&str, usize)] = &[
 const HEADERS: &[&str] = &["¶f.rs", "¶f.rs#12", "¶f.rs#1A2G", "¶f.rs#1A2B copied"];
 
 /// A section: whether its header is one of `HEADERS`, and its ops, some of `FAULTY`.
-type Wish = (Option<usize>, Vec<(bool, usize)>);
+type SectionWish = (Option<usize>, Vec<(bool, usize)>);
 
-fn wishes() -> impl Strategy<Value = Vec<Wish>> {
+fn wishes() -> impl Strategy<Value = Vec<SectionWish>> {
     let op = (prop::bool::weighted(0.4), 0usize..100);
     let section = (
         prop::option::weighted(0.2, 0usize..100),
@@ -49,7 +49,7 @@ fn wishes() -> impl Strategy<Value = Vec<Wish>> {
 }
 
 /// The patch, its lines at fault, and the same without what is at fault.
-fn written(wishes: &[Wish]) -> (String, Vec<u64>, String) {
+fn written(wishes: &[SectionWish]) -> (String, Vec<u64>, String) {
     let (mut lines, mut faults, mut sound) = (Vec::new(), Vec::new(), String::new());
     for (at, (bad_header, ops)) in wishes.iter().enumerate() {
         let header = format!("¶file{at}.rs#1A2B");

@@ -17,13 +17,13 @@ pub(super) fn lines(text: &Text) -> Vec<usize> {
 }
 
 #[derive(Debug)]
-struct Token {
+struct RustToken {
     text: String,
     line: usize,
 }
 
 /// Words and signs; comments are nothing, strings and characters are one `"`.
-fn tokens(source: &str) -> Vec<Token> {
+fn tokens(source: &str) -> Vec<RustToken> {
     let chars: Vec<char> = source.chars().collect();
     let (mut found, mut at, mut line) = (Vec::new(), 0, 1);
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
@@ -63,7 +63,7 @@ fn tokens(source: &str) -> Vec<Token> {
         } else {
             text
         };
-        found.push(Token { text, line: begun });
+        found.push(RustToken { text, line: begun });
     }
     found
 }
@@ -135,7 +135,7 @@ fn end_of_raw(chars: &[char], at: usize) -> usize {
 }
 
 struct Reader<'a> {
-    tokens: &'a [Token],
+    tokens: &'a [RustToken],
     at: usize,
 }
 

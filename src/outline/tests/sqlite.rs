@@ -11,7 +11,7 @@ use super::trees::{Score, files_named, outline_of_text, share_of};
 
 /// One of the files that the amalgamation was made of.
 #[derive(Debug)]
-pub(super) struct Part {
+pub(super) struct AmalgamatedFile {
     pub(super) name: String,
     text: String,
     /// Where each of its lines stands in the amalgamation, 1-indexed.
@@ -26,12 +26,12 @@ fn mark<'a>(line: &'a str, word: &str) -> Option<&'a str> {
 }
 
 /// The parts; what stands between the marks of another part belongs to that alone.
-fn parts(amalgamation: &str) -> Vec<Part> {
+fn parts(amalgamation: &str) -> Vec<AmalgamatedFile> {
     let mut done = Vec::new();
-    let mut open: Vec<Part> = Vec::new();
+    let mut open: Vec<AmalgamatedFile> = Vec::new();
     for (number, line) in (1..).zip(amalgamation.split_inclusive('\n')) {
         if let Some(name) = mark(line, "Begin file ") {
-            open.push(Part {
+            open.push(AmalgamatedFile {
                 name: name.to_owned(),
                 text: String::new(),
                 lines: Vec::new(),
@@ -47,7 +47,7 @@ fn parts(amalgamation: &str) -> Vec<Part> {
 }
 
 /// The parts of the SQLite that a crate brings along; none where that crate is not there.
-pub(super) fn of_the_registry() -> Vec<Part> {
+pub(super) fn of_the_registry() -> Vec<AmalgamatedFile> {
     let found = files_named("sqlite3/sqlite3.c");
     let text = found
         .first()
@@ -55,7 +55,7 @@ pub(super) fn of_the_registry() -> Vec<Part> {
     text.map(|text| parts(&text)).unwrap_or_default()
 }
 
-impl Part {
+impl AmalgamatedFile {
     /// The summary's bytes by the text's, of a part of 300 to 3,000 lines.
     pub(super) fn share(&self) -> Option<f64> {
         let text = Text::new(&self.text);
@@ -92,12 +92,12 @@ fn declared(path: &Path, amalgamation: &str) -> Option<BTreeSet<usize>> {
         .ok()?;
     let lines: Vec<&str> = amalgamation.lines().collect();
     let mut found = BTreeSet::new();
-    let mut entry = Entry::default();
+    let mut entry = DwarfEntry::default();
     for line in BufReader::new(reader.stdout.take()?).lines() {
         let line = line.ok()?;
         if line.contains("Abbrev Number:") {
             entry.add_to(&mut found, &lines);
-            entry = Entry::of(&line);
+            entry = DwarfEntry::of(&line);
         } else {
             entry.read(&line);
         }
@@ -108,23 +108,23 @@ fn declared(path: &Path, amalgamation: &str) -> Option<BTreeSet<usize>> {
 
 /// One entry of the debugging information (DWARF 5, 2.3).
 #[derive(Debug, Default)]
-struct Entry {
+struct DwarfEntry {
     depth: usize,
     tag: String,
     name: String,
     line: usize,
 }
 
-impl Entry {
+impl DwarfEntry {
     /// ` <1><2e>: Abbrev Number: 3 (DW_TAG_typedef)`.
-    fn of(line: &str) -> Entry {
+    fn of(line: &str) -> DwarfEntry {
         let depth = line.trim_start().strip_prefix('<');
         let depth = depth.and_then(|rest| rest.split_once('>')?.0.parse().ok());
         let tag = line.rsplit_once("DW_TAG_").map(|(_, tag)| tag);
-        Entry {
+        DwarfEntry {
             depth: depth.unwrap_or(usize::MAX),
             tag: tag.unwrap_or_default().trim_end_matches(')').to_owned(),
-            ..Entry::default()
+            ..DwarfEntry::default()
         }
     }
 

@@ -294,7 +294,7 @@ fn the_median_summary_of_all_trees() {
         shares.extend(measure(&files(&root, JAVASCRIPT), |_, _, _| {}));
     }
     let parts = sqlite::of_the_registry();
-    shares.extend(parts.iter().filter_map(sqlite::Part::share));
+    shares.extend(parts.iter().filter_map(sqlite::AmalgamatedFile::share));
     shares.sort_by(f64::total_cmp);
     assert!(median("all trees", &shares) <= MOST_OF_THE_FILE);
 }

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 #[serde(rename_all = "camelCase")]
 pub struct Mcp {
     /// By the names that stand in `mcp://NAME`.
-    pub servers: BTreeMap<String, McpServer>,
+    pub servers: BTreeMap<String, McpServerSettings>,
     /// For a start and for each request; clamped to [`Mcp::TIMEOUTS_MS`].
     pub timeout_ms: u64,
 }
@@ -51,7 +51,7 @@ impl Mcp {
 /// An MCP server that the daemon starts.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct McpServer {
+pub struct McpServerSettings {
     pub command: String,
     #[serde(default)]
     pub args: Vec<String>,
@@ -62,10 +62,10 @@ pub struct McpServer {
     pub cwd: Option<String>,
 }
 
-impl std::fmt::Debug for McpServer {
+impl std::fmt::Debug for McpServerSettings {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         // Arguments and environment may hold passwords.
-        out.debug_struct("McpServer")
+        out.debug_struct("McpServerSettings")
             .field("command", &self.command)
             .finish_non_exhaustive()
     }

@@ -249,7 +249,7 @@ fn fit(
 }
 
 /// What came of a picture: written anew, or only seen to decode; or why it does not, in a few words.
-type Outcome = Result<Option<Written>, String>;
+type PictureOutcome = Result<Option<Written>, String>;
 
 fn made_here(
     facts: &PictureFacts,
@@ -257,7 +257,7 @@ fn made_here(
     part: Option<Crop>,
     anew: Option<Fit>,
     means: &ReadContext,
-) -> Result<Outcome, Refusal> {
+) -> Result<PictureOutcome, Refusal> {
     let _share = means.memory.take(in_memory(facts), means.work)?;
     let pixels = match picture::decode(facts.format, bytes) {
         Ok(pixels) => pixels,
@@ -274,7 +274,7 @@ fn made_elsewhere(
     part: Option<Crop>,
     anew: Option<Fit>,
     means: &ReadContext,
-) -> Result<Outcome, Refusal> {
+) -> Result<PictureOutcome, Refusal> {
     let open = || Ok(Box::new(bytes) as Box<dyn Read + '_>);
     let input = Input {
         bytes: bytes.len() as u64,

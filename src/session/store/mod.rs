@@ -45,13 +45,13 @@ const LOCAL_URL: &str = "local://";
 pub struct Stores {
     /// Where this process has its directory; `None` where it is to have none.
     root: Option<PathBuf>,
-    table: Mutex<Table>,
+    table: Mutex<SessionTable>,
     /// One at a time makes or finds the directory of a session.
     making: Mutex<()>,
 }
 
 #[derive(Debug, Default)]
-struct Table {
+struct SessionTable {
     limits: Artifacts,
     /// Where stores are kept that outlive the process.
     lasting: Option<PathBuf>,
@@ -69,8 +69,8 @@ struct Table {
 #[derive(Debug, Clone)]
 pub enum Lookup {
     Found(Arc<Artifact>),
-    /// It was there; why it is no more.
-    Dropped(&'static str, u64),
+    /// It was there; which limit it went for.
+    Dropped(String),
     Never,
 }
 
@@ -379,7 +379,7 @@ impl Stores {
 
     /// The directory of a session, which is made where it has none.
     fn directory(&self, session: &str) -> Result<PathBuf, Refusal> {
-        let known = |table: &Table| {
+        let known = |table: &SessionTable| {
             let store = table.sessions.get(session);
             store.map(|store| store.directory().to_path_buf())
         };
@@ -488,7 +488,7 @@ impl Stores {
     }
 }
 
-impl Table {
+impl SessionTable {
     fn bytes(&self) -> u64 {
         self.sessions
             .values()

@@ -4,14 +4,15 @@ use std::sync::Arc;
 
 use crate::protocol::Refusal;
 use crate::protocol::settings::Artifacts;
+use crate::task::lowered;
 use crate::workspace::bytes_below;
 
 use super::artifact::Artifact;
-use super::session::{Key, Why};
-use super::{LOCAL, Stores, Table};
+use super::session::{Eviction, Key};
+use super::{LOCAL, SessionTable, Stores};
 
 /// Artifacts of one session; more make the oldest go, however small they are.
-const MAX_ARTIFACTS: usize = 10_000;
+const MAX_ARTIFACTS: u64 = 10_000;
 
 /// Bytes that are about to be written; given back when this is dropped.
 #[derive(Debug)]
@@ -94,7 +95,7 @@ impl Stores {
     }
 }
 
-impl Table {
+impl SessionTable {
     /// What has to go so that there is room, one at a time.
     fn next_to_go(
         &self,
@@ -102,13 +103,18 @@ impl Table {
         (weight, local): (u64, u64),
         limits: Artifacts,
         kept: Option<&Arc<Artifact>>,
-    ) -> Option<(String, Key, Why)> {
+    ) -> Option<(String, Key, Eviction)> {
         let store = self.sessions.get(session)?;
-        let is_full = store.artifact_bytes() + weight + local > limits.session_bytes
-            || (kept.is_none() && store.count() >= MAX_ARTIFACTS);
-        if is_full {
+        let most = lowered("artifacts", MAX_ARTIFACTS);
+        let is_full = store.artifact_bytes() + weight + local > limits.session_bytes;
+        let are_many = kept.is_none() && store.count() as u64 >= most;
+        if is_full || are_many {
             let (_, _, key) = store.oldest(kept)?;
-            return Some((session.to_owned(), key, Why::Session));
+            let why = match is_full {
+                true => Eviction::Session,
+                false => Eviction::Count(most),
+            };
+            return Some((session.to_owned(), key, why));
         }
         if self.bytes() + self.reserved + weight + local <= limits.total_bytes {
             return None;
@@ -116,7 +122,7 @@ impl Table {
         let all = self.sessions.iter();
         let oldest = all.filter_map(|(name, store)| Some((store.oldest(kept)?, name)));
         let ((_, _, key), name) = oldest.min_by_key(|((is_put, age, _), _)| (*is_put, *age))?;
-        Some((name.clone(), key, Why::Total))
+        Some((name.clone(), key, Eviction::Total))
     }
 }
 

@@ -11,6 +11,7 @@ use crate::workspace::UrlFolder;
 use super::artifact::{Artifact, unwritten};
 use super::kept_on::{Record, SessionRecord};
 use super::places::{self, LockedDirectory};
+use super::room::in_words;
 use super::{LOCAL, LOCAL_URL, Lookup};
 
 /// Numbers of which it is remembered why they went; of older ones it is said that they did.
@@ -33,15 +34,27 @@ impl Key {
     }
 }
 
-/// Which sum something had to go for.
+/// Which limit something had to go for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Why {
+pub(super) enum Eviction {
     Session,
     Total,
+    /// There were so many in its session.
+    Count(u64),
+}
+
+impl Eviction {
+    fn in_words(self, limits: &Artifacts) -> String {
+        match self {
+            Eviction::Session => format!("{} for a session", in_words(limits.session_bytes)),
+            Eviction::Total => format!("{} for all sessions", in_words(limits.total_bytes)),
+            Eviction::Count(most) => format!("{most} artifacts for a session"),
+        }
+    }
 }
 
 #[derive(Debug)]
-struct Entry {
+struct StoredItem {
     artifact: Arc<Artifact>,
     age: u64,
 }
@@ -51,11 +64,11 @@ pub(super) struct SessionStore {
     directory: PathBuf,
     /// Of one that outlives the process.
     lock: Option<LockedDirectory>,
-    numbers: BTreeMap<u64, Entry>,
-    agents: BTreeMap<String, Entry>,
+    numbers: BTreeMap<u64, StoredItem>,
+    agents: BTreeMap<String, StoredItem>,
     next: u64,
     next_agent: u64,
-    went: BTreeMap<u64, Why>,
+    went: BTreeMap<u64, Eviction>,
     /// There is a folder of scratch files.
     pub(super) has_local: bool,
     /// By the hash of a text that was cut, the number of the whole.
@@ -116,7 +129,7 @@ impl SessionStore {
             let Ok(artifact) = Artifact::found(path, &record) else {
                 continue;
             };
-            let entry = Entry {
+            let entry = StoredItem {
                 artifact: Arc::new(artifact),
                 age: age as u64,
             };
@@ -171,7 +184,7 @@ impl SessionStore {
         self.entries().map(|it| it.artifact.facts().weight).sum()
     }
 
-    fn entries(&self) -> impl Iterator<Item = &Entry> {
+    fn entries(&self) -> impl Iterator<Item = &StoredItem> {
         self.numbers.values().chain(self.agents.values())
     }
 
@@ -196,10 +209,9 @@ impl SessionStore {
             return Lookup::Found(entry.artifact.clone());
         }
         match self.went.get(&number) {
-            Some(Why::Total) => Lookup::Dropped("all sessions", limits.total_bytes),
-            Some(Why::Session) => Lookup::Dropped("a session", limits.session_bytes),
+            Some(why) => Lookup::Dropped(why.in_words(limits)),
             None if (1..self.next).contains(&number) => {
-                Lookup::Dropped("a session", limits.session_bytes)
+                Lookup::Dropped(Eviction::Session.in_words(limits))
             }
             None => Lookup::Never,
         }
@@ -227,7 +239,7 @@ impl SessionStore {
         artifact: Arc<Artifact>,
         age: u64,
     ) -> Option<Arc<Artifact>> {
-        let entry = Entry { artifact, age };
+        let entry = StoredItem { artifact, age };
         let before = match key {
             Key::Number(number) => self.numbers.insert(number, entry),
             Key::Agent(id) => self.agents.insert(id, entry),
@@ -247,7 +259,7 @@ impl SessionStore {
 
     /// What is to go first, but not `kept`: what was spilled, then the oldest.
     pub(super) fn oldest(&self, kept: Option<&Arc<Artifact>>) -> Option<(bool, u64, Key)> {
-        let is_kept = |it: &Entry| kept.is_some_and(|kept| Arc::ptr_eq(kept, &it.artifact));
+        let is_kept = |it: &StoredItem| kept.is_some_and(|kept| Arc::ptr_eq(kept, &it.artifact));
         let numbers = self
             .numbers
             .iter()
@@ -262,7 +274,7 @@ impl SessionStore {
     }
 
     /// Takes it out, and remembers why.
-    pub(super) fn take(&mut self, key: &Key, why: Why) -> Option<Arc<Artifact>> {
+    pub(super) fn take(&mut self, key: &Key, why: Eviction) -> Option<Arc<Artifact>> {
         let taken = match key {
             Key::Agent(id) => self.agents.remove(id),
             Key::Number(number) => {

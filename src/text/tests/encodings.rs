@@ -43,9 +43,9 @@ fn whole(text: &Text) -> String {
 }
 
 /// A file with what it says, where it must be guessed, and which line ends the file has.
-type Guess = (&'static str, &'static [u8], &'static str, LineEnding);
+type EncodingGuess = (&'static str, &'static [u8], &'static str, LineEnding);
 
-const GUESSED: [Guess; 17] = [
+const GUESSED: [EncodingGuess; 17] = [
     (
         "gbk",
         fixture!("gbk.txt"),

@@ -147,6 +147,7 @@ const READ: &str = r#"Read a file from the filesystem. Returns text with line nu
 - At most 2000 lines (limit) and 50KB are returned; lines longer than 2000 characters end in [truncated].
 - What is inside a file is read by filePath as well: `/w/a.zip:dir/x.txt`, `/w/db.sqlite:table?where=…`, `/w/report.docx:p3`. A directory is listed. Other binary files are refused.
 - filePath may be a web address (https://…): a page as Markdown, or a PDF, image, archive or feed there.
+- filePath may also be the address of what is no file: {addresses}. A scheme alone, like pilcrow://, lists what it has; pilcrow://internal says more.
 - Use the patch or edit tool to change files and the bash tool to locate them."#;
 
 /// Also what is not a path of the file system at all: a URI, `untitled:Untitled-1`, `~/x`.

@@ -152,6 +152,7 @@ Usage:
 - Images and PDFs are returned as attachments.
 - What is inside a file is read by filePath as well: `a.zip:dir/x.txt`, `db.sqlite:table?where=…`, `report.docx:p3`.
 - filePath may be a web address (https://…): a page as Markdown, or a PDF, image, archive or feed there.
+- filePath may also be the address of what is no file: {addresses}. A scheme alone, like pilcrow://, lists what it has; pilcrow://internal says more.
 - If you do not know the path, use the glob tool to look up filenames, and the grep tool to find content in large files.
 - Avoid tiny repeated slices; if you need more context, read a larger window. Call it in parallel, or use read_many, when you know there are several files to read.";
 

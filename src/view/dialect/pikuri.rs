@@ -143,6 +143,7 @@ Usage:
 - PNG / JPEG / GIF / WebP files are attached as images you can see directly, alongside a short text note with the path and size. Requires a vision-capable model; on a text-only model the provider will reject the call. Images cannot be modified with `edit`.
 - What is inside a file is read by its path as well: `a.zip:dir/x.txt`, `db.sqlite:table?where=…`, `report.docx:p3`. Other binary files are refused.
 - The path may be a web address (https://…): a page as Markdown, or a PDF, image, archive or feed there.
+- The path may also be the address of what is no file: {addresses}. A scheme alone, like pilcrow://, lists what it has; pilcrow://internal says more.
 - Directories are refused — use the `glob` tool to list files.
 - If unsure of the path, use `glob` first to look up filenames.
 - Avoid tiny repeated slices — if you need more context, read a larger window.";

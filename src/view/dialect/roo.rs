@@ -129,7 +129,8 @@ const READ: &str = r#"Request to read the contents of a file at the specified pa
 - start_line and end_line give exactly those lines, both 1-based and inclusive; use them for large files.
 - Without them a text file of more than 500 lines is shown from its start only: a notice says so, and for code the definitions follow with their line ranges, so that you can ask for the ones you need.
 - PDF, Word and other documents are given as text. What is inside a file is read by path as well: `a.zip:dir/x.txt`, `db.sqlite:table?where=…`, `report.pdf:p3`. A directory is listed. Other binary files are refused.
-- path may be a web address (https://…): a page as Markdown, or a PDF, image, archive or feed there."#;
+- path may be a web address (https://…): a page as Markdown, or a PDF, image, archive or feed there.
+- path may also be the address of what is no file: {addresses}. A scheme alone, like pilcrow://, lists what it has; pilcrow://internal says more."#;
 
 fn lines(view: &View) -> String {
     if let Some(first) = counted::beyond(view) {

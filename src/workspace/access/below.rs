@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::protocol::Rule;
 
-use super::super::ignore_files::Rules;
+use super::super::ignore_files::PathRules;
 use super::super::patterns::Verdict;
 use super::super::spelling::fold_for_rules;
 use super::PathKind;
@@ -59,20 +59,25 @@ impl<'a> Below<'a> {
 
     /// Gitignore's order: from the top down, since what is excluded there cannot be re-included;
     /// for each name the deepest directory with an opinion decides.
-    pub(super) fn ignore_rule(&self, rules: &[&Rules], file: &str, kind: PathKind) -> Option<Rule> {
+    pub(super) fn ignore_rule(
+        &self,
+        rules: &[&PathRules],
+        file: &str,
+        kind: PathKind,
+    ) -> Option<Rule> {
         let named = |at: usize| {
             let mut path: PathBuf = self.names[..at].iter().collect();
             path.push(file);
             path.to_string_lossy().into_owned()
         };
         for depth in 1..=self.names.len() {
-            if let Some(Rules::Unreadable) = rules.get(depth - 1) {
+            if let Some(PathRules::Unreadable) = rules.get(depth - 1) {
                 let file = named(depth - 1);
                 return Some(Rule::UnreadableIgnoreFile { file });
             }
             for is_dir in self.kinds(depth, kind) {
                 for at in (0..depth.min(rules.len())).rev() {
-                    let Rules::Patterns(patterns) = rules[at] else {
+                    let PathRules::Patterns(patterns) = rules[at] else {
                         continue;
                     };
                     match patterns.verdict(self.folded(at, depth), *is_dir) {

@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::super::ignore_files::{DirRules, Rules};
+use super::super::ignore_files::{DirRules, PathRules};
 use super::super::patterns::Verdict;
 use super::super::spelling::fold_for_rules;
 use super::{Access, Below, PathKind};
@@ -106,12 +106,12 @@ impl Names<'_> {
     /// The deepest directory with an opinion decides; those above the directory allowed it itself.
     fn ignored_by(&self, file: usize, name: &str, is_dir: bool) -> bool {
         if let Some((own, _)) = self.rules.last()
-            && matches!(own.of(file), Rules::Unreadable)
+            && matches!(own.of(file), PathRules::Unreadable)
         {
             return true;
         }
         for (rules, seen) in self.rules.iter().rev() {
-            let Rules::Patterns(patterns) = rules.of(file) else {
+            let PathRules::Patterns(patterns) = rules.of(file) else {
                 continue;
             };
             match patterns.verdict(&format!("{seen}{name}"), is_dir) {

@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::protocol::{Refusal, Rule};
 use crate::workspace::{FileType, Scope};
 
-use super::{Place, content, find, kind, make_fifo, remove, shown};
+use super::{Scratch, content, find, kind, make_fifo, remove, shown};
 
 fn kind_of(scope: &Scope, path: &str) -> String {
     kind(find(scope, path))
@@ -15,7 +15,7 @@ fn kind_of(scope: &Scope, path: &str) -> String {
 
 #[test]
 fn the_deny_list_sees_through_spellings() {
-    let place = Place::new(&[
+    let place = Scratch::new(&[
         "ws/.env",
         "ws/sub/.env.local",
         "ws/.env.example",
@@ -69,7 +69,7 @@ fn the_deny_list_sees_through_spellings() {
 
 #[test]
 fn denied_patterns_fold_case_and_form_and_directories_deny_what_is_below() {
-    let place = Place::new(&[
+    let place = Scratch::new(&[
         "ws/Caf\u{e9}/a.txt",
         "ws/cafe\u{301}s.txt",
         "ws/secrets/deep/a.txt",
@@ -98,7 +98,7 @@ fn denied_patterns_fold_case_and_form_and_directories_deny_what_is_below() {
 
 #[test]
 fn later_patterns_win_and_an_empty_list_denies_nothing() {
-    let place = Place::new(&["ws/.env", "ws/keys/a.pem", "ws/keys/ca.pem"]);
+    let place = Scratch::new(&["ws/.env", "ws/keys/a.pem", "ws/keys/ca.pem"]);
     let scope = place.scope_of(&["ws"], json!({ "deny": ["*.pem", "!ca.pem"] }));
     assert_eq!(kind_of(&scope, "keys/a.pem"), "denied");
     assert_eq!(kind_of(&scope, "keys/ca.pem"), "ok");
@@ -109,7 +109,7 @@ fn later_patterns_win_and_an_empty_list_denies_nothing() {
 
 #[test]
 fn ignore_files_have_gitignore_precedence() {
-    let place = Place::new(&[
+    let place = Scratch::new(&[
         "ws/a/keep.log",
         "ws/a/drop.log",
         "ws/build/keep.log",
@@ -168,7 +168,7 @@ fn ignore_files_have_gitignore_precedence() {
 
 #[test]
 fn an_ignore_file_that_cannot_be_read_denies_what_is_below_it() {
-    let place = Place::new(&[
+    let place = Scratch::new(&[
         "ws/a/x.txt",
         "ws/b/x.txt",
         "ws/c/x.txt",
@@ -200,7 +200,7 @@ fn an_ignore_file_that_cannot_be_read_denies_what_is_below_it() {
 
 #[test]
 fn changed_rules_hold_within_a_second() {
-    let place = Place::new(&["ws/x.txt"]);
+    let place = Scratch::new(&["ws/x.txt"]);
     let scope = place.scope();
     assert_eq!(kind_of(&scope, "x.txt"), "ok");
     place.write("ws/.agentignore", "x.txt\n");
@@ -255,7 +255,7 @@ const UNSEEN_PATHS: [&str; 20] = [
 /// Asks for each path with what is unseen in place and with it gone: the refusals are equal.
 #[test]
 fn outside_and_denied_answers_do_not_depend_on_existence() {
-    let full = Place::new(&UNSEEN);
+    let full = Scratch::new(&UNSEEN);
     let scope = full.scope_of(
         &["ws"],
         json!({ "deny": [".env", "secrets/", "file-link/"] }),
@@ -285,7 +285,7 @@ fn outside_and_denied_answers_do_not_depend_on_existence() {
 
 #[test]
 fn what_resolves_into_a_root_is_inside() {
-    let place = Place::new(&[
+    let place = Scratch::new(&[
         "ws/src/a.rs",
         "alias -> ws",
         "deep/link -> ws/src",
@@ -310,7 +310,7 @@ fn what_resolves_into_a_root_is_inside() {
 
 #[test]
 fn a_folder_that_begins_alike_is_outside() {
-    let place = Place::new(&["ws2/a.txt", "ws/a.txt"]);
+    let place = Scratch::new(&["ws2/a.txt", "ws/a.txt"]);
     let scope = place.scope();
     assert_eq!(
         kind_of(&scope, &place.text("ws2/a.txt")),
@@ -321,7 +321,7 @@ fn a_folder_that_begins_alike_is_outside() {
 
 #[test]
 fn the_setting_opens_the_outside_but_for_denied_names() {
-    let place = Place::new(&[
+    let place = Scratch::new(&[
         "out/a.txt",
         "out/.env",
         "more/b.txt",
@@ -353,7 +353,7 @@ fn the_setting_opens_the_outside_but_for_denied_names() {
 
 #[test]
 fn special_files_are_named_and_never_waited_for() {
-    let place = Place::new(&["ws/a.txt", "ws/d/"]);
+    let place = Scratch::new(&["ws/a.txt", "ws/d/"]);
     make_fifo(&place.at("ws/pipe"));
     let _socket = std::os::unix::net::UnixListener::bind(place.at("ws/sock")).expect("bound");
     place.make("ws/zero -> /dev/zero");
@@ -383,7 +383,7 @@ fn special_files_are_named_and_never_waited_for() {
 
 #[test]
 fn names_that_end_like_the_kernels_mark_are_names() {
-    let place = Place::new(&["ws/a (deleted)", "ws/b"]);
+    let place = Scratch::new(&["ws/a (deleted)", "ws/b"]);
     let scope = place.scope();
     assert_eq!(shown(&scope, "a (deleted)"), "a (deleted)");
     let found = find(&scope, "b").expect("it exists");
@@ -401,7 +401,7 @@ fn names_that_end_like_the_kernels_mark_are_names() {
 
 #[test]
 fn unreachable_is_not_missing() {
-    let place = Place::new(&["ws/loop -> ws/loop", "ws/a.txt"]);
+    let place = Scratch::new(&["ws/loop -> ws/loop", "ws/a.txt"]);
     let scope = place.scope();
     let long = "n".repeat(300);
     for path in ["loop", "loop/x"] {
@@ -425,7 +425,7 @@ fn unreachable_is_not_missing() {
 
 #[test]
 fn listings_leave_out_what_may_not_be_named() {
-    let place = Place::new(&["ws/a.txt", "out/b.txt"]);
+    let place = Scratch::new(&["ws/a.txt", "out/b.txt"]);
     place.write("ws/.agentignore", "gen/\n");
     let scope = place.scope();
     assert!(scope.permits(&place.at("ws/a.txt"), false));
@@ -443,7 +443,7 @@ fn permissions_are_the_callers_to_report() {
     if rustix::process::geteuid().is_root() {
         return;
     }
-    let place = Place::new(&["ws/closed/a.txt", "ws/unread.txt", "ws/rules/a.txt"]);
+    let place = Scratch::new(&["ws/closed/a.txt", "ws/unread.txt", "ws/rules/a.txt"]);
     place.write("ws/rules/.agentignore", "nothing\n");
     let set = |path: &str, mode: u32| {
         let permissions = std::fs::Permissions::from_mode(mode);

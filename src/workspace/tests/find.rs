@@ -9,7 +9,7 @@ use crate::task::{CancelToken, Work};
 use crate::view::Guess;
 use crate::workspace::{Scope, Via};
 
-use super::{Place, content, find, kind, shown};
+use super::{Scratch, content, find, kind, shown};
 
 fn suggestions(scope: &Scope, path: &str) -> Vec<String> {
     match find(scope, path) {
@@ -20,7 +20,7 @@ fn suggestions(scope: &Scope, path: &str) -> Vec<String> {
 
 #[test]
 fn readings_of_a_path_string() {
-    let place = Place::new(&["ws/a.txt", "ws/~", "ws/~x", "ws/dir/b.txt"]);
+    let place = Scratch::new(&["ws/a.txt", "ws/~", "ws/~x", "ws/dir/b.txt"]);
     let scope = place.scope();
     let cases = [
         ("a.txt", "a.txt"),
@@ -52,7 +52,7 @@ fn readings_of_a_path_string() {
 
 #[test]
 fn look_alike_names_are_found_and_said_to_be() {
-    let place = Place::new(&[
+    let place = Scratch::new(&[
         "ws/Screen Shot 4.05.01\u{202F}PM.png",
         "ws/Capture d\u{2019}e\u{301}cran.png",
         "ws/re\u{301}sume\u{301}s/ce\u{301}\u{a0}va.txt",
@@ -97,7 +97,7 @@ fn look_alike_names_are_found_and_said_to_be() {
 
 #[test]
 fn a_unique_suffix_is_found() {
-    let place = Place::new(&[
+    let place = Scratch::new(&[
         "ws/deep/er/unique_name.txt",
         "ws/a/index.ts",
         "ws/b/index.ts",
@@ -150,7 +150,7 @@ fn a_unique_suffix_is_found() {
 
 #[test]
 fn a_tree_is_walked_only_for_a_missing_relative_name() {
-    let place = Place::new(&["ws/a/index.ts", "ws/b/index.ts", "ws/deep/unique_name.txt"]);
+    let place = Scratch::new(&["ws/a/index.ts", "ws/b/index.ts", "ws/deep/unique_name.txt"]);
     let scope = place.scope();
     assert_eq!(shown(&scope, "unique_name.txt"), "deep/unique_name.txt");
     let scans = scope.scans();
@@ -167,7 +167,7 @@ fn a_tree_is_walked_only_for_a_missing_relative_name() {
 
 #[test]
 fn git_decides_what_is_ignored_above_a_root() {
-    let place = Place::new(&["ws/src/a.rs", "ws/gen/b.rs"]);
+    let place = Scratch::new(&["ws/src/a.rs", "ws/gen/b.rs"]);
     place.write(".gitignore", "*\n");
     assert_eq!(
         shown(&place.scope(), "a.rs"),
@@ -182,7 +182,7 @@ fn git_decides_what_is_ignored_above_a_root() {
 
 #[test]
 fn a_search_is_cancelled_with_its_request() {
-    let place = Place::new(&["ws/a.txt"]);
+    let place = Scratch::new(&["ws/a.txt"]);
     let token = CancelToken::new();
     token.cancel();
     let work = Work::new(token, Duration::from_secs(5));
@@ -198,7 +198,7 @@ fn a_search_is_cancelled_with_its_request() {
 
 #[test]
 fn near_names_are_suggested_as_the_caller_would_write_them() {
-    let place = Place::new(&[
+    let place = Scratch::new(&[
         "ws/config.tsx",
         "ws/config.js",
         "ws/unrelated.md",
@@ -245,7 +245,7 @@ fn near_names_are_suggested_as_the_caller_would_write_them() {
 
 #[test]
 fn several_roots() {
-    let place = Place::new(&[
+    let place = Scratch::new(&[
         "app/a.txt",
         "app/same.txt",
         "lib/b.txt",
@@ -287,7 +287,7 @@ fn several_roots() {
 
 #[test]
 fn a_rule_of_one_root_does_not_hide_another_roots_file() {
-    let place = Place::new(&["app/x.txt", "lib/x.txt"]);
+    let place = Scratch::new(&["app/x.txt", "lib/x.txt"]);
     place.write("app/.agentignore", "x.txt\ny.txt\n");
     let scope = place.scope_of(&["app", "lib"], json!({}));
     assert_eq!(shown(&scope, "x.txt"), "lib/x.txt");
@@ -299,7 +299,7 @@ fn a_rule_of_one_root_does_not_hide_another_roots_file() {
 #[test]
 fn names_that_are_not_utf8_can_be_opened() {
     use std::os::unix::ffi::OsStrExt;
-    let place = Place::new(&[]);
+    let place = Scratch::new(&[]);
     let path = place
         .at("ws")
         .join(std::ffi::OsStr::from_bytes(b"\xFF.txt"));
@@ -314,7 +314,7 @@ fn names_that_are_not_utf8_can_be_opened() {
 
 #[test]
 fn a_root_that_moves_is_followed() {
-    let place = Place::new(&["one/a.txt", "two/a.txt", "root -> one"]);
+    let place = Scratch::new(&["one/a.txt", "two/a.txt", "root -> one"]);
     let scope = place.scope_of(&["root"], json!({}));
     assert_eq!(
         content(&find(&scope, "a.txt").expect("exists")),

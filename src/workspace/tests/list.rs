@@ -7,7 +7,7 @@ use std::path::Path;
 use serde_json::json;
 
 use super::super::{Directory, EntryKind, ListError, Scope};
-use super::{Place, work};
+use super::{Scratch, work};
 
 fn list<'a>(scope: &'a Scope, path: &Path) -> Directory<'a> {
     let handle = scope.open(path).expect("a directory that may be listed");
@@ -51,7 +51,7 @@ fn agrees(scope: &Scope, path: &Path, mut directory: Directory<'_>) {
 
 #[test]
 fn a_listing_permits_what_is_permitted_one_by_one() {
-    let place = Place::new(&[
+    let place = Scratch::new(&[
         "ws/.env",
         "ws/.ENV.local",
         "ws/.env.example",
@@ -108,7 +108,7 @@ fn a_listing_permits_what_is_permitted_one_by_one() {
 
 #[test]
 fn reading_stops_at_the_limit_and_when_nobody_waits() {
-    let place = Place::new(&["ws/a", "ws/b", "ws/c"]);
+    let place = Scratch::new(&["ws/a", "ws/b", "ws/c"]);
     let scope = place.scope();
     let read = |limit| {
         list(&scope, &place.at("ws"))
@@ -127,7 +127,7 @@ fn reading_stops_at_the_limit_and_when_nobody_waits() {
 
 #[test]
 fn a_directory_that_became_a_link_is_not_gone_into() {
-    let place = Place::new(&["ws/d/x", "out/secret"]);
+    let place = Scratch::new(&["ws/d/x", "out/secret"]);
     let scope = place.scope();
     let mut directory = list(&scope, &place.at("ws"));
     let read = directory.read(10, &work()).expect("read");

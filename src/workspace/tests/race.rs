@@ -2,11 +2,11 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::{Place, content, find};
+use super::{Scratch, content, find};
 
 #[test]
 fn a_swapped_link_never_leads_outside() {
-    let place = Place::new(&[
+    let place = Scratch::new(&[
         "ws/inside",
         "out/outside",
         "ws/link -> ws/inside",

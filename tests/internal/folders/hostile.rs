@@ -260,11 +260,13 @@ fn front_matter_costs_little_whatever_it_is() {
     let mut folders = Folders::new().skill("home/.agents/skills/mine", "Mine.");
     for index in 0..50 {
         let bomb = format!("---\nname: bomb{index}\n{laughs}description: *h\n---\n");
+        folders = folders.file(&format!("ws/.cursor/rules/bomb{index}.mdc"), &bomb);
         folders = folders.file(&format!("ws/.agents/skills/bomb{index}/SKILL.md"), bomb);
         let deep = format!(
             "---\nname: deep{index}\ndescription: {}\n---\n",
             "[".repeat(12_000)
         );
+        folders = folders.file(&format!("ws/.cursor/rules/deep{index}.mdc"), &deep);
         folders = folders.file(&format!("ws/.agents/skills/deep{index}/SKILL.md"), deep);
     }
     let large = format!(
@@ -313,6 +315,62 @@ fn ten_thousand_folders_hide_nothing_of_the_users() {
         problems(&daemon).contains(".agents/skills: more than 2000 folders; the rest is left out")
     );
     assert!(began.elapsed() < Duration::from_secs(25), "not held up");
+}
+
+#[test]
+fn ten_thousand_folders_of_rules_and_memories_hold_nobody_up() {
+    let mut folders = Folders::new()
+        .file("home/.agents/rules/mine.md", "Mine.\n")
+        .file("home/notes/README.md", "Mine.\n");
+    for index in 0..10_000 {
+        for place in ["ws/.cursor/rules", "ws/memory-bank"] {
+            let folder = folders.tree.join(&format!("{place}/f{index:05}"));
+            std::fs::create_dir_all(folder).expect("made");
+        }
+    }
+    folders = folders
+        .file("ws/.cursor/rules/f00001/first.mdc", "Among the first.\n")
+        .file("ws/.cursor/rules/f09999/last.mdc", "Among the last.\n")
+        .file("ws/memory-bank/f09999/last.md", "Among the last.\n");
+    let daemon = folders.start();
+    let began = Instant::now();
+    let listed = shown(&daemon, "rule://");
+    assert!(listed.starts_with("mine  always\n"), "{listed}");
+    assert!(
+        listed.contains("f00001/first") && !listed.contains("f09999/last"),
+        "{listed}"
+    );
+    assert!(
+        problems(&daemon).contains(".cursor/rules: more than 2000 folders; the rest is left out")
+    );
+    assert!(shown(&daemon, "rule://?for=a/b.ts").contains("mine  always"));
+    assert!(shown(&daemon, "memory://").starts_with("bank  (workspace: memory-bank)"));
+    assert!(shown(&daemon, "memory://bank").contains("f0"));
+    assert!(shown(&daemon, "memory://bank/f09999/last.md").ends_with("\n1:Among the last."));
+    assert!(began.elapsed() < Duration::from_secs(25), "not held up");
+}
+
+#[test]
+fn a_namespace_of_the_users_is_not_taken() {
+    let folders = Folders::new()
+        .file("home/serena/README.md", "The user's.\n")
+        .file("ws/.serena/memories/README.md", "The workspace's.\n");
+    let serena =
+        json!({ "scheme": "memory", "name": "serena", "path": "~/serena", "writable": true });
+    let settings = json!({ "internal": { "roots": [serena] } });
+    let daemon = folders.builder().settings(settings).start();
+    assert!(shown(&daemon, "memory://serena").ends_with("1:The user's."));
+    assert!(shown(&daemon, "memory://settings:serena").ends_with("1:The user's."));
+    let theirs = shown(&daemon, "memory://workspace:serena");
+    assert!(theirs.ends_with("\n1:The workspace's."), "{theirs}");
+    assert!(shown(&daemon, "memory://").contains("workspace:serena  (workspace: .serena/memories"));
+    // What is written goes to the user's.
+    let write = json!({ "path": "memory://serena/new.md", "text": "New.\n" });
+    daemon.call("agent/write", write).expect("made");
+    assert!(folders.tree.join("home/serena/new.md").exists());
+    let theirs = json!({ "path": "memory://workspace:serena/new.md", "text": "New.\n" });
+    let error = daemon.call("agent/write", theirs).expect_err("refused");
+    assert_eq!(error.kind(), "unsupported");
 }
 
 #[test]

@@ -4,6 +4,7 @@ mod dialects;
 mod fresh;
 mod hostile;
 mod memories;
+mod places;
 mod rules;
 mod skills;
 

@@ -6,6 +6,7 @@ import { commands } from "./commands";
 import { crashes } from "./crashes";
 import { edits } from "./edits";
 import { finding } from "./find";
+import { login } from "./login";
 import { mcpServer } from "./mcp";
 import { reads } from "./reads";
 import { resources } from "./resources";
@@ -19,6 +20,7 @@ const SUITES: Record<string, Tests> = {
   trusted,
   empty,
   installed,
+  login,
 };
 
 export function run(): Promise<void> {

@@ -38,7 +38,7 @@ pub(super) struct Wanted<'a> {
 
 /// What is written.
 #[derive(Debug)]
-pub(super) struct Written {
+pub(super) struct Markdown {
     pub(super) text: String,
     pub(super) sections: Vec<Section>,
     pub(super) is_cut: bool,
@@ -60,7 +60,7 @@ struct Writer<'p> {
 }
 
 /// Writes a part of a page.
-pub(super) fn write(tree: &Tree, part: &PagePart, base: &Base, wanted: &Wanted) -> Written {
+pub(super) fn write(tree: &Tree, part: &PagePart, base: &Base, wanted: &Wanted) -> Markdown {
     let mut writer = Writer {
         tree,
         left_out: &part.left_out,
@@ -86,7 +86,7 @@ pub(super) fn write(tree: &Tree, part: &PagePart, base: &Base, wanted: &Wanted) 
     writer.block(part.root);
     writer.out.finish();
     let out = writer.out;
-    Written {
+    Markdown {
         sections: sections(&out.text, &out.anchors, &out.headings),
         text: out.text,
         is_cut: out.is_cut,

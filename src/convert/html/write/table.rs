@@ -13,7 +13,7 @@ const SPAN: usize = 1000;
 const REPEATED: usize = 200;
 
 /// A row: whether it is marked as the head, and its cells.
-struct Row {
+struct TableRow {
     at: Index,
     is_head: bool,
     cells: Vec<Index>,
@@ -65,7 +65,7 @@ impl Writer<'_> {
     }
 
     /// The rows of a table, not those of tables within it; the head first.
-    fn rows(&self, table: Index) -> Vec<Row> {
+    fn rows(&self, table: Index) -> Vec<TableRow> {
         let mut rows = Vec::new();
         let mut at = table + 1;
         let seen = |at: &Index| !self.left_out.has(*at);
@@ -84,7 +84,7 @@ impl Writer<'_> {
                     let around = self.tree.parent(at).map(|up| self.tree.name(up));
                     let is_head = around == Some("thead");
                     if !cells.is_empty() {
-                        rows.push(Row { at, is_head, cells });
+                        rows.push(TableRow { at, is_head, cells });
                     }
                     at = self.tree.end(at);
                 }
@@ -96,7 +96,7 @@ impl Writer<'_> {
     }
 
     /// Whether a table only puts blocks beside each other.
-    fn is_layout(&self, table: Index, rows: &[Row]) -> bool {
+    fn is_layout(&self, table: Index, rows: &[TableRow]) -> bool {
         if matches!(
             self.tree.value(table, "role"),
             Some("presentation" | "none")
@@ -130,7 +130,7 @@ impl Writer<'_> {
     }
 
     /// The names of places in a row that its cells do not write themselves.
-    fn names_of_row(&self, row: &Row) -> Vec<String> {
+    fn names_of_row(&self, row: &TableRow) -> Vec<String> {
         let range = self.tree.range(row.at);
         let seen = self.left_out.rest(self.tree, range);
         seen.filter_map(|at| self.name_of(at))
@@ -138,7 +138,7 @@ impl Writer<'_> {
             .collect()
     }
 
-    fn grid(&mut self, rows: &[Row]) -> Grid {
+    fn grid(&mut self, rows: &[TableRow]) -> Grid {
         let mut grid = Grid {
             texts: Vec::new(),
             rows: vec![Vec::new(); rows.len()],

@@ -12,13 +12,13 @@ use rustix::io::Errno;
 use super::super::fail::scripted::watching;
 use super::super::lock::number_of;
 use super::super::{FileWrite, WriteError, WriteStep, WrittenFile};
-use super::{Place, inode};
+use super::{Scratch, inode};
 
 /// Three files: one that is replaced, one of two names that is overwritten, one that is made in
 /// directories that are made too.
 pub(super) const NAMES: [&str; 3] = ["replaced", "overwritten", "made/deep/new"];
 
-pub(super) fn prepare() -> Place {
+pub(super) fn prepare() -> Scratch {
     let place = of_as_many_locks();
     place.put("replaced", OLD[0].expect("it is there"));
     place.put("overwritten", OLD[1].expect("it is there"));
@@ -27,9 +27,9 @@ pub(super) fn prepare() -> Place {
 }
 
 /// Files may share a lock, and one that is taken once for two would be a step less than elsewhere.
-fn of_as_many_locks() -> Place {
+fn of_as_many_locks() -> Scratch {
     loop {
-        let place = Place::new();
+        let place = Scratch::new();
         let locks: BTreeSet<u64> = NAMES.map(|name| number_of(&place.path(name))).into();
         if locks.len() == NAMES.len() {
             return place;
@@ -48,7 +48,7 @@ pub(super) fn new_text(name: &str) -> String {
     format!("a new text for {name}, longer than the old one was")
 }
 
-pub(super) fn job(place: &Place) -> Vec<FileWrite> {
+pub(super) fn job(place: &Scratch) -> Vec<FileWrite> {
     let text = |number: usize| new_text(NAMES[number]);
     vec![
         place.change(NAMES[0], &text(0)),
@@ -58,7 +58,7 @@ pub(super) fn job(place: &Place) -> Vec<FileWrite> {
 }
 
 /// The texts as they are; asserts that each is wholly old or wholly new, and gives which are new.
-pub(super) fn which_are_new(place: &Place, what: &str) -> Vec<usize> {
+pub(super) fn which_are_new(place: &Scratch, what: &str) -> Vec<usize> {
     let is_new = |number: &usize| {
         let now = match place.is_there(NAMES[*number]) {
             true => Some(place.text(NAMES[*number])),
@@ -97,7 +97,7 @@ fn unless(forbidden: &[WriteStep], step: WriteStep) -> io::Result<()> {
 
 /// Does the job with the step of this number failing, and those in `broken` from there on.
 fn fail_at(
-    place: &Place,
+    place: &Scratch,
     number: usize,
     errno: Errno,
     (forbidden, broken): (&'static [WriteStep], &'static [WriteStep]),

@@ -9,16 +9,16 @@ use rustix::io::Errno;
 
 use super::super::fail::scripted::failing;
 use super::super::{FileError, WriteError};
-use super::{NOBODY, Place, as_ordinary_user, chown, errno, inode, is_root, mode_of};
+use super::{NOBODY, Scratch, as_ordinary_user, chown, errno, inode, is_root, mode_of};
 
-fn set_mode(place: &Place, name: &str, mode: u32) {
+fn set_mode(place: &Scratch, name: &str, mode: u32) {
     let mode = fs::Permissions::from_mode(mode);
     fs::set_permissions(place.path(name), mode).expect("set");
 }
 
 #[test]
 fn modes_are_kept() {
-    let place = Place::new();
+    let place = Scratch::new();
     for wanted in [0o755, 0o600, 0o640, 0o4755, 0o2755, 0o1644, 0o666] {
         place.put("a", "old");
         set_mode(&place, "a", wanted);
@@ -34,7 +34,7 @@ fn modes_are_kept() {
 
 #[test]
 fn another_ones_file_keeps_its_owner() {
-    let place = Place::new();
+    let place = Scratch::new();
     place.put("a", "old");
     if !is_root() {
         let given = std::os::unix::fs::chown(place.path("a"), Some(NOBODY), None);
@@ -68,7 +68,7 @@ fn another_ones_file_keeps_its_owner() {
 
 #[test]
 fn a_file_of_two_names_keeps_both() {
-    let place = Place::new();
+    let place = Scratch::new();
     for new in ["new", "new, and very much longer than the old one was", ""] {
         place.put("a", "the old text");
         set_mode(&place, "a", 0o4755);
@@ -135,7 +135,7 @@ const DEFAULT_ACL: &str = "system.posix_acl_default";
 /// On a machine without a file system that has them there is nothing to keep, and a write says so
 /// by not failing.
 fn without_attributes() {
-    let place = Place::new();
+    let place = Scratch::new();
     place.put("a", "old");
     let probe = set(&place.path("a"), "user.test", b"x");
     assert!(
@@ -153,7 +153,7 @@ fn attributes_are_kept() {
     let Some(parent) = place_with("user.test", &long) else {
         return without_attributes();
     };
-    let place = Place::in_directory(&parent);
+    let place = Scratch::in_directory(&parent);
     place.put("a", "old");
     let names = ["user.one", "user.two", "user.empty"];
     let values: [&[u8]; 3] = [b"1", &long, b""];
@@ -180,7 +180,7 @@ fn attributes_that_no_new_file_can_have_keep_the_old_one() {
     let Some(parent) = place_with("user.test", b"x") else {
         return without_attributes();
     };
-    let place = Place::in_directory(&parent);
+    let place = Scratch::in_directory(&parent);
     place.put("a", "old");
     set(&place.path("a"), "user.one", b"1").expect("set");
     let before = inode(&place, "a");
@@ -208,7 +208,7 @@ fn access_lists_are_kept_and_none_is_taken_over() {
     let Some(parent) = place_with(ACL, &acl()) else {
         return without_attributes();
     };
-    let place = Place::in_directory(&parent);
+    let place = Scratch::in_directory(&parent);
     place.put("a", "old");
     set(&place.path("a"), ACL, &acl()).expect("set");
     let before = (get(&place.path("a"), ACL), mode_of(&place, "a"));
@@ -239,7 +239,7 @@ fn access_lists_are_kept_and_none_is_taken_over() {
 
 #[test]
 fn a_mode_that_cannot_be_kept_is_never_lost() {
-    let place = Place::new();
+    let place = Scratch::new();
     place.put("a", "old");
     set_mode(&place, "a", 0o755);
     let before = inode(&place, "a");
@@ -262,7 +262,7 @@ fn a_mode_that_cannot_be_kept_is_never_lost() {
 
 #[test]
 fn an_ordinary_user_keeps_what_is_theirs() {
-    let place = Place::new();
+    let place = Scratch::new();
     place.give_away();
     place.put("a", "old");
     chown(&place.path("a"), NOBODY);
@@ -300,7 +300,7 @@ fn change_flags(path: &Path, add: u32, take: u32) -> bool {
 #[cfg(target_os = "linux")]
 #[test]
 fn inode_flags_are_kept_and_none_is_taken_over() {
-    let place = Place::new();
+    let place = Scratch::new();
     place.put("a", "old");
     let is_set = change_flags(&place.path("a"), NO_ACCESS_TIMES, 0);
     // New files in it have the flag from now on.
@@ -332,7 +332,7 @@ fn inode_flags_are_kept_and_none_is_taken_over() {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_file_that_may_only_grow_is_not_edited() {
-    let place = Place::new();
+    let place = Scratch::new();
     for name in ["a", "b"] {
         place.put(name, "old");
     }

@@ -10,7 +10,7 @@ use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 
 use super::super::{FileError, WriteError, WriteStep};
 use super::faults::{job, prepare, steps, which_are_new};
-use super::{Place, inode};
+use super::{Scratch, inode};
 
 /// Tells a child of a test what to do, and where.
 const ORDERS: &str = "PILCROW_DISK_TEST";
@@ -50,7 +50,7 @@ fn a_child_does_as_it_is_told() {
 
 fn obey(orders: &str) {
     let (what, top) = orders.split_once(' ').expect("orders");
-    let place = Place::at(top.into());
+    let place = Scratch::at(top.into());
     match what {
         "write" => drop(place.write(job(&place)).expect("written")),
         "count" => count(&place),
@@ -59,7 +59,7 @@ fn obey(orders: &str) {
 }
 
 /// Reads a number and writes the next, until that went well often enough.
-fn count(place: &Place) {
+fn count(place: &Scratch) {
     if !place.is_there("counter") {
         // Whoever comes second finds it there.
         match place.write(vec![place.creation("counter", "0")]) {
@@ -95,7 +95,7 @@ fn count(place: &Place) {
 
 #[test]
 fn two_processes_lose_no_update() {
-    let place = Place::new();
+    let place = Scratch::new();
     place.put("counter", "0");
     let children = [(); 2].map(|()| child("count", &place.top, ""));
     for mut child in children {
@@ -169,7 +169,7 @@ fn a_process_killed_at_any_step_leaves_whole_files_that_are_locked_by_their_path
 }
 
 /// Kills a write of three files before the last of them is put in its place.
-fn kill_before_the_last() -> Place {
+fn kill_before_the_last() -> Scratch {
     let place = prepare();
     let status = child("write", &place.top, "rename:2:KILL").wait();
     let signal = status.expect("it ends").signal();
@@ -179,7 +179,7 @@ fn kill_before_the_last() -> Place {
 }
 
 /// The temporary beside a file.
-fn temporary_of(place: &Place, name: &str) -> std::path::PathBuf {
+fn temporary_of(place: &Scratch, name: &str) -> std::path::PathBuf {
     let left = place.left_behind();
     let mark = format!(".{name}.pilcrow-");
     let found = left
@@ -289,7 +289,7 @@ fn what_somebody_wrote_since_is_not_removed() {
 #[test]
 fn what_is_in_no_root_is_left_for_the_start_that_has_it() {
     let place = prepare();
-    let other = Place::new();
+    let other = Scratch::new();
     let status = child("write", &place.top, "rename:1:KILL").wait();
     assert!(status.expect("it ends").signal().is_some());
     let left = place.left_behind();

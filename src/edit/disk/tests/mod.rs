@@ -23,33 +23,33 @@ use super::{DiskWriter, FileError, FileWrite, Planned, Target, WriteError, Writt
 const NOBODY: u32 = 65534;
 
 /// A workspace `ws` and a state directory, in a temporary directory or one that outlives it.
-struct Place {
+struct Scratch {
     _temp: Option<tempfile::TempDir>,
     top: PathBuf,
     scope: Scope,
     writer: DiskWriter,
 }
 
-impl Place {
-    fn new() -> Place {
-        Place::in_directory(&std::env::temp_dir())
+impl Scratch {
+    fn new() -> Scratch {
+        Scratch::in_directory(&std::env::temp_dir())
     }
 
-    fn in_directory(parent: &Path) -> Place {
+    fn in_directory(parent: &Path) -> Scratch {
         let temp = tempfile::tempdir_in(parent).expect("a temporary directory");
         let top = temp.path().canonicalize().expect("it exists");
         fs::create_dir(top.join("ws")).expect("made");
-        Place {
+        Scratch {
             _temp: Some(temp),
-            ..Place::at(top)
+            ..Scratch::at(top)
         }
     }
 
     /// A place that was made before, perhaps by another process.
-    fn at(top: PathBuf) -> Place {
+    fn at(top: PathBuf) -> Scratch {
         let settings = Arc::new(Settings::default());
         let scans = Arc::new(AtomicU64::new(0));
-        Place {
+        Scratch {
             _temp: None,
             scope: Scope::new(vec![top.join("ws")], settings, scans),
             writer: DiskWriter::new(Some(top.join("state"))),
@@ -176,10 +176,10 @@ fn errno(error: &WriteError) -> Option<rustix::io::Errno> {
     }
 }
 
-fn inode(place: &Place, name: &str) -> u64 {
+fn inode(place: &Scratch, name: &str) -> u64 {
     place.metadata(name).ino()
 }
 
-fn mode_of(place: &Place, name: &str) -> u32 {
+fn mode_of(place: &Scratch, name: &str) -> u32 {
     place.metadata(name).mode() & 0o7777
 }

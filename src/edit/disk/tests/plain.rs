@@ -12,11 +12,11 @@ use crate::workspace::Stamp;
 use super::super::fail::scripted::failing;
 use super::super::stage::temporary_name;
 use super::super::{FileError, WriteError, WriteStep};
-use super::{Place, as_ordinary_user, chown, errno, inode, is_root};
+use super::{Scratch, as_ordinary_user, chown, errno, inode, is_root};
 
 #[test]
 fn files_are_changed_and_made_in_one_go() {
-    let place = Place::new();
+    let place = Scratch::new();
     place.put("a", "old a");
     place.put("b", "old b");
     let files = vec![
@@ -37,7 +37,7 @@ fn files_are_changed_and_made_in_one_go() {
 
 #[test]
 fn an_empty_file_is_written_and_becomes_empty() {
-    let place = Place::new();
+    let place = Scratch::new();
     place.put("a", "");
     place.write(vec![place.change("a", "x")]).expect("written");
     assert_eq!(place.text("a"), "x");
@@ -48,7 +48,7 @@ fn an_empty_file_is_written_and_becomes_empty() {
 
 #[test]
 fn missing_directories_are_made() {
-    let place = Place::new();
+    let place = Scratch::new();
     let files = vec![place.creation("d/e/f", "new"), place.creation("d/g", "new")];
     place.write(files).expect("written");
     assert_eq!(place.text("d/e/f"), "new");
@@ -63,7 +63,7 @@ fn missing_directories_are_made() {
 
 #[test]
 fn a_directory_that_is_a_file_is_the_systems_error() {
-    let place = Place::new();
+    let place = Scratch::new();
     place.put("a", "old");
     place.put("d", "a file");
     // Scope would refuse it: it became a file after it was judged.
@@ -81,7 +81,7 @@ fn a_directory_that_is_a_file_is_the_systems_error() {
 
 #[test]
 fn a_file_that_appeared_is_never_overwritten() {
-    let place = Place::new();
+    let place = Scratch::new();
     place.put("a", "old");
     let files = vec![place.change("a", "new"), place.creation("d/b", "new")];
     fs::create_dir(place.path("d")).expect("made");
@@ -104,7 +104,7 @@ fn a_file_that_appeared_is_never_overwritten() {
 
 #[test]
 fn a_link_stays_and_its_target_is_written() {
-    let place = Place::new();
+    let place = Scratch::new();
     fs::create_dir_all(place.path("real/deep")).expect("made");
     place.put("real/deep/file", "old");
     symlink(place.path("real/deep/file"), place.path("absolute")).expect("linked");
@@ -130,7 +130,7 @@ fn a_link_stays_and_its_target_is_written() {
 
 #[test]
 fn a_touch_is_no_change_and_a_change_within_the_clocks_tick_is() {
-    let place = Place::new();
+    let place = Scratch::new();
     place.put("a", "old");
     let change = place.change("a", "new");
     let before = place.metadata("a").modified().expect("a time");
@@ -161,7 +161,7 @@ fn a_touch_is_no_change_and_a_change_within_the_clocks_tick_is() {
 
 #[test]
 fn what_is_gone_or_something_else_is_not_made_again() {
-    let place = Place::new();
+    let place = Scratch::new();
     fs::create_dir(place.path("d")).expect("made");
     place.put("d/a", "old");
     let (gone, other, moved) = (
@@ -213,7 +213,7 @@ fn what_is_gone_or_something_else_is_not_made_again() {
 
 #[test]
 fn a_swapped_directory_is_never_followed() {
-    let place = Place::new();
+    let place = Scratch::new();
     fs::create_dir(place.path("d")).expect("made");
     fs::create_dir(place.top.join("outside")).expect("made");
     place.put("d/a", "old");
@@ -243,9 +243,9 @@ fn a_swapped_directory_is_never_followed() {
 
 #[test]
 fn only_what_may_be_edited_is_written() {
-    let place = Place::new();
+    let place = Scratch::new();
     place.put("a", "old");
-    let other = Place::new();
+    let other = Scratch::new();
     other.put("a", "old");
     let error = place
         .write(vec![place.change("a", "new"), other.change("a", "new")])
@@ -266,7 +266,7 @@ fn only_what_may_be_edited_is_written() {
 
 #[test]
 fn nothing_is_begun_when_nobody_waits() {
-    let place = Place::new();
+    let place = Scratch::new();
     place.put("a", "old");
     let cancel = CancelToken::new();
     cancel.cancel();
@@ -284,7 +284,7 @@ fn nothing_is_begun_when_nobody_waits() {
 
 #[test]
 fn long_names_are_shortened_between_characters() {
-    let place = Place::new();
+    let place = Scratch::new();
     for name in [
         "n".repeat(255),
         "é".repeat(127),
@@ -308,7 +308,7 @@ fn long_names_are_shortened_between_characters() {
 
 #[test]
 fn a_read_only_file_is_not_replaced() {
-    let place = Place::new();
+    let place = Scratch::new();
     place.give_away();
     for name in ["a", "b"] {
         place.put(name, "old");
@@ -350,7 +350,7 @@ fn a_read_only_file_is_not_replaced() {
 
 #[test]
 fn in_a_read_only_directory_nothing_is_written() {
-    let place = Place::new();
+    let place = Scratch::new();
     place.give_away();
     fs::create_dir(place.path("d")).expect("made");
     for name in ["a", "d/b"] {
@@ -394,7 +394,7 @@ fn in_a_read_only_directory_nothing_is_written() {
 
 #[test]
 fn a_home_that_cannot_be_written_to_is_no_hindrance() {
-    let place = Place::new();
+    let place = Scratch::new();
     place.put("a", "old");
     fs::write(place.top.join("state"), "a file").expect("written");
     place
@@ -406,7 +406,7 @@ fn a_home_that_cannot_be_written_to_is_no_hindrance() {
 
 #[test]
 fn two_files_of_one_lock_do_not_wait_for_each_other() {
-    let place = Place::new();
+    let place = Scratch::new();
     let number = |name: &str| super::super::lock::number_of(&place.path(name));
     let first = number("0");
     let twin = (1..)

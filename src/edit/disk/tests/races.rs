@@ -14,11 +14,11 @@ use rustix::io::Errno;
 use super::super::fail::scripted::{failing, watching};
 use super::super::lock::number_of;
 use super::super::{FileError, FileWrite, WriteError, WriteStep, WrittenFile};
-use super::{Place, inode, mode_of};
+use super::{Scratch, inode, mode_of};
 
 /// Writes while `other` is done before the first `step`; `forbidden` steps fail as unsupported.
 fn write_beside(
-    place: &Place,
+    place: &Scratch,
     files: Vec<FileWrite>,
     step: WriteStep,
     forbidden: &'static [WriteStep],
@@ -57,7 +57,7 @@ fn a_write_of_somebody_else_at_any_moment_is_kept() {
             WriteStep::Rename,
             WriteStep::Exchange,
         ] {
-            let place = Place::new();
+            let place = Scratch::new();
             place.put("a", "old a");
             place.put("b", "old b");
             let files = vec![place.change("a", "new a"), place.change("b", "new b")];
@@ -91,7 +91,7 @@ fn a_write_of_somebody_else_at_any_moment_is_kept() {
 fn a_file_put_in_the_place_by_somebody_else_is_kept() {
     for forbidden in &SYSTEMS[..2] {
         for step in [WriteStep::Sync, WriteStep::Rename, WriteStep::Exchange] {
-            let place = Place::new();
+            let place = Scratch::new();
             place.put("a", "old");
             place.put("theirs", "odd");
             let files = vec![place.change("a", "new")];
@@ -123,7 +123,7 @@ fn a_file_removed_meanwhile_is_not_made_again() {
             WriteStep::Rename,
             WriteStep::Exchange,
         ] {
-            let place = Place::new();
+            let place = Scratch::new();
             place.put("a", "old");
             let files = vec![place.change("a", "new")];
             let path = place.path("a");
@@ -154,7 +154,7 @@ fn a_file_made_meanwhile_is_not_overwritten() {
             WriteStep::Rename,
             WriteStep::Claim,
         ] {
-            let place = Place::new();
+            let place = Scratch::new();
             place.put("a", "old");
             let files = vec![place.change("a", "new"), place.creation("d/b", "new")];
             let path = place.path("d/b");
@@ -190,7 +190,7 @@ fn a_directory_swapped_for_a_link_is_not_followed() {
         WriteStep::Sync,
         WriteStep::Lock,
     ] {
-        let place = Place::new();
+        let place = Scratch::new();
         let outside = place.top.join("outside");
         fs::create_dir(&outside).expect("made");
         fs::write(outside.join("a"), "old").expect("written");
@@ -226,7 +226,7 @@ fn a_directory_swapped_for_a_link_is_not_followed() {
 
 #[test]
 fn a_mode_changed_meanwhile_is_the_one_that_is_kept() {
-    let place = Place::new();
+    let place = Scratch::new();
     place.put("a", "old");
     let files = vec![place.change("a", "new")];
     let path = place.path("a");
@@ -243,7 +243,7 @@ fn a_mode_changed_meanwhile_is_the_one_that_is_kept() {
 
 #[test]
 fn a_second_name_given_meanwhile_is_not_torn_off() {
-    let place = Place::new();
+    let place = Scratch::new();
     place.put("a", "old");
     let files = vec![place.change("a", "new")];
     let (from, to) = (place.path("a"), place.path("b"));
@@ -266,7 +266,7 @@ fn a_second_name_given_meanwhile_is_not_torn_off() {
 #[test]
 fn whoever_writes_over_our_text_before_it_is_taken_back_keeps_theirs() {
     for forbidden in &SYSTEMS[..2] {
-        let place = Place::new();
+        let place = Scratch::new();
         place.put("a", "old a");
         place.put("b", "old b");
         place.put("theirs", "odd a");
@@ -306,7 +306,7 @@ fn whoever_writes_over_our_text_before_it_is_taken_back_keeps_theirs() {
 
 #[test]
 fn what_nobody_has_seen_yet_is_not_removed() {
-    let place = Place::new();
+    let place = Scratch::new();
     place.put("a", "old");
     let files = vec![place.change("a", "new")];
     let path = place.path("a");
@@ -335,7 +335,7 @@ fn what_nobody_has_seen_yet_is_not_removed() {
 
 #[test]
 fn a_lock_that_is_held_is_waited_for_and_not_for_ever() {
-    let mut place = Place::new();
+    let mut place = Scratch::new();
     place.put("a", "old");
     place.writer.lock_wait = Duration::from_millis(20);
     let by_path = format!("state/locks/{:03x}", number_of(&place.path("a")));
@@ -371,7 +371,7 @@ fn a_lock_that_is_held_is_waited_for_and_not_for_ever() {
 
 #[test]
 fn all_names_of_a_file_have_one_lock() {
-    let mut place = Place::new();
+    let mut place = Scratch::new();
     place.put("a", "old");
     place.writer.lock_wait = Duration::from_millis(20);
     fs::hard_link(place.path("a"), place.path("b")).expect("linked");
@@ -410,7 +410,7 @@ fn all_names_of_a_file_have_one_lock() {
 #[test]
 fn nobody_plans_on_a_text_that_may_be_taken_back() {
     for forbidden in SYSTEMS {
-        let place = Place::new();
+        let place = Scratch::new();
         place.put("a", "old a");
         place.put("b", "old b");
         let files = vec![place.change("a", "new a"), place.change("b", "new b")];
@@ -444,7 +444,7 @@ fn nobody_plans_on_a_text_that_may_be_taken_back() {
 fn a_file_that_somebody_has_open_for_writing_stays_the_same_file() {
     let texts = ["new\n", "new, and longer than the old one\n", ""];
     for new in texts {
-        let place = Place::new();
+        let place = Scratch::new();
         place.put("a", "old text\n");
         let before = inode(&place, "a");
         let mut theirs = fs::File::options()
@@ -478,7 +478,7 @@ fn what_is_added_at_any_moment_stays_behind_the_new_text() {
         for step in steps {
             // Before each of its calls but those that cut off, and before all of them.
             for call in [1, 2, 3, 4, 5, 6, 99] {
-                let place = Place::new();
+                let place = Scratch::new();
                 place.put("a", "old text\n");
                 let theirs = fs::File::options().append(true).open(place.path("a"));
                 let mut theirs = theirs.expect("there");
@@ -511,7 +511,7 @@ fn a_writer_that_comes_at_the_last_moment_is_not_left_behind() {
             WriteStep::Rename,
             WriteStep::Exchange,
         ] {
-            let place = Place::new();
+            let place = Scratch::new();
             place.put("a", "old\n");
             let files = vec![place.change("a", "new\n")];
             let (path, theirs) = (place.path("a"), Rc::new(RefCell::new(None)));
@@ -543,7 +543,7 @@ fn a_writer_that_comes_at_the_last_moment_is_not_left_behind() {
 
 #[test]
 fn what_a_process_of_another_home_left_beside_a_file_goes_with_its_next_write() {
-    let place = Place::new();
+    let place = Scratch::new();
     for name in ["a", "b"] {
         place.put(name, "old");
     }

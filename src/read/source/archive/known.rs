@@ -17,7 +17,7 @@ use super::{Asked, MAKER};
 
 /// How an archive is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Form {
+pub enum ArchiveForm {
     Zip,
     /// Compressed as a whole, or not at all.
     Tar(Option<Codec>),
@@ -28,7 +28,7 @@ pub enum Form {
 /// An archive that was looked at.
 #[derive(Debug)]
 pub struct Known {
-    pub form: Form,
+    pub form: ArchiveForm,
     pub index: Index,
 }
 
@@ -113,7 +113,7 @@ fn look(asked: &Asked, disk: &Disk, sniffed: Sniffed) -> Result<Known, Refusal> 
             let mut builder = Builder::new(0, false);
             let walked = tar::index(&mut tar::Plain::new(disk), &mut builder, disk.work);
             return Ok(Known {
-                form: Form::Tar(None),
+                form: ArchiveForm::Tar(None),
                 index: finished(asked, builder, walked)?,
             });
         }
@@ -128,7 +128,7 @@ fn look(asked: &Asked, disk: &Disk, sniffed: Sniffed) -> Result<Known, Refusal> 
         ));
     }
     Ok(Known {
-        form: Form::Zip,
+        form: ArchiveForm::Zip,
         index,
     })
 }
@@ -168,14 +168,14 @@ fn compressed(asked: &Asked, disk: &Disk, codec: Codec) -> Result<Known, Refusal
         };
         builder.add(raw, entry, None);
         return Ok(Known {
-            form: Form::Single(codec),
+            form: ArchiveForm::Single(codec),
             index: builder.finish(disk.work)?,
         });
     }
     let mut builder = Builder::new(0, false);
     let walked = tar::index(&mut inflow()?, &mut builder, disk.work);
     Ok(Known {
-        form: Form::Tar(Some(codec)),
+        form: ArchiveForm::Tar(Some(codec)),
         index: finished(asked, builder, walked)?,
     })
 }

@@ -7,7 +7,7 @@ use crate::view::{Selector, Style};
 
 use super::super::{Opened, refuse_own};
 use super::index::{Child, EntryKind, Index};
-use super::known::Form;
+use super::known::ArchiveForm;
 use super::member::link_text;
 use super::{OpenedArchive, member};
 
@@ -79,7 +79,7 @@ impl OpenedArchive<'_> {
             EntryKind::Special(what) => MemberKind::Special(what.in_words()),
             EntryKind::Symlink | EntryKind::Hardlink => {
                 *links += 1;
-                let is_free = self.known.form != Form::Zip;
+                let is_free = self.known.form != ArchiveForm::Zip;
                 MemberKind::Link(match is_free || *links <= LINKS_READ {
                     true => link_text(self.disk, self.known, entry)?,
                     false => None,
@@ -87,7 +87,7 @@ impl OpenedArchive<'_> {
             }
             EntryKind::File => MemberKind::File {
                 size: match self.known.form {
-                    Form::Single(_) => self.inflated_size()?,
+                    ArchiveForm::Single(_) => self.inflated_size()?,
                     _ => Some(entry.size),
                 },
                 encrypted: entry.encrypted,

@@ -11,7 +11,7 @@ use crate::text::{Confidence, Decoded, NotText, decode};
 
 use super::index::{Entry, EntryKind, Packing};
 use super::inflate::{Disk, Halt, Inflow, MAX_MEMBER, MAX_PASS};
-use super::known::{Form, Known, WIDE, too_large};
+use super::known::{ArchiveForm, Known, WIDE, too_large};
 use super::zip::{self, Failure, Unpacked};
 use super::{Asked, tar};
 
@@ -26,7 +26,7 @@ const SAMPLE: usize = 1024 * 1024;
 
 /// A member as it is shown.
 #[derive(Debug)]
-pub enum Content {
+pub enum MemberContent {
     Text {
         decoded: Decoded,
         bytes: u64,
@@ -54,7 +54,7 @@ pub struct LargeText {
 /// What was made of a member, as it is kept warm.
 #[derive(Debug)]
 pub struct HeldMember {
-    pub content: Content,
+    pub content: MemberContent,
     pub faults: Vec<String>,
 }
 
@@ -62,10 +62,10 @@ impl HeldMember {
     /// Bytes in memory.
     pub fn weight(&self) -> u64 {
         match &self.content {
-            Content::Text { decoded, .. } => decoded.text.len_bytes() as u64 * 5 / 4 + 1024,
-            Content::Large(large) => large.text.capacity() as u64 + 256,
-            Content::Bytes(bytes) => bytes.len() as u64 + 256,
-            Content::Binary(_) => 256,
+            MemberContent::Text { decoded, .. } => decoded.text.len_bytes() as u64 * 5 / 4 + 1024,
+            MemberContent::Large(large) => large.text.capacity() as u64 + 256,
+            MemberContent::Bytes(bytes) => bytes.len() as u64 + 256,
+            MemberContent::Binary(_) => 256,
         }
     }
 }
@@ -81,7 +81,7 @@ pub fn hold(
     let size = bytes.len() as u64;
     if as_bytes {
         return Ok(HeldMember {
-            content: Content::Bytes(bytes.into()),
+            content: MemberContent::Bytes(bytes.into()),
             faults,
         });
     }
@@ -97,17 +97,17 @@ pub fn hold(
         return Ok(HeldMember { content, faults });
     }
     let content = match decode(&bytes, encoding) {
-        Ok(decoded) => Content::Text {
+        Ok(decoded) => MemberContent::Text {
             decoded,
             bytes: size,
         },
-        Err(NotText::Binary { .. }) => Content::Binary(size),
+        Err(NotText::Binary { .. }) => MemberContent::Binary(size),
     };
     Ok(HeldMember { content, faults })
 }
 
 /// A large member: its encoding is told by a part of it.
-fn large(bytes: Vec<u8>, declared: Option<&'static Encoding>) -> Content {
+fn large(bytes: Vec<u8>, declared: Option<&'static Encoding>) -> MemberContent {
     let size = bytes.len() as u64;
     // What is not UTF-8 may begin with much that says nothing.
     let from = match std::str::from_utf8(&bytes) {
@@ -130,7 +130,7 @@ fn large(bytes: Vec<u8>, declared: Option<&'static Encoding>) -> Content {
         from => decide(from),
     });
     let Ok(decided) = decided else {
-        return Content::Binary(size);
+        return MemberContent::Binary(size);
     };
     let (encoding, confidence, bom) = (decided.encoding, decided.confidence, decided.bom);
     let start = match (bom, encoding == UTF_8) {
@@ -146,7 +146,7 @@ fn large(bytes: Vec<u8>, declared: Option<&'static Encoding>) -> Content {
             (text.into_owned(), lossy)
         }
     };
-    Content::Large(LargeText {
+    MemberContent::Large(LargeText {
         text,
         encoding,
         confidence,
@@ -170,8 +170,8 @@ pub fn unpack(
         });
     }
     let unpacked = match (known.form, entry.packing) {
-        (Form::Zip, Packing::Method(method)) => zip::unpack(disk, entry, method),
-        (Form::Single(codec), _) => {
+        (ArchiveForm::Zip, Packing::Method(method)) => zip::unpack(disk, entry, method),
+        (ArchiveForm::Single(codec), _) => {
             let decoder = disk.range(0, disk.len).and_then(|from| codec.decoder(from));
             let decoder = decoder.map_err(|error| Refusal::io(asked.spelled, &error))?;
             single(disk, decoder).map_err(Failure::Halt)
@@ -209,7 +209,7 @@ fn of_tar(disk: &Disk, known: &Known, entry: &Entry) -> Result<Unpacked, Halt> {
         return Err(Halt::TooMuch);
     }
     let (mut inflow, skip) = match known.form {
-        Form::Tar(Some(codec)) => {
+        ArchiveForm::Tar(Some(codec)) => {
             let from = disk.range(0, disk.len).map_err(Halt::Broken)?;
             let decoder = codec.decoder(from).map_err(Halt::Broken)?;
             (Inflow::new(decoder, disk.len, MAX_PASS, disk), entry.offset)
@@ -285,7 +285,7 @@ fn refused(asked: &Asked, failure: Failure) -> Refusal {
 
 /// What a link says; `None` where that cannot be read.
 pub fn link_text(disk: &Disk, known: &Known, entry: &Entry) -> Result<Option<String>, Refusal> {
-    if entry.kind == EntryKind::Hardlink || known.form != Form::Zip {
+    if entry.kind == EntryKind::Hardlink || known.form != ArchiveForm::Zip {
         return Ok(Some(known.index.link(entry).to_owned()));
     }
     let Packing::Method(method) = entry.packing else {

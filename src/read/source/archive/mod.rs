@@ -28,8 +28,8 @@ use super::kind::{self, Asked, Kind, Subject};
 use super::{Opened, ReadContext, location, refuse_own};
 
 use inflate::{Codec, Disk};
-use known::{Form, Known};
-use member::{Content, HeldMember};
+use known::{ArchiveForm, Known};
+use member::{HeldMember, MemberContent};
 use path::MemberPlace;
 
 /// Under this name things are kept warm.
@@ -156,7 +156,7 @@ fn open_steady(
     let link = |entry: &index::Entry| member::link_text(disk, &known, entry);
     let wanted = match asked.inner {
         // Of one compressed file that is what it is about.
-        None if matches!(known.form, Form::Single(_)) => {
+        None if matches!(known.form, ArchiveForm::Single(_)) => {
             return archive.only(asked.selector.clone());
         }
         None => path::find(asked, handle, &known.index, ":", &link)?,
@@ -170,7 +170,7 @@ fn open_steady(
         MemberPlace::Directory(path)
             if path.is_empty()
                 && selector != Selector::default()
-                && matches!(known.form, Form::Single(_)) =>
+                && matches!(known.form, ArchiveForm::Single(_)) =>
         {
             archive.only(selector)
         }
@@ -287,7 +287,7 @@ impl OpenedArchive<'_> {
         };
         let (held, warm) = self.held(entry, &part, false)?;
         let mut opened = match &held.content {
-            Content::Binary(bytes) => {
+            MemberContent::Binary(bytes) => {
                 let size = file_size(*bytes);
                 let name = in_header(path);
                 let words = format!("[Cannot read binary archive entry '{name}' ({size})]");
@@ -309,12 +309,12 @@ impl OpenedArchive<'_> {
     }
 
     /// A text, or of a large one what can be shown of it.
-    fn text(&self, content: &Content, selector: &Selector) -> Document {
+    fn text(&self, content: &MemberContent, selector: &Selector) -> Document {
         let mut document = self.document(Style::Lines, Text::new(""));
         let details = &mut document.details;
         match content {
-            Content::Binary(_) | Content::Bytes(_) => {}
-            Content::Text { decoded, bytes } => {
+            MemberContent::Binary(_) | MemberContent::Bytes(_) => {}
+            MemberContent::Text { decoded, bytes } => {
                 details.encoding = Some(label(decoded.encoding));
                 details.encoding_confidence = Some(decoded.confidence.as_str());
                 details.line_ending = Some(decoded.text.line_ending().as_str());
@@ -325,7 +325,7 @@ impl OpenedArchive<'_> {
                 let lossy = super::text::lossy(decoded.bad_bytes, decoded.encoding);
                 document.notices.extend(lossy);
             }
-            Content::Large(text) => {
+            MemberContent::Large(text) => {
                 let excerpt = large::excerpt(&text.text, selector, &self.asked.means.limits);
                 details.encoding = Some(label(text.encoding));
                 details.encoding_confidence = Some(text.confidence.as_str());
@@ -351,7 +351,7 @@ impl OpenedArchive<'_> {
         inner: Option<&str>,
     ) -> Result<Option<Opened>, Refusal> {
         let (held, warm) = self.held(entry, &format!("bytes:{path}"), true)?;
-        let Content::Bytes(bytes) = &held.content else {
+        let MemberContent::Bytes(bytes) = &held.content else {
             return Ok(None);
         };
         let asked = Asked {
@@ -401,10 +401,12 @@ impl OpenedArchive<'_> {
     /// Bytes that go in or come out before a member is there, as far as is said.
     fn goes_through(&self, entry: &index::Entry) -> u64 {
         match self.known.form {
-            Form::Zip => entry.packed.max(entry.size),
-            Form::Tar(None) => entry.packed,
-            Form::Tar(Some(_)) => self.disk.len.max(entry.offset.saturating_add(entry.packed)),
-            Form::Single(_) => self.disk.len,
+            ArchiveForm::Zip => entry.packed.max(entry.size),
+            ArchiveForm::Tar(None) => entry.packed,
+            ArchiveForm::Tar(Some(_)) => {
+                self.disk.len.max(entry.offset.saturating_add(entry.packed))
+            }
+            ArchiveForm::Single(_) => self.disk.len,
         }
     }
 

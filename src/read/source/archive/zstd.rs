@@ -60,7 +60,7 @@ impl From<Failure> for io::Error {
 }
 
 /// A frame within its blocks.
-struct Frame {
+struct ZstdFrame {
     /// Bytes.
     window: usize,
     /// Bytes that its header says it holds.
@@ -78,9 +78,9 @@ enum Stage {
     Head,
     /// So many bytes of a skippable frame.
     Skippable(u64),
-    Block(Frame),
+    Block(ZstdFrame),
     /// What follows the last block.
-    Tail(Frame),
+    Tail(ZstdFrame),
     End,
     /// Nothing, where more should be.
     Cut,
@@ -167,7 +167,7 @@ impl<R: Read> Decoder<R> {
     }
 
     /// What a frame says of itself after its magic number.
-    fn frame(&mut self) -> io::Result<Frame> {
+    fn frame(&mut self) -> io::Result<ZstdFrame> {
         let flags = self.number(1)?;
         let is_single_segment = flags & 0x20 != 0;
         let size_bytes = match flags >> 6 {
@@ -203,7 +203,7 @@ impl<R: Read> Decoder<R> {
         self.decoder
             .reset(&head[..])
             .map_err(|_| Failure::Corrupt)?;
-        Ok(Frame {
+        Ok(ZstdFrame {
             window: window as usize,
             size: (size_bytes > 0).then_some(size),
             sum: (flags & 0x04 != 0).then(|| Xxh64::new(0)),
@@ -223,7 +223,7 @@ impl<R: Read> Decoder<R> {
         })
     }
 
-    fn block(&mut self, mut frame: Frame) -> io::Result<Stage> {
+    fn block(&mut self, mut frame: ZstdFrame) -> io::Result<Stage> {
         let head = self.number(3)? as u32;
         let (is_last, kind) = (head & 1 != 0, head >> 1 & 3);
         let bytes = match kind {
@@ -253,7 +253,7 @@ impl<R: Read> Decoder<R> {
     }
 
     /// Copies what the last block added to the library's buffer, and empties that to the window where it has grown too large.
-    fn take_new(&mut self, frame: &mut Frame) -> io::Result<()> {
+    fn take_new(&mut self, frame: &mut ZstdFrame) -> io::Result<()> {
         let buffered = self.decoder.can_collect();
         let glance = Glance {
             seen: frame.buffered,
@@ -282,7 +282,7 @@ impl<R: Read> Decoder<R> {
         Ok(())
     }
 
-    fn tail(&mut self, frame: Frame) -> io::Result<Stage> {
+    fn tail(&mut self, frame: ZstdFrame) -> io::Result<Stage> {
         if frame.size.is_some_and(|size| size != frame.count) {
             return Err(Failure::Corrupt.into());
         }

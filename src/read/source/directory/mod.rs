@@ -5,7 +5,7 @@ mod walk;
 use crate::protocol::Refusal;
 use crate::protocol::read::{Cache, ListingLimits, MoreDetails, ResourceKind};
 use crate::text::Text;
-use crate::view::listing::{self, Listing, Rest};
+use crate::view::listing::{self, DirectoryView, Rest};
 use crate::view::{self, Document, Extras, Style};
 use crate::workspace::{Handle, now_ns};
 
@@ -20,7 +20,7 @@ pub fn open(handle: &Handle, spelled: &str, means: ReadContext) -> Result<Opened
     let limit = walk::limit_met(&inside).filter(|_| deep || inside.rest != Rest::Nothing);
     let text = match means.listing {
         view::ListingStyle::Tree => {
-            let listing = Listing {
+            let listing = DirectoryView {
                 path: means.display.to_owned(),
                 inside,
             };

@@ -1,5 +1,8 @@
 //! What a listing shows of a directory and of those in it, two deep; an ignored directory is never even opened.
 
+use std::collections::HashSet;
+use std::io::ErrorKind;
+
 use crate::protocol::Refusal;
 use crate::task::Work;
 use crate::view::listing::{Contents, Inside, ListedKind, ListedName, Rest};
@@ -23,7 +26,15 @@ struct Allowance {
     entries: usize,
 }
 
+/// An entry, and which of the directories that are listed as one it is in.
+#[derive(Debug)]
+struct ListedEntry {
+    entry: workspace::Entry,
+    of: usize,
+}
+
 /// All of what is in the directory, newest first; `deep`, with the newest of what is in those in it.
+/// Where several have its address they are listed as one, and of one name the first has it.
 /// `spelled` is for the refusal when it cannot be read.
 pub fn contents(
     handle: &Handle,
@@ -36,13 +47,16 @@ pub fn contents(
         ListError::Io(error) => Refusal::io(spelled, &error),
         ListError::Stopped(stopped) => stopped.into(),
     };
-    let mut directory = scope
+    let first = scope
         .list(handle)
         .map_err(|error| refuse(ListError::Io(error)))?;
+    let behind = scope.directories_behind(handle);
+    let more = behind.iter().filter_map(|handle| scope.list(handle).ok());
+    let mut directories: Vec<Directory> = std::iter::once(first).chain(more).collect();
     let mut left = CHILDREN;
-    let (entries, is_cut) = sorted(&mut directory, work).map_err(refuse)?;
+    let (entries, is_cut) = sorted(&mut directories, work).map_err(refuse)?;
     let mut shown = Vec::with_capacity(entries.len());
-    for entry in entries {
+    for ListedEntry { entry, of } in entries {
         let inside = match entry.kind {
             EntryKind::Directory { ignored: true } => Some(Inside::Ignored),
             EntryKind::Mount(_) if !deep => None,
@@ -50,14 +64,14 @@ pub fn contents(
             EntryKind::Directory { ignored: false } if !deep => None,
             EntryKind::Link(Some(_)) if !deep => {
                 work.check()?;
-                let link = handle.real().as_path().join(&entry.name);
+                let link = directories[of].real().join(&entry.name);
                 let leads_to = scope.open(&link).ok();
                 let is_directory =
                     leads_to.is_some_and(|found| found.file_type() == FileType::Directory);
                 is_directory.then_some(Inside::NotOpened)
             }
             EntryKind::Directory { ignored: false } => {
-                match inside(&directory, &entry, &mut left, work) {
+                match inside(&directories[of..], &entry, &mut left, work) {
                     Ok(inside) => Some(inside),
                     // It went away, or became something else, after its name was read.
                     Err(ListError::Io(_)) => continue,
@@ -83,25 +97,35 @@ const MINUTE_NS: i128 = 60_000_000_000;
 /// The entries, newest first by the minute and then by name; and whether there are more than
 /// these.
 fn sorted(
-    directory: &mut Directory<'_>,
+    directories: &mut [Directory<'_>],
     work: &Work,
-) -> Result<(Vec<workspace::Entry>, bool), ListError> {
-    let workspace::Entries {
-        mut entries,
-        is_cut,
-    } = directory.read(MAX_ENTRIES, work)?;
-    entries.sort_unstable_by(|a, b| {
+) -> Result<(Vec<ListedEntry>, bool), ListError> {
+    let mut all: Vec<ListedEntry> = Vec::new();
+    let mut is_cut = false;
+    for (of, directory) in directories.iter_mut().enumerate() {
+        let found = directory.read(MAX_ENTRIES, work)?;
+        is_cut |= found.is_cut;
+        let known: HashSet<_> = match of {
+            0 => HashSet::new(),
+            _ => all.iter().map(|it| it.entry.name.clone()).collect(),
+        };
+        let new = found.entries.into_iter();
+        let new = new.filter(|entry| !known.contains(&entry.name));
+        all.extend(new.map(|entry| ListedEntry { entry, of }));
+    }
+    all.sort_unstable_by(|a, b| {
+        let (a, b) = (&a.entry, &b.entry);
         let minute = |entry: &workspace::Entry| Some(entry.modified_ns?.div_euclid(MINUTE_NS));
         let newest_first = minute(b).cmp(&minute(a));
         newest_first.then_with(|| a.name_bytes().cmp(b.name_bytes()))
     });
-    Ok((entries, is_cut))
+    Ok((all, is_cut))
 }
 
 /// What is in a directory in the one that was asked for, as far as the allowance lasts. Errors
 /// with `Io` where there is no such directory any more.
 fn inside(
-    parent: &Directory<'_>,
+    parents: &[Directory<'_>],
     entry: &workspace::Entry,
     left: &mut Allowance,
     work: &Work,
@@ -111,10 +135,14 @@ fn inside(
     }
     work.check()?;
     left.directories -= 1;
-    let read = parent
-        .child(&entry.name)
-        .map_err(ListError::Io)
-        .and_then(|mut child| sorted(&mut child, work));
+    let mut children = parents.iter().map(|parent| parent.child(&entry.name));
+    let first = children.next().unwrap_or(Err(ErrorKind::NotFound.into()));
+    let read = first.map_err(ListError::Io).and_then(|first| {
+        // What is no directory behind it is not reached.
+        let behind = children.filter_map(Result::ok);
+        let mut all: Vec<Directory> = std::iter::once(first).chain(behind).collect();
+        sorted(&mut all, work)
+    });
     let (entries, is_cut) = match read {
         Ok(read) => read,
         Err(ListError::Io(error)) if is_gone(&error) => return Err(ListError::Io(error)),
@@ -128,7 +156,8 @@ fn inside(
         (false, 0) => Rest::Nothing,
         (false, hidden) => Rest::More(hidden as u64),
     };
-    let shown = entries.into_iter().take(SHOWN_IN_CHILD).map(|entry| {
+    let shown = entries.into_iter().take(SHOWN_IN_CHILD);
+    let shown = shown.map(|ListedEntry { entry, .. }| {
         let inside = match entry.kind {
             EntryKind::Directory { ignored: true } => Some(Inside::Ignored),
             EntryKind::Mount(ref kind) => Some(Inside::Mount(kind.clone())),

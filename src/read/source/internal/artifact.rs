@@ -5,7 +5,7 @@ use std::time::SystemTime;
 
 use crate::protocol::Refusal;
 use crate::protocol::read::{InternalDetails, NamedResource};
-use crate::session::{Artifact, Key, Lookup, in_words};
+use crate::session::{Artifact, Key, Lookup};
 use crate::view::listing::age;
 use crate::view::size::file_size;
 use crate::workspace::InternalUrl;
@@ -33,6 +33,10 @@ impl Provider for Artifacts {
         "kept as it came"
     }
 
+    fn form(&self) -> &'static str {
+        "N"
+    }
+
     fn get(&self, ask: &InternalAsk, context: &InternalContext) -> Result<Option<Given>, Refusal> {
         refuse_without_sessions(ask, context)?;
         context.stores.find_again(context.session)?;
@@ -45,13 +49,9 @@ impl Provider for Artifacts {
         let key = Key::Number(number);
         match context.stores.look(context.session, &key) {
             Lookup::Found(artifact) => given(&key, &artifact, ask, context).map(Some),
-            Lookup::Dropped(whose, most) => Err(Refusal::NoSuchPart {
+            Lookup::Dropped(limit) => Err(Refusal::NoSuchPart {
                 path: ask.spelled.to_owned(),
-                message: format!(
-                    "{} was dropped to make room ({} for {whose}).",
-                    key.url(),
-                    in_words(most)
-                ),
+                message: format!("{} was dropped to make room ({limit}).", key.url()),
                 suggestions: Vec::new(),
             }),
             Lookup::Never => Ok(None),
@@ -121,6 +121,7 @@ pub fn given(
             ..About::default()
         },
         is_editable: false,
+        is_spooled: false,
         is_text: label.is_text || label.is_terminal,
         held_up_to: artifact.grows().then_some(HELD_WHILE_IT_GROWS),
         hold: Some(Hold::new(reading)),

@@ -73,7 +73,9 @@ pub fn get(
     match answer.and_then(|it| it.of_client(uri)) {
         Some(ClientAnswer::Given(resource)) => {
             let notices = is_changed(&shown, resource, ask).into_iter().collect();
-            context.kept.show(context.session, uri, resource.clone());
+            if !ask.is_probe {
+                context.kept.show(context.session, uri, resource.clone());
+            }
             let given = resource.given(ask.spelled, answerer(notices), Cache::Miss, context)?;
             return Ok(OfClient::Given(Box::new(given)));
         }

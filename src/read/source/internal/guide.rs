@@ -14,7 +14,7 @@ pub static GUIDE: Guide = Guide;
 pub struct Guide;
 
 /// One page.
-struct Page {
+struct GuidePage {
     name: &'static str,
     about: &'static str,
     text: &'static str,
@@ -23,7 +23,7 @@ struct Page {
 macro_rules! pages {
     ($($name:literal: $about:literal,)*) => {
         const NAMES: &[&str] = &[$($name),*];
-        const PAGES: &[Page] = &[$(Page {
+        const PAGES: &[GuidePage] = &[$(GuidePage {
             name: $name,
             about: $about,
             text: include_str!(concat!("../guide/", $name, ".md")),
@@ -64,7 +64,7 @@ impl Provider for Guide {
     }
 }
 
-fn listed(page: &Page) -> NamedResource {
+fn listed(page: &GuidePage) -> NamedResource {
     NamedResource {
         uri: InternalUrl::new("pilcrow", page.name).to_string(),
         name: page.name.to_owned(),

@@ -25,6 +25,10 @@ impl Provider for Local {
         "a scratch file of a session"
     }
 
+    fn form(&self) -> &'static str {
+        "PATH"
+    }
+
     fn get(&self, ask: &InternalAsk, context: &InternalContext) -> Result<Option<Given>, Refusal> {
         refuse_without_sessions(ask, context)?;
         let path = decoded_file_part(ask.written)?;
@@ -45,6 +49,7 @@ impl Provider for Local {
             is_editable: context.scope.may_edit(found.handle.real()),
             handle: found.handle,
             scope: None,
+            is_spooled: false,
             is_text: false,
             held_up_to: None,
             hold: None,
@@ -57,13 +62,16 @@ impl Provider for Local {
         let Some(Ok(Look::Here(found))) = is_known.then(|| scope.look("local://")) else {
             return Vec::new();
         };
-        let Ok(mut directory) = context.scope.list(&found.handle) else {
-            return Vec::new();
-        };
-        let entries = directory.read(MAX_NEAR, context.work);
-        let entries = entries.map(|it| it.entries).unwrap_or_default();
-        let names = entries.into_iter().map(|entry| entry.name);
-        names.filter_map(|name| name.into_string().ok()).collect()
+        let behind = scope.directories_behind(&found.handle);
+        let all = std::iter::once(&found.handle).chain(&behind);
+        let mut names = Vec::new();
+        for mut directory in all.filter_map(|handle| scope.list(handle).ok()) {
+            let entries = directory.read(MAX_NEAR, context.work);
+            let entries = entries.map(|it| it.entries).unwrap_or_default();
+            let more = entries.into_iter().map(|entry| entry.name);
+            names.extend(more.filter_map(|name| name.into_string().ok()));
+        }
+        names
     }
 
     fn instead_of_change(&self, _: &str, _: &Scope) -> String {

@@ -12,7 +12,7 @@ use super::client::{self, OfClient};
 use super::{Given, GivenFile, GivenSpot, InternalAsk, InternalContext, Provider};
 
 /// Places in an address at which a name may end that are looked at.
-const MAX_ENDS: usize = 8;
+pub(super) const MAX_ENDS: usize = 8;
 const MAX_SUGGESTIONS: usize = 3;
 
 /// What a path string names that is an address of a provider's; `None` where it is none.
@@ -30,27 +30,35 @@ pub fn locate(target: &Target, context: &InternalContext) -> Result<Option<Locat
     if rest.len() > MAX_PATH_BYTES {
         return Err(not_found(written, Vec::new()));
     }
+    let splits = match target {
+        Target::Literal(..) => Vec::new(),
+        Target::Spelled(_) => Selector::splits(written),
+    };
     let lookup = Lookup {
         written,
         name_at: written.len() - rest.len(),
-        shortest: match target {
-            Target::Literal(..) => written.len(),
-            Target::Spelled(_) => {
-                let splits = Selector::splits(written);
-                splits.last().map_or(written.len(), |(end, _)| *end)
-            }
-        },
+        shortest: splits.last().map_or(written.len(), |(end, _)| *end),
+        ends_in_lines: splits.iter().any(|(_, selector)| selector.has_lines()),
         scheme,
         provider,
         context,
     };
     match target {
-        Target::Literal(_, selector) => match lookup.at(written.len(), selector)? {
+        Target::Literal(_, selector) => match lookup.at(written.len(), selector, How::default())? {
             Some(spot) => Ok(Some(located(spot, selector.clone()))),
             None => Err(lookup.refusal(written.len())),
         },
         Target::Spelled(_) => lookup.spelled().map(Some),
     }
+}
+
+/// How it is asked what has a name.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct How {
+    /// What was shown of it is enough, whatever the selector asks for.
+    pub(super) reads_on: bool,
+    /// It is not shown to anybody.
+    pub(super) is_probe: bool,
 }
 
 struct Lookup<'a> {
@@ -60,13 +68,15 @@ struct Lookup<'a> {
     scheme: &'a str,
     /// Where the name ends if all that can be a selector is one.
     shortest: usize,
+    /// What can be a selector asks for lines.
+    ends_in_lines: bool,
     provider: &'static dyn Provider,
     context: &'a InternalContext<'a>,
 }
 
 impl Lookup<'_> {
     /// What has the name that ends here. An open document of that very URI goes first.
-    fn at(&self, end: usize, selector: &Selector) -> Result<Option<Spot>, Refusal> {
+    fn at(&self, end: usize, selector: &Selector, how: How) -> Result<Option<Spot>, Refusal> {
         let Some(written) = self.written.get(self.name_at..end) else {
             return Ok(None);
         };
@@ -81,7 +91,8 @@ impl Lookup<'_> {
             name: &name,
             selector,
             shortest: &self.written[self.name_at..self.shortest.min(end)],
-            reads_on: self.context.names_lines || selector.has_lines(),
+            reads_on: how.reads_on || self.context.names_lines || selector.has_lines(),
+            is_probe: how.is_probe,
         };
         let given = match self.of_client(&ask)? {
             OfClient::Given(given) => Some(*given),
@@ -118,7 +129,7 @@ impl Lookup<'_> {
         let whole = (self.written.len(), Selector::default());
         let (mut lacking, mut refused) = (None, None);
         for (end, selector) in std::iter::once(whole).chain(splits) {
-            match self.at(end, &selector) {
+            match self.at(end, &selector, How::default()) {
                 Ok(None) => {}
                 // What a server lists tells where a name ends.
                 Ok(Some(spot)) if lacks_of_server(&spot) => {
@@ -134,7 +145,10 @@ impl Lookup<'_> {
         if let Some((spot, selector)) = lacking {
             return Ok(located(spot, selector));
         }
-        if let Some(refusal) = refused {
+        // Of a name that is too long others say that there is none.
+        if let Some(refusal) = refused.clone()
+            && !self.is_of_others()
+        {
             return Err(refusal);
         }
         if let Some(located) = self.within()? {
@@ -142,8 +156,14 @@ impl Lookup<'_> {
         }
         match self.refuse_mistyped_selector()? {
             Some(lacking) => Ok(Located::found(lacking, Selector::default())),
-            None => Err(self.refusal(self.shortest)),
+            None => Err(refused.unwrap_or_else(|| self.refusal(self.shortest))),
         }
+    }
+
+    /// Whether the client or a server is asked for each name.
+    fn is_of_others(&self) -> bool {
+        let is_offered = self.context.overlays.offered.name(self.scheme).is_some();
+        is_offered || self.provider.names_hold_queries()
     }
 
     /// Of an archive or a database what follows the name may be a way within it.
@@ -151,37 +171,54 @@ impl Lookup<'_> {
         let tail = &self.written[end..];
         match leads_on(&spot, tail) {
             false => located(spot, selector),
-            true => Located {
-                inner: Some(tail.to_owned()),
-                ..located(spot, Selector::default())
-            },
+            true => inside(spot, tail),
         }
     }
 
-    /// What is within a file that has a shorter name.
+    /// What is within a file that has a shorter name. What others have to be asked for, to tell, comes
+    /// back.
     fn within(&self) -> Result<Option<Located>, Refusal> {
         let ends = self.written.match_indices([':', '?']).map(|(at, _)| at);
-        for end in ends.filter(|at| *at >= self.name_at).take(MAX_ENDS) {
-            if let Some(spot) = self.at(end, &Selector::default())?
-                && leads_on(&spot, &self.written[end..])
-            {
-                return Ok(Some(self.found(spot, end, Selector::default())));
+        for end in ends.filter(|at| self.may_end(*at)).take(MAX_ENDS) {
+            let at = |is_probe: bool| {
+                let reads_on = self.ends_in_lines;
+                let how = How { reads_on, is_probe };
+                let spot = self.at(end, &Selector::default(), how)?;
+                spot.ok_or_else(|| not_found(self.written, Vec::new()))
+            };
+            match on_into(at, &self.written[end..]) {
+                Ok(Some(located)) => return Ok(Some(located)),
+                Ok(None) => {}
+                Err(Refusal::NotFound { .. }) => {}
+                Err(refusal) if self.is_of_others() && is_answer(&refusal) => {}
+                Err(refusal) => return Err(refusal),
             }
         }
         Ok(None)
+    }
+
+    /// Whether a name may end before this character: not at the scheme of a URI within the address.
+    fn may_end(&self, at: usize) -> bool {
+        at >= self.name_at && !self.written[at..].starts_with("://")
     }
 
     /// What is there, followed by something that is no selector, was meant with one. What has to be
     /// obtained to tell comes back.
     fn refuse_mistyped_selector(&self) -> Result<Option<Spot>, Refusal> {
         for end in Selector::places(self.written, [b':'; 2]).take(4) {
-            if end < self.name_at {
+            if !self.may_end(end) {
                 continue;
             }
-            match self.at(end, &Selector::default())? {
-                None => continue,
-                Some(spot) if lacks(&spot) => return Ok(Some(spot)),
-                Some(_) => {}
+            let how = How {
+                reads_on: true,
+                is_probe: true,
+            };
+            match self.at(end, &Selector::default(), how) {
+                Ok(None) => continue,
+                Ok(Some(spot)) if lacks(&spot) => return Ok(Some(spot)),
+                Ok(Some(_)) => {}
+                Err(refusal) if self.is_of_others() && is_answer(&refusal) => continue,
+                Err(refusal) => return Err(refusal),
             }
             return match Selector::parse(&self.written[end + 1..]) {
                 Ok(_) => Ok(None),
@@ -226,6 +263,48 @@ fn lacks_of_server(spot: &Spot) -> bool {
     matches!(
         spot.given,
         Given::Lacks(Lacking::Catalogues(_) | Lacking::McpResource { .. })
+    )
+}
+
+/// What is within something, where what follows its name leads on; or what has to be asked for to tell.
+/// It is looked at (`true`) before it is taken.
+pub(super) fn on_into(
+    at: impl Fn(bool) -> Result<Spot, Refusal>,
+    tail: &str,
+) -> Result<Option<Located>, Refusal> {
+    let spot = at(true)?;
+    if is_of_client_or_server(&spot) {
+        return Ok(Some(Located::found(spot, Selector::default())));
+    }
+    match leads_on(&spot, tail) {
+        true => Ok(Some(inside(at(false)?, tail))),
+        false => Ok(None),
+    }
+}
+
+fn inside(spot: Spot, tail: &str) -> Located {
+    Located {
+        inner: Some(tail.to_owned()),
+        ..located(spot, Selector::default())
+    }
+}
+
+/// Whether the client or a server has to be asked for a resource first.
+fn is_of_client_or_server(spot: &Spot) -> bool {
+    let Spot::Internal(spot) = spot else {
+        return false;
+    };
+    matches!(
+        spot.given,
+        Given::Lacks(Lacking::Client(_) | Lacking::McpResource { .. } | Lacking::Catalogues(_))
+    )
+}
+
+/// Whether it is what somebody answered for a name, and not that nobody did.
+fn is_answer(refusal: &Refusal) -> bool {
+    matches!(
+        refusal.kind(),
+        RefusalKind::NotFound | RefusalKind::BadParams | RefusalKind::Io | RefusalKind::TooLarge
     )
 }
 

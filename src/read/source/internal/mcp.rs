@@ -5,15 +5,15 @@
 //! is told by what its server lists.
 
 use crate::mcp_client::{Catalogues, McpError, McpServers, who_has};
-use crate::protocol::read::Cache;
-use crate::protocol::{Refusal, shortened};
+use crate::protocol::read::{Cache, InternalDetails};
+use crate::protocol::{Refusal, Settings, shortened};
 use crate::session::Prior;
 use crate::view::{Selector, Target};
 use crate::workspace::{InternalUrl, decode_file_uri};
 
 use super::super::super::obtained::{Lacking, Obtained};
 use super::super::super::target::{Located, Spot};
-use super::locate::located;
+use super::locate::{How, MAX_ENDS, located, on_into};
 use super::resource::{Answerer, Resource, is_changed, rows};
 use super::{Given, GivenSpot, InternalAsk, InternalContext, Listing, Provider};
 
@@ -23,7 +23,9 @@ pub static MCP: Mcp = Mcp;
 #[derive(Debug)]
 pub struct Mcp;
 
-const NONE_SET: &str = "[No MCP servers: neither the client offers mcp:// nor does mcp.servers of the settings name one]";
+const NONE_SET: &str = "No MCP servers";
+const WHERE_SET: &str =
+    "They are named by mcp.servers of the settings, or the client offers mcp:// itself";
 
 impl Provider for Mcp {
     fn name(&self) -> &'static str {
@@ -32,6 +34,14 @@ impl Provider for Mcp {
 
     fn what(&self) -> &'static str {
         "a resource of an MCP server"
+    }
+
+    fn form(&self) -> &'static str {
+        "SERVER/URI"
+    }
+
+    fn is_on(&self, settings: &Settings) -> bool {
+        !settings.mcp.servers.is_empty()
     }
 
     fn is_elsewhere(&self) -> bool {
@@ -201,8 +211,10 @@ fn resource(
     let (given, cache) = match obtained.and_then(|it| it.of_mcp(server, uri)) {
         Some(Ok(resource)) => {
             let changed = is_changed(&shown, resource, ask);
-            let shown = resource.clone();
-            context.kept.show(context.session, url.as_str(), shown);
+            if !ask.is_probe {
+                let shown = resource.clone();
+                context.kept.show(context.session, url.as_str(), shown);
+            }
             let given = resource.given(ask.spelled, answerer(changed), Cache::Miss, context)?;
             (given, Cache::Miss)
         }
@@ -238,6 +250,11 @@ fn listing(server: Option<&str>, context: &InternalContext) -> Given {
     if server.is_none() && context.provided.mcp.names().is_empty() {
         return Given::List(Listing {
             rows: vec![vec![NONE_SET.to_owned()]],
+            footer: Some(WHERE_SET.to_owned()),
+            details: Some(InternalDetails {
+                trusted: Some(false),
+                ..InternalDetails::default()
+            }),
             ..Listing::default()
         });
     }
@@ -299,21 +316,66 @@ pub fn listed_so_far(
             [server] => *server,
             several => return Err(ambiguous(uri, several, uri)),
         };
-        let ask = InternalAsk {
-            spelled: uri,
-            written: uri,
-            name: uri,
-            selector: &selector,
-            shortest: uri,
-            reads_on: context.names_lines || selector.has_lines(),
+        let how = How {
+            reads_on: selector.has_lines(),
+            is_probe: false,
         };
-        let given = resource(server, uri, &ask, context)?;
-        let spot = Spot::Internal(Box::new(GivenSpot {
-            url: InternalUrl::new("mcp", &format!("{server}/{uri}")),
-            provider: &MCP,
-            given,
-        }));
+        let spot = spot_of(server, uri, &selector, how, context)?;
         return Ok(Some(located(spot, selector)));
     }
+    match target {
+        Target::Literal(..) => Ok(None),
+        Target::Spelled(_) => within_listed(written, &known, context),
+    }
+}
+
+/// What is within a file that a server listed so far.
+fn within_listed(
+    written: &str,
+    known: &Catalogues,
+    context: &InternalContext,
+) -> Result<Option<Located>, Refusal> {
+    let splits = Selector::splits(written);
+    let reads_on = splits.iter().any(|(_, selector)| selector.has_lines());
+    let ends = written.match_indices([':', '?']).map(|(at, _)| at);
+    for end in ends.take(MAX_ENDS) {
+        let uri = &written[..end];
+        let listed = known.iter().map(|(name, _)| name.as_str());
+        let listed: Vec<&str> = listed.filter(|name| lists(name, uri, known)).collect();
+        let [server] = listed[..] else {
+            continue;
+        };
+        let at = |is_probe: bool| {
+            let how = How { reads_on, is_probe };
+            spot_of(server, uri, &Selector::default(), how, context)
+        };
+        if let Some(located) = on_into(at, &written[end..])? {
+            return Ok(Some(located));
+        }
+    }
     Ok(None)
+}
+
+/// A resource of a server by its URI alone.
+fn spot_of(
+    server: &str,
+    uri: &str,
+    selector: &Selector,
+    how: How,
+    context: &InternalContext,
+) -> Result<Spot, Refusal> {
+    let ask = InternalAsk {
+        spelled: uri,
+        written: uri,
+        name: uri,
+        selector,
+        shortest: uri,
+        reads_on: how.reads_on || context.names_lines,
+        is_probe: how.is_probe,
+    };
+    Ok(Spot::Internal(Box::new(GivenSpot {
+        url: InternalUrl::new("mcp", &format!("{server}/{uri}")),
+        provider: &MCP,
+        given: resource(server, uri, &ask, context)?,
+    })))
 }

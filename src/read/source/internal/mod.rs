@@ -22,8 +22,8 @@ use std::any::Any;
 use std::fmt;
 
 use crate::buffer::Overlays;
-use crate::protocol::Refusal;
 use crate::protocol::read::{Cache, InternalDetails};
+use crate::protocol::{Refusal, Settings};
 use crate::session::{KeptTexts, Stores};
 use crate::task::Work;
 use crate::text::Text;
@@ -77,6 +77,8 @@ pub struct InternalAsk<'a> {
     pub shortest: &'a str,
     /// Lines are asked for, by the selector or by parameters: of what was shown before, that is read on in.
     pub reads_on: bool,
+    /// Only what it is is wanted: it is not shown to anybody.
+    pub is_probe: bool,
 }
 
 /// Who has what is behind the addresses of a scheme.
@@ -86,6 +88,16 @@ pub trait Provider: Sync + fmt::Debug {
 
     /// What one of its things is, as a sentence names it.
     fn what(&self) -> &'static str;
+
+    /// What stands behind `scheme://` in its addresses, as models are told of them.
+    fn form(&self) -> &'static str {
+        "NAME"
+    }
+
+    /// Whether these settings leave it anything that it could have.
+    fn is_on(&self, _: &Settings) -> bool {
+        true
+    }
 
     /// Whether nothing of it is in a file of this machine.
     fn is_elsewhere(&self) -> bool {
@@ -181,6 +193,8 @@ pub struct GivenFile {
     pub scope: Option<Box<Scope>>,
     /// It is edited by its address, and shown as a file of the workspace is.
     pub is_editable: bool,
+    /// It is a file of ours for as long as it is kept: nobody is told where it lies.
+    pub is_spooled: bool,
     /// It is known to be text, in UTF-8.
     pub is_text: bool,
     /// Over so many bytes it is read by lines, and not held; where that is not as for any file.

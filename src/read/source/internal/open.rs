@@ -142,6 +142,9 @@ fn file(
     };
     let document = &mut opened.document;
     document.location.source = source.source;
+    if given.is_spooled {
+        document.location.resolved_path = None;
+    }
     let own = details(&given.about, provider);
     (document.details.provider, document.details.internal) = (own.provider, own.internal);
     if given.is_editable {

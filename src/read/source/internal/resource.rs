@@ -32,11 +32,11 @@ pub struct Resource {
     pub answer: ResourceAnswer,
     got_at: SystemTime,
     asked_at: Instant,
-    made: OnceLock<Made>,
+    made: OnceLock<MadeResource>,
 }
 
 #[derive(Debug)]
-enum Made {
+enum MadeResource {
     Text(Text),
     /// Bytes in a file of ours, and what is said of them where they are of no kind.
     File(SpooledFile, String),
@@ -106,20 +106,21 @@ impl Resource {
             }
         };
         Ok(match made {
-            Made::Text(text) => Given::Text(GivenText {
+            MadeResource::Text(text) => Given::Text(GivenText {
                 text: text.clone(),
                 about,
                 cache,
                 style: Style::Lines,
                 spills: true,
             }),
-            Made::File(file, note) => {
+            MadeResource::File(file, note) => {
                 about.if_binary = Some(note.clone());
                 let handle = Handle::of_own_file(file.path());
                 Given::File(Box::new(GivenFile {
                     handle: handle.map_err(|error| Refusal::io(spelled, &error))?,
                     about,
                     is_editable: false,
+                    is_spooled: true,
                     is_text: false,
                     scope: None,
                     held_up_to: None,
@@ -183,11 +184,11 @@ pub fn is_changed(prior: &Prior<Resource>, now: &Resource, ask: &InternalAsk) ->
 const CHANGED: &str = "It has changed since it was last shown; line numbers may differ";
 
 /// Several contents are set apart by their URIs; one that is no text is a file.
-fn make(contents: &ResourceContents, context: &InternalContext) -> io::Result<Made> {
+fn make(contents: &ResourceContents, context: &InternalContext) -> io::Result<MadeResource> {
     if let [part] = &contents.contents[..] {
         return match bytes(part) {
             Some(bytes) => match text_of(part, &bytes) {
-                Some(text) => Ok(Made::Text(text)),
+                Some(text) => Ok(MadeResource::Text(text)),
                 None => {
                     let name = file_name(part, &bytes);
                     let note = match is_of_a_kind(&name, &bytes) {
@@ -197,10 +198,10 @@ fn make(contents: &ResourceContents, context: &InternalContext) -> io::Result<Ma
                     };
                     let spool = context.provided.spool();
                     let file = spool.keep(&Body::Memory(bytes.into()), &name)?;
-                    Ok(Made::File(file, note))
+                    Ok(MadeResource::File(file, note))
                 }
             },
-            None => Ok(Made::Text(text(part))),
+            None => Ok(MadeResource::Text(text(part))),
         };
     }
     let mut all = String::new();
@@ -218,7 +219,7 @@ fn make(contents: &ResourceContents, context: &InternalContext) -> io::Result<Ma
             },
         }
     }
-    Ok(Made::Text(Text::new(&all)))
+    Ok(MadeResource::Text(Text::new(&all)))
 }
 
 fn push_text(all: &mut String, text: &Text) {
@@ -258,8 +259,9 @@ fn text_of(part: &ResourcePart, bytes: &[u8]) -> Option<Text> {
             essence.as_str(),
             "application/json" | "application/xml" | "application/javascript" | "application/yaml"
         );
-    // Pictures in XML are pictures.
-    if !is_text || essence.starts_with("image/") {
+    // Pictures in XML are pictures, and notebooks in JSON are notebooks.
+    let is_more = essence.starts_with("image/") || essence == "application/x-ipynb+json";
+    if !is_text || is_more {
         return None;
     }
     decode(bytes, None).ok().map(|decoded| decoded.text)

@@ -9,7 +9,9 @@ use std::sync::Arc;
 use crate::buffer::FileState;
 use crate::protocol::Refusal;
 use crate::protocol::read::{Cache, ListingLimits, MoreDetails, ResourceKind};
-use crate::sqlite::{self, Answer, Order, QUERY_TIME, QueryFailure, QueryJob, Reply, Trouble, Way};
+use crate::sqlite::{
+    self, Answer, ConnectMode, Order, QUERY_TIME, QueryFailure, QueryJob, Reply, Trouble,
+};
 use crate::text::Text;
 use crate::view::{Document, Extras, Selector, Style};
 use crate::worker::{Death, Readable, Stop};
@@ -163,17 +165,17 @@ struct Manner {
 /// What the files were when they were looked at. A connection made in one state is never used in
 /// another.
 #[derive(Debug)]
-struct State {
+struct FilesState {
     real: RealPath,
     stamp: Stamp,
     /// Of its bytes, where it is small enough to be compared.
     hash: Option<u128>,
     sides: Sides,
-    way: Way,
+    way: ConnectMode,
     salvage: bool,
 }
 
-impl State {
+impl FilesState {
     /// All of it, for a worker to tell one from another.
     fn text(&self) -> String {
         let path = self.real.as_path();
@@ -233,8 +235,8 @@ fn attempt(
     // have changed: a lock of SQLite's ends when any file of its process to the same inode is
     // closed, and a worker that may be somebody else's by then is not taken at its word.
     let is_steady = match (state.way, &outcome) {
-        (Way::Shared, Ok((_, Reply::Answer(_) | Reply::Long(..)))) => handle.still_there(),
-        (Way::Shared, _) => handle.still_there() && has_same_files(handle, asked, &files)?,
+        (ConnectMode::Shared, Ok((_, Reply::Answer(_) | Reply::Long(..)))) => handle.still_there(),
+        (ConnectMode::Shared, _) => handle.still_there() && has_same_files(handle, asked, &files)?,
         _ => is_unchanged(handle, asked, &state)?,
     };
     let (job, reply) = match outcome {
@@ -283,13 +285,13 @@ fn done(text: Text, answer: Answer, sides: Sides) -> Attempt {
 /// In what manner to try again after a failure, if at all.
 fn after_failure(
     failure: &QueryFailure,
-    state: &State,
+    state: &FilesState,
     is_steady: bool,
     manner: Manner,
 ) -> Option<Manner> {
     let trouble = failure.trouble();
     let is = |test: fn(Trouble) -> bool| trouble.is_some_and(test);
-    if is(Trouble::is_about_index) && state.way == Way::Shared {
+    if is(Trouble::is_about_index) && state.way == ConnectMode::Shared {
         return Some(Manner {
             without_index: is_steady || manner.without_index,
             ..manner
@@ -307,9 +309,14 @@ fn after_failure(
 
 /// In what manner to try again after the worker's end, if at all: where a file was cut off or
 /// replaced while it was read, that may have ended it.
-fn after_death(death: Death, state: &State, is_steady: bool, manner: Manner) -> Option<Manner> {
+fn after_death(
+    death: Death,
+    state: &FilesState,
+    is_steady: bool,
+    manner: Manner,
+) -> Option<Manner> {
     // Of all files only the log's index is mapped into memory.
-    let was_cut = death == Death::Signal(libc::SIGBUS) && state.way == Way::Shared;
+    let was_cut = death == Death::Signal(libc::SIGBUS) && state.way == ConnectMode::Shared;
     let next = Manner {
         without_index: was_cut || manner.without_index,
         ..manner
@@ -343,7 +350,7 @@ fn long_text(mut job: QueryJob, bytes: u64, asked: &Asked) -> Result<(QueryJob, 
 fn leave(
     job: QueryJob,
     is_steady: bool,
-    (state, file): (&State, &FileState),
+    (state, file): (&FilesState, &FileState),
     handle: &Handle,
     asked: &Asked,
 ) {
@@ -351,7 +358,7 @@ fn leave(
     if !handle.is_local() {
         // Ended: not even a look at its file is for free there.
         drop(job);
-    } else if is_steady && state.way != Way::Shared && settled() {
+    } else if is_steady && state.way != ConnectMode::Shared && settled() {
         job.keep();
     } else {
         job.close();
@@ -392,7 +399,11 @@ fn not_answered(stop: Stop, asked: &Asked) -> Refusal {
 }
 
 /// What there is, and by what means it is read.
-fn state(handle: &Handle, asked: &Asked, manner: Manner) -> Result<(State, FileState), Refusal> {
+fn state(
+    handle: &Handle,
+    asked: &Asked,
+    manner: Manner,
+) -> Result<(FilesState, FileState), Refusal> {
     let refuse = |error: std::io::Error| Refusal::io(asked.spelled, &error);
     let sides = Sides::look(handle, asked.means.scope)?;
     let stamp = handle.restamp().map_err(refuse)?;
@@ -403,10 +414,10 @@ fn state(handle: &Handle, asked: &Asked, manner: Manner) -> Result<(State, FileS
     }
     let head = asked.subject.head(HEAD, asked.spelled)?;
     let way = match sides.way(&padded(head)) {
-        Way::Shared if manner.without_index => Way::Alone,
+        ConnectMode::Shared if manner.without_index => ConnectMode::Alone,
         way => way,
     };
-    let state = State {
+    let state = FilesState {
         real: handle.real().clone(),
         stamp,
         hash: file.hash(),
@@ -417,7 +428,7 @@ fn state(handle: &Handle, asked: &Asked, manner: Manner) -> Result<(State, FileS
     Ok((state, file))
 }
 
-fn is_unchanged(handle: &Handle, asked: &Asked, state: &State) -> Result<bool, Refusal> {
+fn is_unchanged(handle: &Handle, asked: &Asked, state: &FilesState) -> Result<bool, Refusal> {
     let stamp = handle
         .restamp()
         .map_err(|error| Refusal::io(asked.spelled, &error))?;
@@ -439,7 +450,7 @@ fn padded(mut head: Vec<u8>) -> Vec<u8> {
 }
 
 /// What is asked of a worker. All attempts of a request that began then share its time.
-fn order(asked: &Asked, state: &State, begun: Instant) -> Order {
+fn order(asked: &Asked, state: &FilesState, begun: Instant) -> Order {
     Order {
         uri: sqlite::uri(state.real.as_path()),
         way: state.way,

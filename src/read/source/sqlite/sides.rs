@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use crate::protocol::Refusal;
-use crate::sqlite::Way;
+use crate::sqlite::ConnectMode;
 use crate::worker::Readable;
 use crate::workspace::{Handle, Scope, Stamp};
 
@@ -18,14 +18,14 @@ pub struct Sides {
     pub log: Option<Stamp>,
     /// `-shm`: an index of the log, shared by the programs that have it open. What it holds follows
     /// from the log, so only which file it is counts.
-    pub index: Option<Index>,
+    pub index: Option<SideFile>,
     /// `-journal`: what was there before a change that may have been cut off.
     pub journal: Option<Stamp>,
 }
 
 /// Which file it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Index {
+pub struct SideFile {
     dev: u64,
     ino: u64,
 }
@@ -43,7 +43,7 @@ impl Sides {
     pub fn look(handle: &Handle, scope: &Scope) -> Result<Sides, Refusal> {
         Ok(Sides {
             log: beside(handle, scope, "-wal")?,
-            index: beside(handle, scope, "-shm")?.map(|index| Index {
+            index: beside(handle, scope, "-shm")?.map(|index| SideFile {
                 dev: index.dev,
                 ino: index.ino,
             }),
@@ -52,14 +52,14 @@ impl Sides {
     }
 
     /// By what means the database is read. `head` is at least its first 20 bytes.
-    pub fn way(&self, head: &[u8]) -> Way {
+    pub fn way(&self, head: &[u8]) -> ConnectMode {
         let has_log_rule = head[FORMAT_BYTE] == 2 || head[FORMAT_BYTE + 1] == 2;
         match (self.log, self.index) {
-            (Some(log), Some(_)) if log.size > 0 => Way::Shared,
-            (Some(log), None) if log.size > 0 => Way::Alone,
-            (Some(_), _) => Way::Fixed,
-            (None, _) if has_log_rule => Way::Fixed,
-            (None, _) => Way::Locked,
+            (Some(log), Some(_)) if log.size > 0 => ConnectMode::Shared,
+            (Some(log), None) if log.size > 0 => ConnectMode::Alone,
+            (Some(_), _) => ConnectMode::Fixed,
+            (None, _) if has_log_rule => ConnectMode::Fixed,
+            (None, _) => ConnectMode::Locked,
         }
     }
 

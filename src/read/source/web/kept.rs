@@ -30,7 +30,7 @@ const MAX_GUESSES: usize = 1024;
 
 /// By what a page is found.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Key {
+pub struct PageKey {
     /// Without its fragment.
     pub url: Url,
     /// Asked for as it is sent, and not as what is best to read.
@@ -50,14 +50,14 @@ pub enum PriorPage {
 }
 
 #[derive(Debug)]
-pub struct Kept(Mutex<Table>);
+pub struct Kept(Mutex<PageTable>);
 
 #[derive(Debug, Default)]
-struct Table {
+struct PageTable {
     budget: u64,
     /// By number.
-    pages: HashMap<u64, Entry>,
-    newest: HashMap<Key, u64>,
+    pages: HashMap<u64, KeptPage>,
+    newest: HashMap<PageKey, u64>,
     shown: HashMap<(String, Url), ShownEntry>,
     failed_guesses: HashMap<Url, Instant>,
     /// Numbers of pages, and of looks at them.
@@ -68,7 +68,7 @@ struct Table {
 }
 
 #[derive(Debug)]
-struct Entry {
+struct KeptPage {
     page: Arc<Page>,
     last_used: u64,
 }
@@ -86,9 +86,9 @@ struct ShownEntry {
 impl Kept {
     /// Holds at most `budget` bytes in memory.
     pub fn new(budget: u64) -> Kept {
-        Kept(Mutex::new(Table {
+        Kept(Mutex::new(PageTable {
             budget,
-            ..Table::default()
+            ..PageTable::default()
         }))
     }
 
@@ -99,7 +99,7 @@ impl Kept {
     }
 
     /// The newest page of that key.
-    pub fn newest(&self, key: &Key) -> Option<Arc<Page>> {
+    pub fn newest(&self, key: &PageKey) -> Option<Arc<Page>> {
         let mut table = self.0.lock();
         let number = *table.newest.get(key)?;
         table.used(number)
@@ -123,7 +123,7 @@ impl Kept {
     }
 
     /// Keeps a page under these keys, as the newest of each.
-    pub fn keep(&self, page: &Arc<Page>, keys: impl IntoIterator<Item = Key>) {
+    pub fn keep(&self, page: &Arc<Page>, keys: impl IntoIterator<Item = PageKey>) {
         let mut table = self.0.lock();
         let number = table.number_of(page);
         for key in keys {
@@ -204,7 +204,7 @@ impl Kept {
     }
 }
 
-impl Table {
+impl PageTable {
     fn tick(&mut self) -> u64 {
         self.next += 1;
         self.next
@@ -223,7 +223,7 @@ impl Table {
         let known = known.find_map(|(number, it)| Arc::ptr_eq(&it.page, page).then_some(*number));
         let now = self.tick();
         let number = known.unwrap_or(now);
-        let entry = Entry {
+        let entry = KeptPage {
             page: page.clone(),
             last_used: now,
         };

@@ -26,9 +26,9 @@ use crate::protocol::status::WebStatus;
 use crate::view::Selector;
 
 use super::address::WebAddress;
-use super::kept::{Kept, Key, PriorPage};
+use super::kept::{Kept, PageKey, PriorPage};
 use super::page::Page;
-use super::sites::{self, Rule};
+use super::sites::{self, SiteRule};
 
 /// What is asked for of a page, so that the most readable form of it comes.
 const ACCEPT: &str = "text/markdown, text/html;q=0.9, application/xhtml+xml;q=0.9, application/json;q=0.8, text/plain;q=0.8, */*;q=0.5";
@@ -135,7 +135,7 @@ pub struct Web {
     /// A proxy was asked for something.
     is_proxied: AtomicBool,
     /// Fetches that somebody waits for; at most one for each address and form.
-    flights: Mutex<HashMap<Key, WeakFlight>>,
+    flights: Mutex<HashMap<PageKey, WeakFlight>>,
 }
 
 /// The same for all who wait for it, for as long as somebody does.
@@ -222,7 +222,7 @@ impl Web {
         };
         let mut understood = Vec::new();
         match rule {
-            Some(Rule::ReadFrom(source)) => {
+            Some(SiteRule::ReadFrom(source)) => {
                 let host = source.host_str().unwrap_or_default().to_owned();
                 match self.current(ask, &source).await {
                     Ok((page, cache)) if page.is_success() => {
@@ -240,7 +240,7 @@ impl Web {
                     }
                 }
             }
-            Some(Rule::Note(note)) => understood.push(note),
+            Some(SiteRule::Note(note)) => understood.push(note),
             None => {}
         }
         let (page, cache) = self.current(ask, url).await?;
@@ -276,7 +276,7 @@ impl Web {
         ask: &PageAsk,
         url: &Url,
     ) -> Result<(Arc<Page>, Cache), Refusal> {
-        let key = |session: Option<&String>| Key {
+        let key = |session: Option<&String>| PageKey {
             url: without_fragment(url),
             is_raw: ask.is_raw(),
             session: session.cloned(),
@@ -308,7 +308,7 @@ impl Web {
     /// The fetch that all share who want this now, and whether this read begins it.
     fn flight(
         self: &Arc<Web>,
-        key: &Key,
+        key: &PageKey,
         ask: &PageAsk,
         url: &Url,
         kept: &Option<Arc<Page>>,

@@ -26,7 +26,7 @@ struct Site {
 
 /// What a row says of a page.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Rule {
+pub enum SiteRule {
     /// Its text is read from there.
     ReadFrom(Url),
     /// What is said with it.
@@ -40,7 +40,7 @@ static SITES: LazyLock<Vec<Site>> = LazyLock::new(|| {
 });
 
 /// What the first row that knows the page says of it.
-pub fn rule(url: &Url) -> Option<Rule> {
+pub fn rule(url: &Url) -> Option<SiteRule> {
     let host = url.host_str()?;
     let host = host.strip_prefix("www.").unwrap_or(host);
     if url.port().is_some() {
@@ -58,17 +58,17 @@ pub fn rule(url: &Url) -> Option<Rule> {
             return None;
         }
         match (&site.to, &site.note) {
-            (Some(to), _) => Url::parse(&filled(to, &names)).ok().map(Rule::ReadFrom),
-            (None, Some(note)) => Some(Rule::Note(filled(note, &names))),
+            (Some(to), _) => Url::parse(&filled(to, &names)).ok().map(SiteRule::ReadFrom),
+            (None, Some(note)) => Some(SiteRule::Note(filled(note, &names))),
             (None, None) => None,
         }
     })
 }
 
-type Names<'a> = Vec<(&'a str, &'a str)>;
+type SiteNames<'a> = Vec<(&'a str, &'a str)>;
 
 /// The parts of `path` by the names of the pattern; `None` where it is another path.
-fn matched<'a>(pattern: &'a str, path: &'a str) -> Option<Names<'a>> {
+fn matched<'a>(pattern: &'a str, path: &'a str) -> Option<SiteNames<'a>> {
     let mut names = Vec::new();
     let pattern: Vec<&str> = pattern.trim_start_matches('/').split('/').collect();
     let mut rest = path.trim_start_matches('/').trim_end_matches('/');
@@ -110,7 +110,7 @@ fn next(path: &str, is_it: impl Fn(&str) -> bool) -> Option<(&str, &str)> {
     is_it(part).then_some((part, behind))
 }
 
-fn filled(template: &str, names: &Names) -> String {
+fn filled(template: &str, names: &SiteNames) -> String {
     names
         .iter()
         .fold(template.to_owned(), |filled, (name, part)| {
@@ -124,8 +124,8 @@ mod tests {
 
     fn read_from(url: &str) -> Option<String> {
         match rule(&Url::parse(url).expect(url))? {
-            Rule::ReadFrom(url) => Some(url.into()),
-            Rule::Note(note) => Some(note),
+            SiteRule::ReadFrom(url) => Some(url.into()),
+            SiteRule::Note(note) => Some(note),
         }
     }
 

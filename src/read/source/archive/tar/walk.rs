@@ -115,11 +115,11 @@ struct Walk<'a> {
 }
 
 /// A member as its headers say: name, link, what the index holds of it, and its map of holes.
-type Member = (Vec<u8>, Vec<u8>, Entry, Option<Regions>);
+type TarMember = (Vec<u8>, Vec<u8>, Entry, Option<Regions>);
 
 /// What came of one header.
 #[derive(PartialEq, Eq)]
-enum Step {
+enum TarStep {
     On,
     /// Where the next header is cannot be told: it must be looked for.
     Lost,
@@ -159,13 +159,13 @@ impl Walk<'_> {
             empty_blocks = 0;
             let step = match is_header(&block) {
                 true => self.header(&block)?,
-                false => Step::Lost,
+                false => TarStep::Lost,
             };
             match step {
-                Step::On => lost = 0,
-                Step::End => return Ok(()),
-                Step::Lost if lost == MAX_RESYNC / BLOCK as u64 => return Ok(()),
-                Step::Lost => {
+                TarStep::On => lost = 0,
+                TarStep::End => return Ok(()),
+                TarStep::Lost if lost == MAX_RESYNC / BLOCK as u64 => return Ok(()),
+                TarStep::Lost => {
                     self.builder.notice(LOST.to_owned());
                     self.next = Extended::default();
                     lost += 1;
@@ -175,10 +175,10 @@ impl Walk<'_> {
         Ok(())
     }
 
-    fn header(&mut self, block: &[u8; BLOCK]) -> Result<Step, Halt> {
+    fn header(&mut self, block: &[u8; BLOCK]) -> Result<TarStep, Halt> {
         let header = Header(block);
         let Some(size) = header.size() else {
-            return Ok(Step::Lost);
+            return Ok(TarStep::Lost);
         };
         match header.type_flag() {
             b'L' => {
@@ -206,10 +206,10 @@ impl Walk<'_> {
             b'V' | b'M' => return self.pass_over(size, None),
             flag => return self.member(header, flag, size),
         }
-        Ok(Step::On)
+        Ok(TarStep::On)
     }
 
-    fn member(&mut self, header: Header, flag: u8, size: u64) -> Result<Step, Halt> {
+    fn member(&mut self, header: Header, flag: u8, size: u64) -> Result<TarStep, Halt> {
         let next = std::mem::take(&mut self.next);
         let size = next.size.or(self.global.size).unwrap_or(size);
         let path = next
@@ -256,7 +256,7 @@ impl Walk<'_> {
     }
 
     /// Adds the member, if it is one, and passes over its bytes.
-    fn pass_over(&mut self, size: u64, member: Option<Member>) -> Result<Step, Halt> {
+    fn pass_over(&mut self, size: u64, member: Option<TarMember>) -> Result<TarStep, Halt> {
         let padded = size.div_ceil(BLOCK as u64).saturating_mul(BLOCK as u64);
         let skipped = self.blocks.skip(padded);
         let there = match &skipped {
@@ -280,8 +280,8 @@ impl Walk<'_> {
             self.builder.notice(CUT.to_owned());
         }
         match goes_on && !cut {
-            true => Ok(Step::On),
-            false => Ok(Step::End),
+            true => Ok(TarStep::On),
+            false => Ok(TarStep::End),
         }
     }
 

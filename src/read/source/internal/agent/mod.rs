@@ -39,6 +39,10 @@ impl Provider for Agents {
         "what an agent answered"
     }
 
+    fn form(&self) -> &'static str {
+        "ID"
+    }
+
     fn parameters(&self) -> &'static [&'static str] {
         &["q"]
     }

@@ -2,8 +2,9 @@
 
 use std::path::PathBuf;
 
-use crate::protocol::Refusal;
 use crate::protocol::read::NamedResource;
+use crate::protocol::settings::RootScheme;
+use crate::protocol::{Refusal, Settings};
 use crate::task::Work;
 use crate::workspace::{InternalUrl, Scope, decoded_file_part, encoded};
 
@@ -28,7 +29,7 @@ const ROOT: &str = "root";
 /// The memories there are.
 #[derive(Debug, Default)]
 pub struct Memories {
-    pub list: Vec<Memory>,
+    pub list: Vec<MemoryFile>,
     pub problems: Vec<String>,
     pub shadowed: usize,
     places: Vec<String>,
@@ -36,7 +37,7 @@ pub struct Memories {
 
 /// One of them.
 #[derive(Debug)]
-pub struct Memory {
+pub struct MemoryFile {
     giver: Giver,
     name: String,
     address: String,
@@ -59,7 +60,7 @@ pub fn search(scope: &Scope, work: &Work) -> Result<Memories, Refusal> {
         if !search.is_new(&folder) {
             continue;
         }
-        list.push(Memory {
+        list.push(MemoryFile {
             giver: folder.giver,
             name: place.name.clone().unwrap_or_default(),
             address: String::new(),
@@ -93,7 +94,7 @@ pub fn search(scope: &Scope, work: &Work) -> Result<Memories, Refusal> {
     })
 }
 
-impl Memory {
+impl MemoryFile {
     fn winner(&self) -> Option<String> {
         (self.shadowed != Shadowed::No).then(|| format!("memory://{}", self.name))
     }
@@ -127,7 +128,7 @@ impl Memory {
 }
 
 impl Memories {
-    fn named(&self, name: &str) -> Option<&Memory> {
+    fn named(&self, name: &str) -> Option<&MemoryFile> {
         let (giver, plain) = Giver::parted(name);
         let mut memories = self.list.iter();
         let named = memories.find(|it| match giver {
@@ -142,8 +143,8 @@ impl Memories {
             return Given::text(&format!("No memories in {}\n", self.places.join(", ")));
         }
         Given::List(Listing {
-            rows: self.list.iter().map(Memory::row).collect(),
-            resources: self.list.iter().map(Memory::resource).collect(),
+            rows: self.list.iter().map(MemoryFile::row).collect(),
+            resources: self.list.iter().map(MemoryFile::resource).collect(),
             footer: Some("memory://NS reads one, memory://NS/ lists its files".to_owned()),
             ..Listing::default()
         })
@@ -153,7 +154,7 @@ impl Memories {
 impl MemoryProvider {
     fn opened(
         &self,
-        memory: &Memory,
+        memory: &MemoryFile,
         file: Option<&str>,
         context: &InternalContext,
     ) -> Result<Option<Given>, Refusal> {
@@ -192,6 +193,14 @@ impl Provider for MemoryProvider {
 
     fn what(&self) -> &'static str {
         "a memory"
+    }
+
+    fn form(&self) -> &'static str {
+        "NS"
+    }
+
+    fn is_on(&self, settings: &Settings) -> bool {
+        super::may_have(settings, RootScheme::Memory)
     }
 
     fn get(&self, ask: &InternalAsk, context: &InternalContext) -> Result<Option<Given>, Refusal> {

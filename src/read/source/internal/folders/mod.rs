@@ -20,8 +20,9 @@ use std::time::Duration;
 use parking_lot::Mutex;
 
 use crate::protocol::read::InternalDetails;
+use crate::protocol::settings::RootScheme;
 use crate::protocol::status::ResourcesStatus;
-use crate::protocol::{Refusal, Rule};
+use crate::protocol::{Refusal, Rule, Settings};
 use crate::task::{CancelToken, Work};
 use crate::workspace::{At, FileType, Handle, InternalUrl, Scope, UrlFolder, Whose};
 
@@ -68,9 +69,20 @@ impl Folders {
     }
 }
 
+/// Whether these settings leave any folder in which such a thing could be.
+fn may_have(settings: &Settings, scheme: RootScheme) -> bool {
+    let internal = &settings.internal;
+    let mut roots = internal.roots.iter();
+    internal.workspace || internal.user || roots.any(|root| root.scheme == scheme)
+}
+
 /// The folders of the settings in which files may be changed, each by its address.
 pub fn writable(scope: &Scope) -> Vec<UrlFolder> {
     let settings = scope.settings();
+    // Nearly always, and each request asks.
+    if !settings.internal.roots.iter().any(|it| it.writable) {
+        return Vec::new();
+    }
     let memories = places::places(Sort::Memory, scope, settings).places;
     let writable = memories.into_iter().filter(|it| it.writable);
     let named = writable.filter_map(|place| {
@@ -229,6 +241,7 @@ impl Opening<'_> {
             },
             scope: Some(Box::new(scope)),
             is_editable,
+            is_spooled: false,
             is_text: false,
             held_up_to: None,
             hold: None,

@@ -15,20 +15,20 @@ const MAX_FOLDERS: usize = 64;
 
 /// A path that rules are asked for.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Target {
+pub struct RuledPath {
     /// In which workspace folder.
     pub root: usize,
     /// Relative to that, without `.` and `..`.
     pub path: String,
 }
 
-impl Target {
+impl RuledPath {
     /// What a path string names, there or not.
     ///
     /// # Errors
     ///
     /// `badParams` for what is in no workspace folder.
-    pub fn of(asked: &str, scope: &Scope) -> Result<Target, Refusal> {
+    pub fn of(asked: &str, scope: &Scope) -> Result<RuledPath, Refusal> {
         let outside = || {
             let shown = super::super::one_line(asked);
             let message = format!(
@@ -48,7 +48,7 @@ impl Target {
                 Some((index, below.to_owned()))
             });
             let (root, below) = found.ok_or_else(outside)?;
-            return Target::below(root, &below).ok_or_else(outside);
+            return RuledPath::below(root, &below).ok_or_else(outside);
         }
         let below = plain(path).ok_or_else(outside)?;
         let strict = scope.of_roots_alone();
@@ -58,23 +58,23 @@ impl Target {
             let mut roots = scope.roots().iter().enumerate().skip(1);
             roots.find_map(|(index, root)| {
                 let rest = below.strip_prefix(root.name()).ok()?;
-                Target::below(index, rest)
+                RuledPath::below(index, rest)
             })
         };
         if scope.roots().is_empty() {
             return Err(outside());
         }
         match there {
-            Some(root) => Target::below(root, &below).ok_or_else(outside),
+            Some(root) => RuledPath::below(root, &below).ok_or_else(outside),
             None => named()
-                .or_else(|| Target::below(0, &below))
+                .or_else(|| RuledPath::below(0, &below))
                 .ok_or_else(outside),
         }
     }
 
-    fn below(root: usize, path: &Path) -> Option<Target> {
+    fn below(root: usize, path: &Path) -> Option<RuledPath> {
         let path = path.to_str()?.to_owned();
-        Some(Target { root, path })
+        Some(RuledPath { root, path })
     }
 }
 
@@ -93,7 +93,7 @@ fn plain(path: &Path) -> Option<PathBuf> {
 }
 
 /// The rules in the folders between the workspace folder and a path, the outermost first.
-pub fn on_the_way(target: &Target, scope: &Scope, work: &Work) -> Result<Vec<Rule>, Refusal> {
+pub fn on_the_way(target: &RuledPath, scope: &Scope, work: &Work) -> Result<Vec<Rule>, Refusal> {
     if !scope.settings().internal.workspace {
         return Ok(Vec::new());
     }

@@ -2,15 +2,16 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::protocol::Refusal;
 use crate::protocol::read::NamedResource;
+use crate::protocol::settings::RootScheme;
+use crate::protocol::{Refusal, Settings};
 use crate::task::Work;
 use crate::workspace::{FileType, InternalUrl, Scope, Seen, encoded};
 
 use super::super::{Given, InternalAsk, InternalContext, Listing, Provider, one_line};
 use super::front_matter::FrontMatter;
 use super::globs;
-use super::nested::{self, Target};
+use super::nested::{self, RuledPath};
 use super::places::{self, Giver, Place, Sort};
 use super::search::{Entered, Ground, MAX_DEPTH, Search};
 use super::{Opening, Shadowed, address, provenance, shadowed};
@@ -318,7 +319,7 @@ fn listing(rules: &[&Rule]) -> Given {
 
 /// The rules that are for a path, general before special.
 fn for_path(rules: &Rules, path: &str, context: &InternalContext) -> Result<Given, Refusal> {
-    let target = Target::of(path, context.scope)?;
+    let target = RuledPath::of(path, context.scope)?;
     let nested = nested::on_the_way(&target, context.scope, context.work)?;
     let is_known = |rule: &&Rule| rules.list.iter().any(|it| it.file == rule.file);
     let of_target = |rule: &&Rule| {
@@ -367,6 +368,10 @@ impl Provider for RuleProvider {
 
     fn what(&self) -> &'static str {
         "a rule"
+    }
+
+    fn is_on(&self, settings: &Settings) -> bool {
+        super::may_have(settings, RootScheme::Rule)
     }
 
     fn parameters(&self) -> &'static [&'static str] {

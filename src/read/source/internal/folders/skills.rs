@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::protocol::read::NamedResource;
+use crate::protocol::settings::RootScheme;
 use crate::protocol::{Refusal, Settings};
 use crate::task::Work;
 use crate::workspace::{InternalUrl, Scope, Seen, decoded_file_part, encoded};
@@ -252,6 +253,10 @@ impl Provider for SkillProvider {
 
     fn what(&self) -> &'static str {
         "a skill"
+    }
+
+    fn is_on(&self, settings: &Settings) -> bool {
+        super::may_have(settings, RootScheme::Skill)
     }
 
     fn get(&self, ask: &InternalAsk, context: &InternalContext) -> Result<Option<Given>, Refusal> {

@@ -102,20 +102,7 @@ pub fn parse(written: &str, pulls: bool) -> Result<Address, Refusal> {
         Some((path, query)) => (path, Some(query)),
         None => (written, None),
     };
-    let scheme = match pulls {
-        true => "pr",
-        false => "issue",
-    };
-    let wrong = || {
-        let diff = match pulls {
-            true => format!(", {scheme}://7/diff"),
-            false => String::new(),
-        };
-        bad(format!(
-            "'{scheme}://{}' is none: use {scheme}://7, {scheme}://OWNER/NAME/7, {scheme}://OWNER/NAME{diff}, or {scheme}://HOST/OWNER/NAME/7.",
-            crate::protocol::shortened(written)
-        ))
-    };
+    let wrong = || wrong(written, pulls);
     let trimmed = path.strip_suffix('/').unwrap_or(path);
     let parts: Vec<&str> = match trimmed {
         "" => Vec::new(),
@@ -128,55 +115,50 @@ pub fn parse(written: &str, pulls: bool) -> Result<Address, Refusal> {
             crate::protocol::shortened(path)
         )));
     }
-    let repository = |parts: &[&str]| match parts {
-        [] => Some(None),
-        parts => Repository::parse(&parts.join("/")).map(Some),
-    };
     let number = parts.last().and_then(|last| number(last));
     let is_item = number.is_some() && matches!(parts.len(), 1 | 3 | 4) || part != Part::Whole;
+    let of_repository = match is_item {
+        true => &parts[..parts.len().saturating_sub(1)],
+        false => parts,
+    };
+    let repository = match of_repository {
+        [] => None,
+        parts => Some(Repository::parse(&parts.join("/")).ok_or_else(wrong)?),
+    };
     let parameters = Parameters::parse(query)?;
-    match (is_item, number) {
-        (true, Some(number)) => {
-            let repository = repository(&parts[..parts.len() - 1]).ok_or_else(wrong)?;
-            let kind = match (pulls, part) {
-                (false, _) => ItemKind::Issue,
-                (true, Part::Whole) => ItemKind::Pull,
-                (true, _) => ItemKind::Diff,
-            };
-            let known: &[&str] = match kind {
-                ItemKind::Diff => &["fresh"],
-                _ => &["comments", "fresh"],
-            };
-            parameters.refuse_others(scheme, known)?;
-            let ask = ItemAsk {
-                kind,
-                number,
-                comments: parameters.flag("comments")?.unwrap_or(true),
-            };
-            Ok(Address {
-                ask: GithubAsk {
-                    repository,
-                    what: What::Item(ask),
-                    is_fresh: parameters.flag("fresh")?.unwrap_or(false),
-                },
-                part,
-            })
-        }
-        (true, None) => Err(wrong()),
-        (false, _) => {
-            let repository = repository(parts).ok_or_else(wrong)?;
-            let known = ["state", "limit", "author", "label", "page", "fresh"];
-            parameters.refuse_others(scheme, &known)?;
-            Ok(Address {
-                ask: GithubAsk {
-                    repository,
-                    what: What::List(parameters.list(pulls)?),
-                    is_fresh: parameters.flag("fresh")?.unwrap_or(false),
-                },
-                part,
-            })
-        }
+    let what = match (is_item, number) {
+        (true, Some(number)) => What::Item(parameters.item(number, part, pulls)?),
+        (true, None) => return Err(wrong()),
+        (false, _) => What::List(parameters.list(pulls)?),
+    };
+    Ok(Address {
+        ask: GithubAsk {
+            repository,
+            what,
+            is_fresh: parameters.flag("fresh")?.unwrap_or(false),
+        },
+        part,
+    })
+}
+
+fn scheme(pulls: bool) -> &'static str {
+    match pulls {
+        true => "pr",
+        false => "issue",
     }
+}
+
+/// What has no form of these.
+fn wrong(written: &str, pulls: bool) -> Refusal {
+    let scheme = scheme(pulls);
+    let diff = match pulls {
+        true => format!(", {scheme}://7/diff"),
+        false => String::new(),
+    };
+    bad(format!(
+        "'{scheme}://{}' is none: use {scheme}://7, {scheme}://OWNER/NAME/7, {scheme}://OWNER/NAME{diff}, or {scheme}://HOST/OWNER/NAME/7.",
+        crate::protocol::shortened(written)
+    ))
 }
 
 /// What stands before `/diff`, and which part of the diff is meant.
@@ -268,7 +250,27 @@ impl Parameters {
         }
     }
 
+    fn item(&self, number: u64, part: Part, pulls: bool) -> Result<ItemAsk, Refusal> {
+        let kind = match (pulls, part) {
+            (false, _) => ItemKind::Issue,
+            (true, Part::Whole) => ItemKind::Pull,
+            (true, _) => ItemKind::Diff,
+        };
+        let known: &[&str] = match kind {
+            ItemKind::Diff => &["fresh"],
+            _ => &["comments", "fresh"],
+        };
+        self.refuse_others(scheme(pulls), known)?;
+        Ok(ItemAsk {
+            kind,
+            number,
+            comments: self.flag("comments")?.unwrap_or(true),
+        })
+    }
+
     fn list(&self, pulls: bool) -> Result<ListAsk, Refusal> {
+        let known = ["state", "limit", "author", "label", "page", "fresh"];
+        self.refuse_others(scheme(pulls), &known)?;
         let state = match self.value("state") {
             None | Some("open") => ListState::Open,
             Some("closed") => ListState::Closed,

@@ -36,10 +36,10 @@ pub fn body(written: &str, raw: bool, left_out: &mut LeftOut) -> String {
     if raw {
         return text;
     }
-    let before = text.chars().count();
-    let text: String = text.chars().filter(|c| !is_hidden(*c)).collect();
-    left_out.characters += before - text.chars().count();
-    let text = without_comments(&text, &mut left_out.comments);
+    let text = without_hidden(&text, left_out);
+    let mut text = Uncommented::of(&text, &mut left_out.comments);
+    text.run();
+    let text = text.out;
     let lines = text.trim_end_matches('\n').split('\n');
     let lines: Vec<String> = lines
         .map(|line| match looks_like_ours(line) {
@@ -48,6 +48,21 @@ pub fn body(written: &str, raw: bool, left_out: &mut LeftOut) -> String {
         })
         .collect();
     lines.join("\n")
+}
+
+/// A line of code, which hides nothing but characters that cannot be seen.
+pub fn code(line: &str, raw: bool, left_out: &mut LeftOut) -> String {
+    match raw {
+        true => line.to_owned(),
+        false => without_hidden(line, left_out),
+    }
+}
+
+fn without_hidden(text: &str, left_out: &mut LeftOut) -> String {
+    let before = text.chars().count();
+    let text: String = text.chars().filter(|c| !is_hidden(*c)).collect();
+    left_out.characters += before - text.chars().count();
+    text
 }
 
 /// Tags (U+E0000 to U+E007F) and what turns the direction of writing around.
@@ -61,69 +76,101 @@ fn looks_like_ours(line: &str) -> bool {
     line.len() > 7 && line.starts_with("--- ") && line.ends_with(" ---")
 }
 
-/// Without HTML comments outside code; lines that held nothing else go with them.
-fn without_comments(text: &str, count: &mut usize) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut rest = text;
-    let mut fence: Option<(u8, usize)> = None;
-    let mut removed_in_line = false;
-    while !rest.is_empty() {
-        let is_line_start = !removed_in_line && (out.is_empty() || out.ends_with('\n'));
-        if is_line_start {
-            let end = rest.find('\n').map_or(rest.len(), |at| at + 1);
-            let line = &rest[..end];
-            let mark = fence_of(line);
-            let is_code = match (fence, mark) {
-                (Some(open), Some(mark)) if closes(open, mark, line) => {
-                    fence = None;
-                    true
-                }
-                (Some(_), _) => true,
-                (None, Some(mark)) => {
-                    fence = Some(mark);
-                    true
-                }
-                (None, None) => false,
-            };
-            if is_code {
-                out.push_str(line);
-                rest = &rest[end..];
-                continue;
-            }
-        }
-        let next = rest.find(['`', '<', '\n']).unwrap_or(rest.len());
-        out.push_str(&rest[..next]);
-        rest = &rest[next..];
-        match rest.as_bytes().first() {
-            Some(b'\n') => {
-                let line_at = out.rfind('\n').map_or(0, |at| at + 1);
-                if removed_in_line && out[line_at..].trim().is_empty() {
-                    out.truncate(line_at);
-                } else {
-                    out.push('\n');
-                }
-                removed_in_line = false;
-                rest = &rest[1..];
-            }
-            Some(b'`') => {
-                let end = code_span(rest);
-                out.push_str(&rest[..end]);
-                rest = &rest[end..];
-            }
-            Some(b'<') if rest.starts_with("<!--") => {
-                let end = rest[4..].find("-->").map_or(rest.len(), |at| 4 + at + 3);
-                *count += 1;
-                removed_in_line = true;
-                rest = &rest[end..];
-            }
-            Some(_) => {
-                out.push('<');
-                rest = &rest[1..];
-            }
-            None => {}
+/// A text on its way to having no HTML comments outside code; lines that held nothing else go with them.
+struct Uncommented<'a> {
+    rest: &'a str,
+    out: String,
+    count: &'a mut usize,
+    /// The fence that is open.
+    fence: Option<(u8, usize)>,
+    removed_in_line: bool,
+    /// Bytes behind the paragraph that was looked at last, so that each is looked through once.
+    behind_paragraph: usize,
+}
+
+impl<'a> Uncommented<'a> {
+    fn of(text: &'a str, count: &'a mut usize) -> Uncommented<'a> {
+        Uncommented {
+            rest: text,
+            out: String::with_capacity(text.len()),
+            count,
+            fence: None,
+            removed_in_line: false,
+            behind_paragraph: usize::MAX,
         }
     }
-    out
+
+    fn run(&mut self) {
+        while !self.rest.is_empty() {
+            if self.passes_code_line() {
+                continue;
+            }
+            let next = self.rest.find(['`', '<', '\n']).unwrap_or(self.rest.len());
+            self.keep(next);
+            match self.rest.as_bytes().first() {
+                Some(b'\n') => self.end_line(),
+                Some(b'`') => {
+                    let paragraph = self.paragraph();
+                    self.keep(code_span(paragraph));
+                }
+                Some(b'<') if self.rest.starts_with("<!--") => {
+                    let end = self.rest[4..].find("-->");
+                    let end = end.map_or(self.rest.len(), |at| 4 + at + 3);
+                    *self.count += 1;
+                    self.removed_in_line = true;
+                    self.rest = &self.rest[end..];
+                }
+                Some(_) => self.keep(1),
+                None => {}
+            }
+        }
+    }
+
+    /// So many bytes go on as they are.
+    fn keep(&mut self, bytes: usize) {
+        let (kept, rest) = self.rest.split_at(bytes);
+        self.out.push_str(kept);
+        self.rest = rest;
+    }
+
+    /// What is left of the paragraph that goes on here.
+    fn paragraph(&mut self) -> &'a str {
+        let left = self.rest.len();
+        if left <= self.behind_paragraph {
+            self.behind_paragraph = left - self.rest.find("\n\n").unwrap_or(left);
+        }
+        &self.rest[..left - self.behind_paragraph]
+    }
+
+    /// A line of a fence, or between two, goes on as it is.
+    fn passes_code_line(&mut self) -> bool {
+        let is_line_start =
+            !self.removed_in_line && (self.out.is_empty() || self.out.ends_with('\n'));
+        if !is_line_start {
+            return false;
+        }
+        let end = self.rest.find('\n').map_or(self.rest.len(), |at| at + 1);
+        let line = &self.rest[..end];
+        match (self.fence, fence_of(line)) {
+            (Some(open), Some(mark)) if closes(open, mark, line) => self.fence = None,
+            (Some(_), _) => {}
+            (None, Some(mark)) => self.fence = Some(mark),
+            (None, None) => return false,
+        }
+        self.keep(end);
+        true
+    }
+
+    fn end_line(&mut self) {
+        let line_at = self.out.rfind('\n').map_or(0, |at| at + 1);
+        if self.removed_in_line && self.out[line_at..].trim().is_empty() {
+            self.out.truncate(line_at);
+            self.rest = &self.rest[1..];
+        } else {
+            self.keep(1);
+        }
+        self.removed_in_line = false;
+    }
 }
 
 /// The character of a fence and how often it stands there.
@@ -148,13 +195,15 @@ fn closes(open: (u8, usize), mark: (u8, usize), line: &str) -> bool {
 }
 
 /// Bytes of the code that begins here, or of the backticks where it does not end in its paragraph.
-fn code_span(rest: &str) -> usize {
-    let length = rest.bytes().take_while(|c| *c == b'`').count();
-    let paragraph = rest.find("\n\n").unwrap_or(rest.len());
+fn code_span(paragraph: &str) -> usize {
+    let length = paragraph.bytes().take_while(|c| *c == b'`').count();
     let mut at = length;
-    while let Some(found) = rest[at..paragraph.max(at)].find('`') {
+    while let Some(found) = paragraph[at..].find('`') {
         let start = at + found;
-        let run = rest[start..].bytes().take_while(|c| *c == b'`').count();
+        let run = paragraph[start..]
+            .bytes()
+            .take_while(|c| *c == b'`')
+            .count();
         if run == length {
             return start + run;
         }
@@ -166,6 +215,25 @@ fn code_span(rest: &str) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// As long as all comments of a thread together; each part is looked at a few times at most.
+    #[test]
+    fn a_long_body_takes_no_longer_for_each_of_its_parts() {
+        for part in ["`a` ", "` \n\n", "<!-- x", "<!---->", "<", "``` x\n", "a\n"] {
+            let written = part.repeat((4 << 20) / part.len());
+            body(&written, false, &mut LeftOut::default());
+        }
+    }
+
+    #[test]
+    fn code_keeps_what_a_page_would_show() {
+        let mut left_out = LeftOut::default();
+        assert_eq!(
+            code("+<!-- x --> a\u{202e}b", false, &mut left_out),
+            "+<!-- x --> ab"
+        );
+        assert_eq!((left_out.comments, left_out.characters), (0, 1));
+    }
 
     #[test]
     fn what_a_page_hides_is_left_out_and_code_is_kept() {
@@ -189,6 +257,13 @@ mod tests {
             ),
             ("---\ntext\n---", "---\ntext\n---", 0),
             ("<b>x</b> < 3", "<b>x</b> < 3", 0),
+            ("a ` b\n\nc ` <!-- x -->", "a ` b\n\nc ` ", 1),
+            ("`` ` <!-- x --> `` <!-- y -->`", "`` ` <!-- x --> `` `", 1),
+            (
+                "a\n\n`b` `<!-- x -->`\n\n`<!-- y\n\nz -->`",
+                "a\n\n`b` `<!-- x -->`\n\n``",
+                1,
+            ),
         ];
         for (written, expected, comments) in cases {
             let mut left_out = LeftOut::default();

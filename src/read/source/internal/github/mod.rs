@@ -18,8 +18,8 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::github::{Content, Freshness, GithubAnswer, Item, ItemAsk};
-use crate::protocol::Refusal;
 use crate::protocol::read::{Cache, InternalDetails, NamedResource};
+use crate::protocol::{Refusal, Settings};
 use crate::session::{Keepable, Prior, hash_of};
 use crate::text::Text;
 use crate::view::Style;
@@ -29,7 +29,7 @@ use crate::workspace::{InternalUrl, Scope, now_ns};
 use super::super::super::obtained::{Lacking, Obtained};
 use super::{About, Given, GivenText, InternalAsk, InternalContext, Listing, Provider, one_line};
 
-use address::Part;
+use address::{Address, Part};
 use diff::FileDiff;
 
 /// The provider of `issue://`.
@@ -56,6 +56,14 @@ impl Provider for GithubItems {
             true => "a pull request on GitHub",
             false => "an issue on GitHub",
         }
+    }
+
+    fn form(&self) -> &'static str {
+        "N"
+    }
+
+    fn is_on(&self, settings: &Settings) -> bool {
+        settings.github.enabled
     }
 
     fn is_elsewhere(&self) -> bool {
@@ -98,24 +106,13 @@ impl Provider for GithubItems {
         };
         let answer = answer.as_ref().map_err(Clone::clone)?;
         let canonical = address.canonical(&answer.repository);
-        let made = match &answer.content {
-            Content::List(list_ask, list) => {
-                let details = details(answer, None, None);
-                let listing = list::listing(answer, list_ask, list, details);
-                return Ok(Some(Given::List(listing)));
-            }
-            Content::Item(item_ask, item) => match address.part {
-                Part::Whole => whole(answer, item_ask, item, shape),
-                Part::Files => {
-                    return Ok(Some(Given::List(files(answer, item_ask, item, &canonical))));
-                }
-                Part::File(number) => file(ask, answer, item_ask, item, (number, shape), context)?,
-                Part::WholeDiff => whole_diff(answer, item_ask, item),
-            },
+        let kept = match made(ask, answer, &address, shape, context)? {
+            Made::Listing(listing) => return Ok(Some(Given::List(*listing))),
+            Made::Text(text) => text,
         };
         let kept = Arc::new(KeptItem {
             url: Some(canonical.clone()),
-            ..made
+            ..*kept
         });
         let changed = match &shown {
             Prior::Dropped(hash) if ask.reads_on && *hash != hash_of(&kept.text) => {
@@ -174,6 +171,39 @@ struct Shape {
     raw: bool,
     /// Diffs stand under the numbers of the new file.
     numbers: bool,
+}
+
+/// What an answer becomes.
+enum Made {
+    Listing(Box<Listing>),
+    Text(Box<KeptItem>),
+}
+
+fn made(
+    ask: &InternalAsk,
+    answer: &GithubAnswer,
+    address: &Address,
+    shape: Shape,
+    context: &InternalContext,
+) -> Result<Made, Refusal> {
+    let text = match &answer.content {
+        Content::List(list_ask, list) => {
+            let details = details(answer, None, None);
+            let listing = list::listing(answer, list_ask, list, details);
+            return Ok(Made::Listing(Box::new(listing)));
+        }
+        Content::Item(item_ask, item) => match address.part {
+            Part::Whole => whole(answer, item_ask, item, shape),
+            Part::Files => {
+                let canonical = address.canonical(&answer.repository);
+                let listing = files(answer, item_ask, item, &canonical);
+                return Ok(Made::Listing(Box::new(listing)));
+            }
+            Part::File(number) => file(ask, answer, item_ask, item, (number, shape), context)?,
+            Part::WholeDiff => whole_diff(answer, item_ask, item),
+        },
+    };
+    Ok(Made::Text(Box::new(text)))
 }
 
 fn given(kept: &KeptItem, mut notices: Vec<String>, cache: Cache) -> GivenText {
@@ -253,9 +283,10 @@ fn files_url(answer: &GithubAnswer, ask: &ItemAsk) -> String {
 }
 
 fn without_patch(item: &Item) -> Option<String> {
-    let cut = item
-        .has_more
-        .then(|| "There are more files than the first 3000".to_owned());
+    let cut = item.has_more.then(|| {
+        let read = diff::files(&item.diff).len();
+        format!("There are more files than the first {read}")
+    });
     let missing = match item.without_patch {
         0 => None,
         1 => Some("1 file has no patch: binary or too large".to_owned()),

@@ -1,6 +1,6 @@
 //! Pages of issues and pull requests on hosts that are known, as the addresses that they are read by.
 
-use crate::github::{GITHUB, Repository};
+use crate::github::{GITHUB, Repository, named_host};
 use crate::protocol::settings;
 use crate::view::{Selector, Target};
 
@@ -32,7 +32,10 @@ fn address<'a>(written: &'a str, settings: &settings::Github) -> Option<(String,
     let mut parts = rest.splitn(4, '/');
     let (host, owner, name, rest) = (parts.next()?, parts.next()?, parts.next()?, parts.next()?);
     let mut hosts = settings.hosts.keys();
-    if !host.eq_ignore_ascii_case(GITHUB) && !hosts.any(|it| it.eq_ignore_ascii_case(host)) {
+    let is_named = host.eq_ignore_ascii_case(GITHUB)
+        || hosts.any(|it| it.eq_ignore_ascii_case(host))
+        || named_host().is_some_and(|it| it.eq_ignore_ascii_case(host));
+    if !is_named {
         return None;
     }
     let repository = Repository::of(host, owner, name)?;

@@ -9,7 +9,7 @@ use crate::github::{GithubAnswer, Item, ItemAsk, ItemKind};
 use super::super::one_line;
 use super::answers::{browser_url, day, labels, login, minute, text};
 use super::checks;
-use super::markdown::{LeftOut, body};
+use super::markdown::{LeftOut, body, code};
 
 /// Lines of a hunk above what is said to it.
 const HUNK_LINES: usize = 4;
@@ -68,8 +68,10 @@ pub fn thread(answer: &GithubAnswer, ask: &ItemAsk, item: &Item, raw: bool) -> T
     let mut footers = Vec::new();
     footers.extend(out.left_out.footer());
     if item.has_more {
+        let lists = [&item.comments, &item.reviews, &item.review_comments];
+        let read = lists.map(Vec::len).into_iter().max().unwrap_or(0);
         footers.push(format!(
-            "There are more comments than the first 1000: {url}"
+            "There are more comments than the first {read}: {url}"
         ));
     }
     if item.checks_hidden {
@@ -174,6 +176,36 @@ fn edited(of: &Value) -> &'static str {
     }
 }
 
+/// All of it, in the order of time.
+fn entries<'a>(item: &'a Item, threads: &Threads<'a>) -> Vec<Entry<'a>> {
+    let mut entries: Vec<(&str, Entry)> = Vec::new();
+    for (at, comment) in item.comments.iter().enumerate() {
+        entries.push((
+            time(&comment["created_at"]),
+            Entry::Comment(at + 1, comment),
+        ));
+    }
+    let mut shown: Vec<u64> = Vec::new();
+    for review in &item.reviews {
+        let id = review["id"].as_u64().unwrap_or(0);
+        let body = review["body"].as_str().unwrap_or_default();
+        let is_comment = review["state"] == "COMMENTED" || review["state"] == "PENDING";
+        // It is there for what it says of lines alone, and answers something.
+        if body.trim().is_empty() && is_comment && threads.of_review(id).is_empty() {
+            continue;
+        }
+        shown.push(id);
+        entries.push((time(&review["submitted_at"]), Entry::Review(review)));
+    }
+    for root in &threads.roots {
+        if !shown.contains(&root["pull_request_review_id"].as_u64().unwrap_or(0)) {
+            entries.push((time(&root["created_at"]), Entry::Loose(root)));
+        }
+    }
+    entries.sort_by_key(|(time, _)| *time);
+    entries.into_iter().map(|(_, entry)| entry).collect()
+}
+
 struct Writer {
     raw: bool,
     left_out: LeftOut,
@@ -218,36 +250,8 @@ impl Writer {
 
     fn conversation(&mut self, item: &Item) {
         let threads = Threads::of(&item.review_comments);
-        let mut entries: Vec<(&str, Entry)> = Vec::new();
-        for (at, comment) in item.comments.iter().enumerate() {
-            entries.push((
-                time(&comment["created_at"]),
-                Entry::Comment(at + 1, comment),
-            ));
-        }
-        let mut shown: Vec<u64> = Vec::new();
-        for review in &item.reviews {
-            let id = review["id"].as_u64().unwrap_or(0);
-            let is_empty = review["body"]
-                .as_str()
-                .unwrap_or_default()
-                .trim()
-                .is_empty();
-            let is_comment = review["state"] == "COMMENTED" || review["state"] == "PENDING";
-            if is_empty && is_comment && threads.of_review(id).is_empty() {
-                continue;
-            }
-            shown.push(id);
-            entries.push((time(&review["submitted_at"]), Entry::Review(review)));
-        }
-        for root in &threads.roots {
-            if !shown.contains(&root["pull_request_review_id"].as_u64().unwrap_or(0)) {
-                entries.push((time(&root["created_at"]), Entry::Loose(root)));
-            }
-        }
-        entries.sort_by_key(|(time, _)| *time);
         let total = item.comments.len();
-        for (_, entry) in entries {
+        for entry in entries(item, &threads) {
             match entry {
                 Entry::Comment(number, comment) => {
                     self.heading(&format!(
@@ -259,26 +263,28 @@ impl Writer {
                     ));
                     self.body(&comment["body"], false);
                 }
-                Entry::Review(review) => {
-                    let said = match review["state"].as_str() {
-                        Some("APPROVED") => "approved",
-                        Some("CHANGES_REQUESTED") => "changes requested",
-                        Some("DISMISSED") => "dismissed",
-                        _ => "commented",
-                    };
-                    self.heading(&format!(
-                        "review: {}{}, {}, {said}",
-                        login(&review["user"]),
-                        association(review),
-                        minute(&review["submitted_at"])
-                    ));
-                    self.body(&review["body"], false);
-                    for root in threads.of_review(review["id"].as_u64().unwrap_or(0)) {
-                        self.thread(root, &threads);
-                    }
-                }
+                Entry::Review(review) => self.review(review, &threads),
                 Entry::Loose(root) => self.thread(root, &threads),
             }
+        }
+    }
+
+    fn review(&mut self, review: &Value, threads: &Threads) {
+        let said = match review["state"].as_str() {
+            Some("APPROVED") => "approved",
+            Some("CHANGES_REQUESTED") => "changes requested",
+            Some("DISMISSED") => "dismissed",
+            _ => "commented",
+        };
+        self.heading(&format!(
+            "review: {}{}, {}, {said}",
+            login(&review["user"]),
+            association(review),
+            minute(&review["submitted_at"])
+        ));
+        self.body(&review["body"], false);
+        for root in threads.of_review(review["id"].as_u64().unwrap_or(0)) {
+            self.thread(root, threads);
         }
     }
 
@@ -288,8 +294,7 @@ impl Writer {
         let hunk = root["diff_hunk"].as_str().unwrap_or_default();
         let lines: Vec<&str> = hunk.lines().collect();
         for line in &lines[lines.len().saturating_sub(HUNK_LINES)..] {
-            let mut none = LeftOut::default();
-            let line = body(line, self.raw, &mut none);
+            let line = code(line, self.raw, &mut self.left_out);
             self.line(&format!("| {line}"));
         }
         self.body(&root["body"], false);
