@@ -288,7 +288,7 @@ pub struct SearchOptions {
     /// Only how many matches there are in each file
     #[arg(short, long)]
     pub count: bool,
-    /// Rows at most [default: 200]
+    /// Rows at most, in up to a mebibyte [default: 200, in 50 KiB]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=Budget::CAP.lines))]
     pub rows: Option<u64>,
     /// Go on where the last answer says
@@ -319,7 +319,7 @@ impl SearchOptions {
             "count": self.count,
             "after": self.after,
             "dialect": self.dialect,
-            "budget": self.rows.map(|rows| json!({ "lines": rows })),
+            "budget": self.rows.map(|rows| json!({ "lines": rows, "bytes": Budget::CAP.bytes })),
         })
     }
 }

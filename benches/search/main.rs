@@ -40,6 +40,10 @@ fn main() -> Answer<()> {
     let empty = tempfile::tempdir()?;
     table::head();
     for (what, pattern, switches) in SEARCHES {
+        let said = pilcrow(pattern, switches).current_dir(&tree).output()?;
+        if !said.status.success() || String::from_utf8_lossy(&said.stdout).contains("Use after: ") {
+            return Err(format!("{what}: not all of the tree was searched").into());
+        }
         let mut times = (Vec::new(), Vec::new());
         for round in 0..ROUNDS + WARM_UP {
             let ours = net(&tree, empty.path(), || pilcrow(pattern, switches))?;
