@@ -59,7 +59,7 @@ pub struct Api {
 
 /// As whom and where a repository is asked.
 #[derive(Debug, Clone)]
-pub struct Access {
+pub struct RepoAccess {
     pub repository: Repository,
     /// With a slash at its end.
     base: Url,
@@ -69,18 +69,18 @@ pub struct Access {
 
 /// An answer.
 #[derive(Debug, Clone)]
-pub enum Reply {
+pub enum ApiReply {
     NotModified,
     Whole {
         body: Value,
         etag: Option<String>,
-        next: Next,
+        next: NextPage,
     },
 }
 
 /// How a list goes on.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Next {
+pub enum NextPage {
     #[default]
     End,
     /// By this request, as [`Api::get`] takes it.
@@ -103,14 +103,14 @@ impl From<GithubError> for NoReply {
     }
 }
 
-impl Access {
+impl RepoAccess {
     /// Fails where the settings name an interface that no token may go to.
     pub fn new(
         repository: Repository,
         login: Login,
         settings: &Github,
         web: &Web,
-    ) -> Result<Access, GithubError> {
+    ) -> Result<RepoAccess, GithubError> {
         let base = base(&repository.host, settings)?;
         let web = Arc::new(Web {
             enabled: true,
@@ -124,7 +124,7 @@ impl Access {
             ca_file: web.ca_file.clone(),
             ..Web::default()
         });
-        Ok(Access {
+        Ok(RepoAccess {
             repository,
             base,
             login,
@@ -201,11 +201,11 @@ impl Api {
     /// Asks for what has this path below the interface.
     pub async fn get(
         &self,
-        access: &Access,
+        access: &RepoAccess,
         request: &str,
         accept: &'static str,
         etag: Option<&str>,
-    ) -> Result<Reply, NoReply> {
+    ) -> Result<ApiReply, NoReply> {
         let name = &access.repository.host;
         let host = self.host(name);
         // It is never closed.
@@ -227,12 +227,12 @@ impl Api {
         heed(&host, &fetched);
         let is_diff = accept == DIFF;
         match fetched.status {
-            304 => Ok(Reply::NotModified),
+            304 => Ok(ApiReply::NotModified),
             200 => {
                 let next = next_page(&fetched, &access.base);
                 let etag = header(&fetched.headers, &ETAG).map(str::to_owned);
                 let body = read(name, fetched, is_diff).await?;
-                Ok(Reply::Whole { body, etag, next })
+                Ok(ApiReply::Whole { body, etag, next })
             }
             status => Err(refused(access, status, &host, fetched).await),
         }
@@ -240,7 +240,7 @@ impl Api {
 }
 
 fn fetch(
-    access: &Access,
+    access: &RepoAccess,
     request: &str,
     accept: &'static str,
     etag: Option<&str>,
@@ -382,9 +382,9 @@ fn trimmed(value: Value) -> Value {
 }
 
 /// The next page, where the host that was asked has it.
-fn next_page(fetched: &Fetched, base: &Url) -> Next {
+fn next_page(fetched: &Fetched, base: &Url) -> NextPage {
     let Some(links) = header(&fetched.headers, &LINK) else {
-        return Next::End;
+        return NextPage::End;
     };
     let next = links.split(',').find(|link| {
         link.split(';').skip(1).any(|parameter| {
@@ -393,7 +393,7 @@ fn next_page(fetched: &Fetched, base: &Url) -> Next {
         })
     });
     let Some(next) = next else {
-        return Next::End;
+        return NextPage::End;
     };
     let written = next.split(';').next().unwrap_or_default().trim();
     let written = written
@@ -405,14 +405,14 @@ fn next_page(fetched: &Fetched, base: &Url) -> Next {
         .as_ref()
         .and_then(|url| url.path().strip_prefix(base.path()));
     match (path, url.as_ref().and_then(Url::query)) {
-        (Some(path), Some(query)) => Next::Request(format!("{path}?{query}")),
-        (Some(path), None) => Next::Request(path.to_owned()),
-        (None, _) => Next::Elsewhere,
+        (Some(path), Some(query)) => NextPage::Request(format!("{path}?{query}")),
+        (Some(path), None) => NextPage::Request(path.to_owned()),
+        (None, _) => NextPage::Elsewhere,
     }
 }
 
 /// What an answer that is no success means.
-async fn refused(access: &Access, status: u16, host: &HostState, fetched: Fetched) -> NoReply {
+async fn refused(access: &RepoAccess, status: u16, host: &HostState, fetched: Fetched) -> NoReply {
     let name = access.repository.host.clone();
     let headers = fetched.headers.clone();
     let has_waited = header(&headers, &RETRY_AFTER).is_some();

@@ -452,7 +452,7 @@ mod tests {
     use serde_json::json;
     use tempfile::TempDir;
 
-    use super::super::api::Next;
+    use super::super::api::NextPage;
     use super::super::items::KeptBody;
     use super::*;
 
@@ -476,7 +476,7 @@ mod tests {
     fn row(fetched_at: u64, body: &str) -> Row {
         let kept = KeptBody {
             body: json!(body),
-            next: Next::End,
+            next: NextPage::End,
         };
         let answers = Answers {
             etags: [("issues/7".to_owned(), "\"e\"".to_owned())].into(),

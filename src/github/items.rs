@@ -6,7 +6,7 @@ use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::api::{Access, Api, DIFF, JSON, Next, NoReply, Reply};
+use super::api::{Api, ApiReply, DIFF, JSON, NextPage, NoReply, RepoAccess};
 use super::ask::{ItemAsk, ItemKind};
 use super::error::GithubError;
 
@@ -28,7 +28,7 @@ pub struct Answers {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct KeptBody {
     pub body: Value,
-    pub next: Next,
+    pub next: NextPage,
 }
 
 /// Where the parts of an item are in its answers; what is shown is made of them.
@@ -53,7 +53,7 @@ pub struct Item {
 pub struct Requests<'a> {
     /// `None`: what was answered before is gone through again, and nobody is asked.
     pub api: Option<&'a Api>,
-    pub access: &'a Access,
+    pub access: &'a RepoAccess,
     /// What was answered before.
     pub prior: Option<&'a Answers>,
     gathered: Mutex<Answers>,
@@ -62,7 +62,7 @@ pub struct Requests<'a> {
 impl<'a> Requests<'a> {
     pub fn new(
         api: Option<&'a Api>,
-        access: &'a Access,
+        access: &'a RepoAccess,
         prior: Option<&'a Answers>,
     ) -> Requests<'a> {
         Requests {
@@ -108,14 +108,14 @@ impl<'a> Requests<'a> {
         };
         let etag = prior.map(|(etag, _)| etag.as_str());
         let (kept, etag) = match (api.get(self.access, request, accept, etag).await?, prior) {
-            (Reply::NotModified, Some((etag, kept))) => (kept.clone(), Some(etag.clone())),
-            (Reply::NotModified, None) => {
+            (ApiReply::NotModified, Some((etag, kept))) => (kept.clone(), Some(etag.clone())),
+            (ApiReply::NotModified, None) => {
                 return Err(NoReply::Error(GithubError::Odd {
                     host: self.access.repository.host.clone(),
                     message: "says that nothing changed since it was never asked".to_owned(),
                 }));
             }
-            (Reply::Whole { body, etag, next }, _) => (KeptBody { body, next }, etag),
+            (ApiReply::Whole { body, etag, next }, _) => (KeptBody { body, next }, etag),
         };
         let mut gathered = self.gathered.lock();
         if let Some(etag) = etag {
@@ -138,9 +138,11 @@ impl<'a> Requests<'a> {
         name: Option<&str>,
     ) -> Result<(Vec<Value>, bool), NoReply> {
         let mut all = Vec::new();
-        let mut next = Next::Request(request);
+        let mut next = NextPage::Request(request);
         for _ in 0..pages {
-            let Next::Request(request) = &next else { break };
+            let NextPage::Request(request) = &next else {
+                break;
+            };
             let mut kept = self.one(request, JSON).await?;
             let items = match name {
                 Some(name) => kept.body[name].take(),
@@ -151,7 +153,7 @@ impl<'a> Requests<'a> {
             }
             next = kept.next;
         }
-        Ok((all, next != Next::End))
+        Ok((all, next != NextPage::End))
     }
 
     fn missing(

@@ -3,7 +3,7 @@
 use serde_json::Value;
 use url::form_urlencoded::byte_serialize;
 
-use super::api::{Access, Api, JSON, Next, NoReply, Reply};
+use super::api::{Api, ApiReply, JSON, NextPage, NoReply, RepoAccess};
 use super::ask::{ListAsk, ListState};
 use super::error::GithubError;
 
@@ -17,7 +17,7 @@ pub struct ItemList {
     pub goes_on: bool,
 }
 
-pub async fn list(api: &Api, access: &Access, ask: &ListAsk) -> Result<ItemList, GithubError> {
+pub async fn list(api: &Api, access: &RepoAccess, ask: &ListAsk) -> Result<ItemList, GithubError> {
     let request = match is_search(ask) {
         true => search(access, ask),
         false => {
@@ -31,8 +31,8 @@ pub async fn list(api: &Api, access: &Access, ask: &ListAsk) -> Result<ItemList,
     };
     let reply = api.get(access, &request, JSON, None).await;
     let (body, next) = match reply {
-        Ok(Reply::Whole { body, next, .. }) => (body, next),
-        Ok(Reply::NotModified) => (Value::Null, Next::End),
+        Ok(ApiReply::Whole { body, next, .. }) => (body, next),
+        Ok(ApiReply::NotModified) => (Value::Null, NextPage::End),
         Err(NoReply::Error(error)) => return Err(error),
         Err(NoReply::Status(status, said)) => return Err(refused(access, ask, status, said)),
     };
@@ -52,7 +52,7 @@ pub async fn list(api: &Api, access: &Access, ask: &ListAsk) -> Result<ItemList,
     Ok(ItemList {
         items,
         is_cut,
-        goes_on: next != Next::End,
+        goes_on: next != NextPage::End,
     })
 }
 
@@ -60,7 +60,7 @@ fn is_search(ask: &ListAsk) -> bool {
     ask.author.is_some() || !ask.labels.is_empty() || ask.state == ListState::Merged
 }
 
-fn refused(access: &Access, ask: &ListAsk, status: u16, said: String) -> GithubError {
+fn refused(access: &RepoAccess, ask: &ListAsk, status: u16, said: String) -> GithubError {
     let host = access.repository.host.clone();
     // GitHub shows the first thousand that a search finds.
     let is_behind_all = ask.page > 10;
@@ -82,7 +82,7 @@ fn refused(access: &Access, ask: &ListAsk, status: u16, said: String) -> GithubE
 }
 
 /// The terms are ours: every value was judged before, or stands between quotes.
-fn search(access: &Access, ask: &ListAsk) -> String {
+fn search(access: &RepoAccess, ask: &ListAsk) -> String {
     let repository = &access.repository;
     let mut terms = vec![
         format!("repo:{}/{}", repository.owner, repository.name),

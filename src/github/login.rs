@@ -146,7 +146,7 @@ pub trait Credentials: Send + Sync {
 
 /// What was said when a login was asked for.
 #[derive(Debug, Clone)]
-struct Said {
+struct LoginSaid {
     at: Instant,
     token: Option<Token>,
 }
@@ -157,8 +157,8 @@ type Turns = HashMap<(LoginSource, String), Arc<tokio::sync::Mutex<()>>>;
 /// The logins that are remembered.
 #[derive(Debug, Default)]
 pub struct Logins {
-    of_client: Mutex<HashMap<String, Said>>,
-    of_gh: Mutex<HashMap<String, Said>>,
+    of_client: Mutex<HashMap<String, LoginSaid>>,
+    of_gh: Mutex<HashMap<String, LoginSaid>>,
     /// When `gh` was found to be missing, or to hang.
     without_gh: Mutex<Option<Instant>>,
     turns: Mutex<Turns>,
@@ -288,13 +288,13 @@ impl Logins {
     }
 }
 
-fn remember(said: &Mutex<HashMap<String, Said>>, host: &str, token: Option<Token>) {
+fn remember(said: &Mutex<HashMap<String, LoginSaid>>, host: &str, token: Option<Token>) {
     let mut said = said.lock();
     if said.len() >= MAX_HOSTS {
         said.clear();
     }
     let at = Instant::now();
-    said.insert(host.to_owned(), Said { at, token });
+    said.insert(host.to_owned(), LoginSaid { at, token });
 }
 
 /// The token that the environment has for a host.

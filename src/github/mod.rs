@@ -32,7 +32,7 @@ use crate::protocol::Settings;
 use crate::protocol::settings::GithubCache;
 use crate::protocol::status::{GithubHostStatus, GithubStatus};
 
-use api::{Access, Api};
+use api::{Api, RepoAccess};
 use cache::{AnswerCache, Row, RowKey};
 use items::Requests;
 use login::{LoginSource, Logins};
@@ -199,7 +199,7 @@ impl Github {
         let mut login = login.await;
         for is_second in [false, true] {
             let since = Instant::now();
-            let access = Access::new(
+            let access = RepoAccess::new(
                 repository.clone(),
                 login.clone(),
                 &settings.github,
@@ -246,7 +246,7 @@ impl Github {
     async fn asked(
         self: &Arc<Github>,
         question: &GithubQuestion,
-        access: Access,
+        access: RepoAccess,
     ) -> Result<GithubAnswer, GithubError> {
         let repository = access.repository.clone();
         match &question.ask.what {
@@ -281,7 +281,7 @@ impl Github {
     /// The row of an item: kept, or renewed.
     async fn row(
         self: &Arc<Github>,
-        access: &Access,
+        access: &RepoAccess,
         ask: ItemAsk,
         is_fresh: bool,
         settings: GithubCache,
@@ -343,7 +343,7 @@ impl Github {
     /// The fetch of a row; the one that is under way, if one is.
     fn flight(
         self: &Arc<Github>,
-        access: &Access,
+        access: &RepoAccess,
         ask: ItemAsk,
         key: RowKey,
         prior: Option<Arc<Row>>,
@@ -366,7 +366,7 @@ impl Github {
 
     async fn fetched(
         self: Arc<Github>,
-        access: Access,
+        access: RepoAccess,
         ask: ItemAsk,
         key: RowKey,
         prior: Option<Arc<Row>>,

@@ -30,11 +30,11 @@ struct Remote {
 }
 
 /// What git said of the remotes of a root, and when.
-type Said = (Instant, Result<Vec<Remote>, NoOutput>);
+type RemotesSaid = (Instant, Result<Vec<Remote>, NoOutput>);
 
 /// What is known of the roots.
 #[derive(Debug, Default)]
-pub struct Remotes(Mutex<HashMap<PathBuf, Said>>);
+pub struct Remotes(Mutex<HashMap<PathBuf, RemotesSaid>>);
 
 impl Remotes {
     /// The repository that a short form means. `example` is what to use where none is known.

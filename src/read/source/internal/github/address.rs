@@ -13,11 +13,11 @@ const MAX_LABEL: usize = 100;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Address {
     pub ask: GithubAsk,
-    pub part: Part,
+    pub part: ItemPart,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Part {
+pub enum ItemPart {
     /// The issue, the pull request, or the list.
     Whole,
     /// Of a diff: which files there are.
@@ -27,14 +27,14 @@ pub enum Part {
     WholeDiff,
 }
 
-impl Part {
+impl ItemPart {
     /// What of it stands behind a number.
     fn tail(self) -> String {
         match self {
-            Part::Whole => String::new(),
-            Part::Files => "/diff".to_owned(),
-            Part::File(number) => format!("/diff/{number}"),
-            Part::WholeDiff => "/diff/all".to_owned(),
+            ItemPart::Whole => String::new(),
+            ItemPart::Files => "/diff".to_owned(),
+            ItemPart::File(number) => format!("/diff/{number}"),
+            ItemPart::WholeDiff => "/diff/all".to_owned(),
         }
     }
 }
@@ -109,14 +109,14 @@ pub fn parse(written: &str, pulls: bool) -> Result<Address, Refusal> {
         path => path.split('/').collect(),
     };
     let (parts, part) = without_diff(&parts).ok_or_else(wrong)?;
-    if part != Part::Whole && !pulls {
+    if part != ItemPart::Whole && !pulls {
         return Err(bad(format!(
             "An issue has no diff. Of a pull request it is pr://{}.",
             crate::protocol::shortened(path)
         )));
     }
     let number = parts.last().and_then(|last| number(last));
-    let is_item = number.is_some() && matches!(parts.len(), 1 | 3 | 4) || part != Part::Whole;
+    let is_item = number.is_some() && matches!(parts.len(), 1 | 3 | 4) || part != ItemPart::Whole;
     let of_repository = match is_item {
         true => &parts[..parts.len().saturating_sub(1)],
         false => parts,
@@ -162,16 +162,18 @@ fn wrong(written: &str, pulls: bool) -> Refusal {
 }
 
 /// What stands before `/diff`, and which part of the diff is meant.
-fn without_diff<'a>(parts: &'a [&'a str]) -> Option<(&'a [&'a str], Part)> {
+fn without_diff<'a>(parts: &'a [&'a str]) -> Option<(&'a [&'a str], ItemPart)> {
     let follows_number = |before: &[&str]| before.last().is_some_and(|it| number(it).is_some());
     match parts {
-        [before @ .., "diff"] if follows_number(before) => Some((before, Part::Files)),
-        [before @ .., "diff", "all"] if follows_number(before) => Some((before, Part::WholeDiff)),
+        [before @ .., "diff"] if follows_number(before) => Some((before, ItemPart::Files)),
+        [before @ .., "diff", "all"] if follows_number(before) => {
+            Some((before, ItemPart::WholeDiff))
+        }
         [before @ .., "diff", which] if follows_number(before) => {
             let which = number(which)?;
-            Some((before, Part::File(usize::try_from(which).ok()?)))
+            Some((before, ItemPart::File(usize::try_from(which).ok()?)))
         }
-        parts => Some((parts, Part::Whole)),
+        parts => Some((parts, ItemPart::Whole)),
     }
 }
 
@@ -250,10 +252,10 @@ impl Parameters {
         }
     }
 
-    fn item(&self, number: u64, part: Part, pulls: bool) -> Result<ItemAsk, Refusal> {
+    fn item(&self, number: u64, part: ItemPart, pulls: bool) -> Result<ItemAsk, Refusal> {
         let kind = match (pulls, part) {
             (false, _) => ItemKind::Issue,
-            (true, Part::Whole) => ItemKind::Pull,
+            (true, ItemPart::Whole) => ItemKind::Pull,
             (true, _) => ItemKind::Diff,
         };
         let known: &[&str] = match kind {

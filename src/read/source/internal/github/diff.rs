@@ -6,7 +6,7 @@ pub struct FileDiff {
     /// The name that it has, or had where it is gone.
     pub name: String,
     pub before: Option<String>,
-    pub change: Change,
+    pub change: LineChange,
     pub is_binary: bool,
     pub added: usize,
     pub removed: usize,
@@ -17,7 +17,7 @@ pub struct FileDiff {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Change {
+pub enum LineChange {
     Modified,
     Added,
     Deleted,
@@ -34,14 +34,14 @@ impl FileDiff {
         };
         let from = self.before.as_deref().unwrap_or_default();
         let what = match self.change {
-            Change::Modified if self.is_binary => "binary".to_owned(),
-            Change::Modified => "modified".to_owned(),
-            Change::Added => "added".to_owned(),
-            Change::Deleted => "deleted".to_owned(),
-            Change::Renamed => format!("renamed from {from}"),
-            Change::Copied => format!("copied from {from}"),
+            LineChange::Modified if self.is_binary => "binary".to_owned(),
+            LineChange::Modified => "modified".to_owned(),
+            LineChange::Added => "added".to_owned(),
+            LineChange::Deleted => "deleted".to_owned(),
+            LineChange::Renamed => format!("renamed from {from}"),
+            LineChange::Copied => format!("copied from {from}"),
         };
-        let is_said = !self.is_binary || self.change == Change::Modified;
+        let is_said = !self.is_binary || self.change == LineChange::Modified;
         match is_said {
             true => (what, counts),
             false => (format!("{what}, binary"), counts),
@@ -79,7 +79,7 @@ fn begun(names: &str) -> FileDiff {
     FileDiff {
         name: common_name(names).unwrap_or_else(|| names.to_owned()),
         before: None,
-        change: Change::Modified,
+        change: LineChange::Modified,
         is_binary: false,
         added: 0,
         removed: 0,
@@ -111,7 +111,7 @@ fn header(line: &str, file: &mut FileDiff) {
         name.strip_prefix(prefix).map(str::to_owned)
     };
     if let Some(rest) = line.strip_prefix("--- ") {
-        if let (Some(name), Change::Deleted) = (name(rest, "a/"), file.change) {
+        if let (Some(name), LineChange::Deleted) = (name(rest, "a/"), file.change) {
             file.name = name;
         }
     } else if let Some(rest) = line.strip_prefix("+++ ") {
@@ -119,13 +119,13 @@ fn header(line: &str, file: &mut FileDiff) {
             file.name = name;
         }
     } else if line.starts_with("new file mode") {
-        file.change = Change::Added;
+        file.change = LineChange::Added;
     } else if line.starts_with("deleted file mode") {
-        file.change = Change::Deleted;
+        file.change = LineChange::Deleted;
     } else if let Some(rest) = line.strip_prefix("rename from ") {
-        (file.change, file.before) = (Change::Renamed, Some(unquoted(rest)));
+        (file.change, file.before) = (LineChange::Renamed, Some(unquoted(rest)));
     } else if let Some(rest) = line.strip_prefix("copy from ") {
-        (file.change, file.before) = (Change::Copied, Some(unquoted(rest)));
+        (file.change, file.before) = (LineChange::Copied, Some(unquoted(rest)));
     } else if let Some(rest) = line
         .strip_prefix("rename to ")
         .or(line.strip_prefix("copy to "))

@@ -2,12 +2,12 @@
 
 /// How much was left out.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct LeftOut {
+pub struct OmittedParts {
     pub comments: usize,
     pub characters: usize,
 }
 
-impl LeftOut {
+impl OmittedParts {
     /// A footer, where something was.
     pub fn footer(&self) -> Option<String> {
         let count = |count: usize, one: &str, many: &str| match count {
@@ -31,7 +31,7 @@ impl LeftOut {
 }
 
 /// A body as lines that are safe to show; with `raw`, as it came but for its line ends.
-pub fn body(written: &str, raw: bool, left_out: &mut LeftOut) -> String {
+pub fn body(written: &str, raw: bool, left_out: &mut OmittedParts) -> String {
     let text = written.replace("\r\n", "\n").replace('\r', "\n");
     if raw {
         return text;
@@ -51,14 +51,14 @@ pub fn body(written: &str, raw: bool, left_out: &mut LeftOut) -> String {
 }
 
 /// A line of code, which hides nothing but characters that cannot be seen.
-pub fn code(line: &str, raw: bool, left_out: &mut LeftOut) -> String {
+pub fn code(line: &str, raw: bool, left_out: &mut OmittedParts) -> String {
     match raw {
         true => line.to_owned(),
         false => without_hidden(line, left_out),
     }
 }
 
-fn without_hidden(text: &str, left_out: &mut LeftOut) -> String {
+fn without_hidden(text: &str, left_out: &mut OmittedParts) -> String {
     let before = text.chars().count();
     let text: String = text.chars().filter(|c| !is_hidden(*c)).collect();
     left_out.characters += before - text.chars().count();
@@ -221,13 +221,13 @@ mod tests {
     fn a_long_body_takes_no_longer_for_each_of_its_parts() {
         for part in ["`a` ", "` \n\n", "<!-- x", "<!---->", "<", "``` x\n", "a\n"] {
             let written = part.repeat((4 << 20) / part.len());
-            body(&written, false, &mut LeftOut::default());
+            body(&written, false, &mut OmittedParts::default());
         }
     }
 
     #[test]
     fn code_keeps_what_a_page_would_show() {
-        let mut left_out = LeftOut::default();
+        let mut left_out = OmittedParts::default();
         assert_eq!(
             code("+<!-- x --> a\u{202e}b", false, &mut left_out),
             "+<!-- x --> ab"
@@ -266,11 +266,11 @@ mod tests {
             ),
         ];
         for (written, expected, comments) in cases {
-            let mut left_out = LeftOut::default();
+            let mut left_out = OmittedParts::default();
             assert_eq!(body(written, false, &mut left_out), expected, "{written:?}");
             assert_eq!(left_out.comments, comments, "{written:?}");
         }
-        let mut left_out = LeftOut::default();
+        let mut left_out = OmittedParts::default();
         assert_eq!(
             body("a\u{e0041}\u{202e}b<!--x-->", false, &mut left_out),
             "ab"

@@ -29,7 +29,7 @@ use crate::workspace::{InternalUrl, Scope, now_ns};
 use super::super::super::obtained::{Lacking, Obtained};
 use super::{About, Given, GivenText, InternalAsk, InternalContext, Listing, Provider, one_line};
 
-use address::{Address, Part};
+use address::{Address, ItemPart};
 use diff::FileDiff;
 
 /// The provider of `issue://`.
@@ -107,8 +107,8 @@ impl Provider for GithubItems {
         let answer = answer.as_ref().map_err(Clone::clone)?;
         let canonical = address.canonical(&answer.repository);
         let kept = match made(ask, answer, &address, shape, context)? {
-            Made::Listing(listing) => return Ok(Some(Given::List(*listing))),
-            Made::Text(text) => text,
+            Presented::Listing(listing) => return Ok(Some(Given::List(*listing))),
+            Presented::Text(text) => text,
         };
         let kept = Arc::new(KeptItem {
             url: Some(canonical.clone()),
@@ -174,7 +174,7 @@ struct Shape {
 }
 
 /// What an answer becomes.
-enum Made {
+enum Presented {
     Listing(Box<Listing>),
     Text(Box<KeptItem>),
 }
@@ -185,25 +185,25 @@ fn made(
     address: &Address,
     shape: Shape,
     context: &InternalContext,
-) -> Result<Made, Refusal> {
+) -> Result<Presented, Refusal> {
     let text = match &answer.content {
         Content::List(list_ask, list) => {
             let details = details(answer, None, None);
             let listing = list::listing(answer, list_ask, list, details);
-            return Ok(Made::Listing(Box::new(listing)));
+            return Ok(Presented::Listing(Box::new(listing)));
         }
         Content::Item(item_ask, item) => match address.part {
-            Part::Whole => whole(answer, item_ask, item, shape),
-            Part::Files => {
+            ItemPart::Whole => whole(answer, item_ask, item, shape),
+            ItemPart::Files => {
                 let canonical = address.canonical(&answer.repository);
                 let listing = files(answer, item_ask, item, &canonical);
-                return Ok(Made::Listing(Box::new(listing)));
+                return Ok(Presented::Listing(Box::new(listing)));
             }
-            Part::File(number) => file(ask, answer, item_ask, item, (number, shape), context)?,
-            Part::WholeDiff => whole_diff(answer, item_ask, item),
+            ItemPart::File(number) => file(ask, answer, item_ask, item, (number, shape), context)?,
+            ItemPart::WholeDiff => whole_diff(answer, item_ask, item),
         },
     };
-    Ok(Made::Text(Box::new(text)))
+    Ok(Presented::Text(Box::new(text)))
 }
 
 fn given(kept: &KeptItem, mut notices: Vec<String>, cache: Cache) -> GivenText {

@@ -9,7 +9,7 @@ use crate::github::{GithubAnswer, Item, ItemAsk, ItemKind};
 use super::super::one_line;
 use super::answers::{browser_url, day, labels, login, minute, text};
 use super::checks;
-use super::markdown::{LeftOut, body, code};
+use super::markdown::{OmittedParts, body, code};
 
 /// Lines of a hunk above what is said to it.
 const HUNK_LINES: usize = 4;
@@ -28,7 +28,7 @@ pub struct Thread {
 pub fn thread(answer: &GithubAnswer, ask: &ItemAsk, item: &Item, raw: bool) -> Thread {
     let mut out = Writer {
         raw,
-        left_out: LeftOut::default(),
+        left_out: OmittedParts::default(),
         text: String::new(),
     };
     let main = &item.main;
@@ -177,12 +177,12 @@ fn edited(of: &Value) -> &'static str {
 }
 
 /// All of it, in the order of time.
-fn entries<'a>(item: &'a Item, threads: &Threads<'a>) -> Vec<Entry<'a>> {
-    let mut entries: Vec<(&str, Entry)> = Vec::new();
+fn entries<'a>(item: &'a Item, threads: &Threads<'a>) -> Vec<ThreadEntry<'a>> {
+    let mut entries: Vec<(&str, ThreadEntry)> = Vec::new();
     for (at, comment) in item.comments.iter().enumerate() {
         entries.push((
             time(&comment["created_at"]),
-            Entry::Comment(at + 1, comment),
+            ThreadEntry::Comment(at + 1, comment),
         ));
     }
     let mut shown: Vec<u64> = Vec::new();
@@ -195,11 +195,11 @@ fn entries<'a>(item: &'a Item, threads: &Threads<'a>) -> Vec<Entry<'a>> {
             continue;
         }
         shown.push(id);
-        entries.push((time(&review["submitted_at"]), Entry::Review(review)));
+        entries.push((time(&review["submitted_at"]), ThreadEntry::Review(review)));
     }
     for root in &threads.roots {
         if !shown.contains(&root["pull_request_review_id"].as_u64().unwrap_or(0)) {
-            entries.push((time(&root["created_at"]), Entry::Loose(root)));
+            entries.push((time(&root["created_at"]), ThreadEntry::Loose(root)));
         }
     }
     entries.sort_by_key(|(time, _)| *time);
@@ -208,12 +208,12 @@ fn entries<'a>(item: &'a Item, threads: &Threads<'a>) -> Vec<Entry<'a>> {
 
 struct Writer {
     raw: bool,
-    left_out: LeftOut,
+    left_out: OmittedParts,
     text: String,
 }
 
 /// What stands in the conversation, and when it was said.
-enum Entry<'a> {
+enum ThreadEntry<'a> {
     Comment(usize, &'a Value),
     Review(&'a Value),
     /// A thread of a review that is not there.
@@ -253,7 +253,7 @@ impl Writer {
         let total = item.comments.len();
         for entry in entries(item, &threads) {
             match entry {
-                Entry::Comment(number, comment) => {
+                ThreadEntry::Comment(number, comment) => {
                     self.heading(&format!(
                         "comment {number} of {total}: {}{}, {}{}",
                         login(&comment["user"]),
@@ -263,8 +263,8 @@ impl Writer {
                     ));
                     self.body(&comment["body"], false);
                 }
-                Entry::Review(review) => self.review(review, &threads),
-                Entry::Loose(root) => self.thread(root, &threads),
+                ThreadEntry::Review(review) => self.review(review, &threads),
+                ThreadEntry::Loose(root) => self.thread(root, &threads),
             }
         }
     }
