@@ -177,7 +177,7 @@ impl LeftOut {
     }
 }
 
-const SEARCH: &str = "Searches files for a regex, without ignored and hidden ones. Unsaved changes in the editor are part of what you see. Rows N:TEXT stand under file headers and count as read: edit them at once. The last line says how to go on.";
+const SEARCH: &str = "Searches files for a regex, without ignored and hidden ones. Unsaved changes in the editor are part of what you see. Rows N:TEXT under file headers count as read: edit them at once. The last line says how to go on.";
 
 const SEARCH_WITHOUT_HEADERS: &str = "Searches files for a regex, without ignored and hidden ones. Unsaved changes in the editor are part of what you see. Rows N:TEXT stand under the path of their file. The last line says how to go on.";
 

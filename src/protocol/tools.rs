@@ -89,7 +89,7 @@ pub fn object(properties: Value, optional: &[&str]) -> Value {
     json!({ "type": "object", "required": required, "properties": properties })
 }
 
-const READ_MANY: &str = "Reads several files at once: one call instead of many, and one that fails spoils no other. They share one budget, so a long file may be cut; its footer says how to go on.";
+const READ_MANY: &str = "Reads several files at once; one that fails spoils no other. They share one budget, so a long one may be cut; its footer says how to go on.";
 
 /// Reads in one request.
 pub const MAX_TARGETS: usize = 64;
@@ -166,7 +166,7 @@ pub fn edit(edits: Edits) -> Tool {
     }
 }
 
-const WRITE: &str = "Writes a new file; directories above it are made. To replace a whole file, set 'expect' to its tag after you have read all of it; for anything less use edit. The text is the file's own: no line numbers.";
+const WRITE: &str = "Writes a new file; directories above it are made. To replace a whole file, set 'expect' to its tag after you have read all of it; for anything less use edit. No line numbers in the text.";
 
 /// `agent/write`.
 pub fn write() -> Tool {
