@@ -11,29 +11,31 @@ use super::read::{ContentBlock, CutLine, Hashline, LineSpan};
 use super::tools::Tool;
 use super::typed::{self, PathText, Whole};
 
-/// Other parameters are ignored (`protocol.md`, initialize).
+/// Other parameters are ignored (`protocol.md`, initialize). The comments are what models are told, who are
+/// given little room for all tools (`mcp.md`).
 #[derive(Debug, JsonSchema, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SearchParameters {
-    /// A regex as ripgrep takes it
+    /// A regex
     pub pattern: String,
-    /// File or folder to search; default: all
+    /// File or folder
     pub path: Option<PathText>,
-    /// Only such files: *.rs, src/**/*.{ts,tsx}, !tests/**
+    /// *.rs, !tests/**
     pub glob: Option<Globs>,
-    /// The pattern is plain text
+    /// Plain text
     pub literal: Option<bool>,
-    /// Whatever the case
+    /// Any case
     pub ignore_case: Option<bool>,
-    /// Whole words only
+    /// No model is told of it: `\b` says the same.
+    #[schemars(skip)]
     pub word: Option<bool>,
-    /// Matches may go over lines
+    /// Over lines
     pub multiline: Option<bool>,
-    /// Rows around each match
+    /// Rows around
     pub context: Option<Whole<0>>,
-    /// Only how many in each file
+    /// By file
     pub count: Option<bool>,
-    /// Goes on where the last answer says
+    /// To go on
     pub after: Option<String>,
 }
 
@@ -175,9 +177,9 @@ impl LeftOut {
     }
 }
 
-const SEARCH: &str = "Searches the text of files for a regex, as ripgrep does, without ignored, hidden and binary ones. Unsaved changes in the editor are part of what you see. Matches come as rows N:TEXT under the header of their file, in order of path, and count as read: edit them at once. A long answer is cut; its last line then gives the 'after' that goes on.";
+const SEARCH: &str = "Searches files for a regex, without ignored and hidden ones. Unsaved changes in the editor are part of what you see. Rows N:TEXT under file headers count as read: edit them at once. The last line says how to go on.";
 
-const SEARCH_WITHOUT_HEADERS: &str = "Searches the text of files for a regex, as ripgrep does, without ignored, hidden and binary ones. Unsaved changes in the editor are part of what you see. Matches come as rows N:TEXT under the path of their file, in order of path. A long answer is cut; its last line then gives the 'after' that goes on.";
+const SEARCH_WITHOUT_HEADERS: &str = "Searches files for a regex, without ignored and hidden ones. Unsaved changes in the editor are part of what you see. Rows N:TEXT stand under the path of their file. The last line says how to go on.";
 
 /// `agent/search`; `headers` says whether its rows stand under those by which edits name them.
 pub fn search(headers: bool) -> Tool {

@@ -89,14 +89,14 @@ pub fn object(properties: Value, optional: &[&str]) -> Value {
     json!({ "type": "object", "required": required, "properties": properties })
 }
 
-const READ_MANY: &str = "Reads several files at once; the results come in the same order, and one that fails spoils no other. Use it whenever you know more than one path: it is one call instead of many. All reads share one budget, so a long file may be cut; its footer says how to go on.";
+const READ_MANY: &str = "Reads several files at once; one that fails spoils no other. They share one budget, so a long one may be cut; its footer says how to go on.";
 
 /// Reads in one request.
 pub const MAX_TARGETS: usize = 64;
 
 /// `agent/readMany`.
 pub fn read_many() -> Tool {
-    let paths = json!({ "type": "array", "minItems": 1, "maxItems": MAX_TARGETS, "items": { "type": "string" }, "description": "The paths, each as for a single read, with a selector at its end if you want one: src/a.ts:50-80" });
+    let paths = json!({ "type": "array", "minItems": 1, "maxItems": MAX_TARGETS, "items": { "type": "string" }, "description": "Each as for a single read: src/a.ts:50-80" });
     Tool {
         name: "read_many",
         description: READ_MANY.into(),
@@ -166,14 +166,14 @@ pub fn edit(edits: Edits) -> Tool {
     }
 }
 
-const WRITE: &str = "Writes a new file with the given text; directories above it are made. To replace a whole file that exists, set 'expect' to its tag after you have read all of it; for anything less use edit. The text is the file's own: no line numbers.";
+const WRITE: &str = "Writes a new file; directories above it are made. To replace a whole file, set 'expect' to its tag after you have read all of it; for anything less use edit. No line numbers in the text.";
 
 /// `agent/write`.
 pub fn write() -> Tool {
     let properties = json!({
-        "path": { "type": "string", "description": "Where the file is to be, relative to the workspace" },
+        "path": { "type": "string", "description": "Where the file is to be" },
         "text": { "type": "string", "description": "The whole text" },
-        "expect": { "type": "string", "description": "\"absent\" (the default) for a new file, or the tag of the file that is replaced" },
+        "expect": { "type": "string", "description": "\"absent\" (the default), or the tag of what is replaced" },
     });
     Tool {
         name: "write",

@@ -296,7 +296,7 @@ fn the_inspector() {
         serde_json::from_str(&output(&mut inspector, "")).expect("JSON")
     };
     let listed = inspect(&["tools/list"]);
-    assert_eq!(listed["tools"].as_array().map(Vec::len), Some(4));
+    assert_eq!(listed["tools"].as_array().map(Vec::len), Some(5));
     let read = inspect(&[
         "tools/call",
         "--tool-name",

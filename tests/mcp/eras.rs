@@ -60,7 +60,7 @@ fn each_request_may_say_all_by_itself() {
     assert!(versions.contains(&json!(version)), "{discovered}");
     assert_eq!(discovered["capabilities"], json!({ "tools": {} }));
     let listed = server.request("tools/list", json!({ "_meta": meta(version) }));
-    assert_eq!(listed["result"]["tools"].as_array().map(Vec::len), Some(4));
+    assert_eq!(listed["result"]["tools"].as_array().map(Vec::len), Some(5));
     let params =
         json!({ "name": "read", "arguments": { "path": "a.txt" }, "_meta": meta(version) });
     let read = server.request("tools/call", params);
