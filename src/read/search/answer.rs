@@ -14,7 +14,7 @@ use super::super::fit;
 use super::super::plan::Reader;
 use super::super::source::Opened;
 use super::ask::{After, SearchAsk};
-use super::rows::{FileRows, Layout, Room};
+use super::rows::{FileRows, Layout, RowRoom};
 
 /// Cut rows that get a footer of their own.
 const CUT_FOOTERS: usize = 5;
@@ -53,7 +53,7 @@ pub(super) struct Unfinished {
 pub(super) struct Answer<'a> {
     reader: &'a Reader,
     ask: &'a SearchAsk,
-    room: Room,
+    room: RowRoom,
     columns: usize,
     text: String,
     notices: Vec<String>,
@@ -89,7 +89,7 @@ impl<'a> Answer<'a> {
         Answer {
             reader,
             ask,
-            room: Room {
+            room: RowRoom {
                 budget: ask.budget,
                 chars: chars.saturating_sub(taken),
             },

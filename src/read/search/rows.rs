@@ -10,13 +10,13 @@ const PARTED: &str = "----\n";
 
 /// What there is still room for.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Room {
+pub(super) struct RowRoom {
     pub(super) budget: Budget,
     /// Characters of everything that is written.
     pub(super) chars: u64,
 }
 
-impl Room {
+impl RowRoom {
     /// Takes what a row needs, if there is so much.
     fn take(&mut self, row: &WrittenRow) -> bool {
         let fits =
@@ -93,7 +93,7 @@ impl FileRows {
         text: &Text,
         spans: &[LineSpan],
         layout: Layout,
-        room: &mut Room,
+        room: &mut RowRoom,
         is_first: bool,
     ) -> FileRows {
         let mut rows = FileRows::default();
@@ -129,7 +129,7 @@ impl FileRows {
         before: std::ops::Range<u64>,
         span: LineSpan,
         layout: Layout,
-        room: &mut Room,
+        room: &mut RowRoom,
     ) -> bool {
         let mut left = *room;
         let mut rows = Vec::new();
@@ -147,7 +147,7 @@ impl FileRows {
     }
 
     /// Adds as much of a match as there is room for, and its first line in any case.
-    fn add_begun(&mut self, text: &Text, span: LineSpan, layout: Layout, room: &mut Room) {
+    fn add_begun(&mut self, text: &Text, span: LineSpan, layout: Layout, room: &mut RowRoom) {
         for number in span.lines() {
             let row = WrittenRow::of(text, number, layout.columns);
             if !room.take(&row) && number > span.start {
@@ -181,8 +181,8 @@ mod tests {
         lines.iter().map(span).collect()
     }
 
-    fn room(lines: u64) -> Room {
-        Room {
+    fn room(lines: u64) -> RowRoom {
+        RowRoom {
             budget: Budget { lines, bytes: 1000 },
             chars: 1000,
         }

@@ -68,9 +68,9 @@ pub(super) struct Harvest {
 }
 
 /// The place of a task in the order of path: which of the names in which of the names.
-type Key = Vec<u32>;
+type SortKey = Vec<u32>;
 
-enum Task<'a> {
+enum TreeTask<'a> {
     Top(Top<'a>),
     Folder {
         above: Arc<TreeFolder<'a>>,
@@ -87,15 +87,15 @@ enum Task<'a> {
 }
 
 struct State<'a> {
-    waiting: BTreeMap<Key, Task<'a>>,
-    at_work: BTreeSet<Key>,
+    waiting: BTreeMap<SortKey, TreeTask<'a>>,
+    at_work: BTreeSet<SortKey>,
     /// What is done and not yet settled.
-    ahead: BTreeMap<Key, Harvest>,
+    ahead: BTreeMap<SortKey, Harvest>,
     rows_ahead: u64,
     /// Everything before the first task that is not done.
     settled: Harvest,
     /// What is behind it is of no use.
-    cutoff: Option<Key>,
+    cutoff: Option<SortKey>,
     was_cut: bool,
     stopped: Option<Stopped>,
 }
@@ -104,7 +104,7 @@ impl<'a> Trees<'a> {
     /// Looks through trees, one after the other. Blocking, and in threads of its own.
     pub(super) fn search(&self, tops: Vec<Top<'a>>) -> Harvest {
         let tasks = (0..).zip(tops);
-        let tasks = tasks.map(|(at, top)| (vec![at], Task::Top(top)));
+        let tasks = tasks.map(|(at, top)| (vec![at], TreeTask::Top(top)));
         let state = Mutex::new(State {
             waiting: tasks.collect(),
             at_work: BTreeSet::new(),
@@ -160,12 +160,12 @@ impl<'a> Trees<'a> {
     /// What came of a task, and the tasks that it leaves, in order.
     fn carry_out(
         &self,
-        task: Task<'a>,
+        task: TreeTask<'a>,
         looker: &mut Looker<'a>,
-    ) -> Result<(Harvest, Vec<Task<'a>>), Stopped> {
+    ) -> Result<(Harvest, Vec<TreeTask<'a>>), Stopped> {
         let mut harvest = Harvest::default();
         let tasks = match task {
-            Task::Top(Top {
+            TreeTask::Top(Top {
                 folder,
                 globs,
                 resume,
@@ -173,7 +173,7 @@ impl<'a> Trees<'a> {
                 let resume = resume.map(|resume| (resume, 0));
                 self.list(folder, globs.map(Arc::new), resume, &mut harvest)?
             }
-            Task::Folder {
+            TreeTask::Folder {
                 above,
                 globs,
                 name,
@@ -186,7 +186,7 @@ impl<'a> Trees<'a> {
                     Vec::new()
                 }
             },
-            Task::Files { folder, files } => {
+            TreeTask::Files { folder, files } => {
                 for (name, after) in &files {
                     let left_out = &mut harvest.left_out;
                     let hit = looker.look(&folder, name, *after, left_out)?;
@@ -209,7 +209,7 @@ impl<'a> Trees<'a> {
         globs: Option<Arc<Override>>,
         resume: Option<(Resume, usize)>,
         harvest: &mut Harvest,
-    ) -> Result<Vec<Task<'a>>, Stopped> {
+    ) -> Result<Vec<TreeTask<'a>>, Stopped> {
         let mut entries = match folder.entries(&mut harvest.left_out, self.means.work) {
             Ok(entries) => entries,
             Err(ListError::Stopped(stopped)) => return Err(stopped),
@@ -226,12 +226,12 @@ impl<'a> Trees<'a> {
             if !is_wanted(globs.as_deref(), &folder, &entry) {
                 continue;
             }
-            let Some(place) = Place::of(&entry, resume.as_ref()) else {
+            let Some(place) = TreePlace::of(&entry, resume.as_ref()) else {
                 continue;
             };
             if entry.is_folder {
                 flush(&folder, &mut files, &mut tasks);
-                tasks.push(Task::Folder {
+                tasks.push(TreeTask::Folder {
                     above: folder.clone(),
                     globs: globs.clone(),
                     name: entry.name,
@@ -257,15 +257,15 @@ fn is_wanted(globs: Option<&Override>, folder: &TreeFolder, entry: &TreeEntry) -
 }
 
 /// How an entry stands to where a search goes on.
-struct Place {
+struct TreePlace {
     after: u64,
     resume: Option<(Resume, usize)>,
 }
 
-impl Place {
+impl TreePlace {
     /// `None` for one that is before it.
-    fn of(entry: &TreeEntry, resume: Option<&(Resume, usize)>) -> Option<Place> {
-        let behind = Place {
+    fn of(entry: &TreeEntry, resume: Option<&(Resume, usize)>) -> Option<TreePlace> {
+        let behind = TreePlace {
             after: 0,
             resume: None,
         };
@@ -281,12 +281,12 @@ impl Place {
             std::cmp::Ordering::Greater => Some(behind),
             // What was a file then, or a folder, has become the other.
             std::cmp::Ordering::Equal if entry.is_folder && is_last => Some(behind),
-            std::cmp::Ordering::Equal if entry.is_folder => Some(Place {
+            std::cmp::Ordering::Equal if entry.is_folder => Some(TreePlace {
                 after: 0,
                 resume: Some((resume.clone(), depth + 1)),
             }),
             std::cmp::Ordering::Equal if !is_last => None,
-            std::cmp::Ordering::Equal => Some(Place {
+            std::cmp::Ordering::Equal => Some(TreePlace {
                 after: resume.line?,
                 resume: None,
             }),
@@ -298,10 +298,10 @@ impl Place {
 fn flush<'a>(
     folder: &Arc<TreeFolder<'a>>,
     files: &mut Vec<(OsString, u64)>,
-    tasks: &mut Vec<Task<'a>>,
+    tasks: &mut Vec<TreeTask<'a>>,
 ) {
     if !files.is_empty() {
-        tasks.push(Task::Files {
+        tasks.push(TreeTask::Files {
             folder: folder.clone(),
             files: std::mem::take(files),
         });
@@ -309,7 +309,11 @@ fn flush<'a>(
 }
 
 /// The first task that waits; `None` once there is nothing left to do.
-fn next<'a>(state: &Mutex<State<'a>>, changed: &Condvar, work: &Work) -> Option<(Key, Task<'a>)> {
+fn next<'a>(
+    state: &Mutex<State<'a>>,
+    changed: &Condvar,
+    work: &Work,
+) -> Option<(SortKey, TreeTask<'a>)> {
     let mut state = state.lock();
     loop {
         if let Err(stopped) = work.check() {
@@ -331,9 +335,9 @@ fn next<'a>(state: &Mutex<State<'a>>, changed: &Condvar, work: &Work) -> Option<
 
 impl<'a> State<'a> {
     /// Takes in what came of a task.
-    fn take(&mut self, key: Key, harvest: Harvest, tasks: Vec<Task<'a>>, most: u64) {
+    fn take(&mut self, key: SortKey, harvest: Harvest, tasks: Vec<TreeTask<'a>>, most: u64) {
         let is_of_use =
-            |cutoff: &Option<Key>, key: &Key| cutoff.as_ref().is_none_or(|it| key <= it);
+            |cutoff: &Option<SortKey>, key: &SortKey| cutoff.as_ref().is_none_or(|it| key <= it);
         if !is_of_use(&self.cutoff, &key) {
             self.was_cut = true;
             return;
@@ -383,9 +387,9 @@ impl<'a> State<'a> {
         let cutoff = match full {
             Some((key, _)) => key.clone(),
             // What is settled fills it alone.
-            None => Key::new(),
+            None => SortKey::new(),
         };
-        let is_behind = |key: &Key| *key > cutoff;
+        let is_behind = |key: &SortKey| *key > cutoff;
         let (waiting, ahead) = (self.waiting.len(), self.ahead.len());
         self.waiting.retain(|key, _| !is_behind(key));
         self.ahead.retain(|key, _| !is_behind(key));
