@@ -166,8 +166,9 @@ fn is_noise(tree: &Tree, at: Index, body: Index) -> bool {
     {
         return true;
     }
-    // A section of a text is named after what it is about, which may be cookies.
-    let is_section = name == "section" || tree.has_class(at, "section");
+    // A section of a text, or its heading, is named after what it is about, which may be cookies.
+    let is_section = matches!(name, "section" | "h1" | "h2" | "h3" | "h4" | "h5" | "h6")
+        || tree.has_class(at, "section");
     let is_named = tree.has_any_class(at, NOISE)
         || (!is_section
             && tree
@@ -223,6 +224,10 @@ fn read(tree: &Tree, unseen: &LeftOut, body: Index, document: &Document) -> Opti
         } else {
             // What is kept although it is hidden.
             node.remove_attrs(&["hidden", "aria-hidden", "style"]);
+        }
+        // Made of its words, which may be "Response headers": to reader mode that is no text.
+        if matches!(tree.name(at), "h1" | "h2" | "h3" | "h4" | "h5" | "h6") {
+            node.remove_attr("id");
         }
     }
     let config = Config {

@@ -2,7 +2,7 @@
 
 use insta::assert_snapshot;
 
-use super::text;
+use super::{page, text};
 
 #[test]
 fn no_line_is_a_heading_or_a_fence_that_the_page_does_not_have() {
@@ -77,6 +77,38 @@ fn headings_lose_their_marks() {
 
 ### Three
 "#);
+}
+
+#[test]
+fn a_heading_that_leads_to_the_contents_stays() {
+    let html = r##"<h2><a class="toc-backref" href="#id1" role="doc-backlink">Commands</a><a class="headerlink" href="#b">¶</a></h2>"##;
+    assert_snapshot!(text(html), @"
+## Commands
+");
+}
+
+#[test]
+fn a_heading_may_be_about_what_stands_around_texts() {
+    let paragraph = "<p>Words that are long enough to be the main part of a page, so many that nobody calls it poor, ever and ever again.</p>";
+    let headings = [
+        "extracting-fields",
+        "response-headers",
+        "sidebar",
+        "comments",
+        "related",
+        "footer",
+        "menu",
+        "breadcrumbs",
+    ];
+    let body = headings.map(|id| format!("<h3 id={id}>About {id}</h3>{paragraph}"));
+    let html = format!(
+        "<title>T</title><main><h1>T</h1>{paragraph}{}</main>",
+        body.concat()
+    );
+    let (_, text) = page(&html);
+    for id in headings {
+        assert!(text.contains(&format!("### About {id}")), "{id}: {text}");
+    }
 }
 
 #[test]

@@ -115,7 +115,8 @@ impl Writer<'_> {
             "footnote-return",
         ];
         let name = self.tree.name(at);
-        if !matches!(name, "a" | "span" | "sup") {
+        // A heading that leads back to the table of contents is no mark behind a note.
+        if !matches!(name, "a" | "span" | "sup") || self.tree.has_class(at, "toc-backref") {
             return false;
         }
         if self.tree.has_any_class(at, CLASSES) || self.tree.is(at, "role", "doc-backlink") {
