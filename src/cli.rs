@@ -540,6 +540,6 @@ mod tests {
         let schema = &tools["tools"][0]["inputSchema"];
         assert_eq!(schema["required"], json!(["file"]));
         assert_eq!(schema["properties"]["from"]["minimum"], 1);
-        assert_eq!(tools["tools"].as_array().map(Vec::len), Some(4));
+        assert_eq!(tools["tools"].as_array().map(Vec::len), Some(5));
     }
 }
