@@ -6,7 +6,8 @@ use serde_json::Value;
 
 use crate::tree::{Tree, numbered_lines};
 
-fn pilcrow(tree: &Tree, arguments: &[&str]) -> Output {
+/// Runs the program in a tree.
+pub fn pilcrow(tree: &Tree, arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_pilcrow"))
         .current_dir(tree.path())
         .args(arguments)
@@ -14,7 +15,8 @@ fn pilcrow(tree: &Tree, arguments: &[&str]) -> Output {
         .expect("the binary runs")
 }
 
-fn stdout(output: &Output) -> String {
+/// What it printed.
+pub fn stdout(output: &Output) -> String {
     String::from_utf8(output.stdout.clone()).expect("UTF-8")
 }
 

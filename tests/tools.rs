@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::client::Daemon;
+use crate::dialects::DIALECTS;
 use crate::tree::Tree;
 
 fn tools(daemon: &Daemon, dialect: &str) -> Vec<Value> {
@@ -156,16 +157,7 @@ const ALWAYS: [&str; 9] = [
 fn the_schemes_that_are_on_are_named() {
     let tree = Tree::new();
     let daemon = Daemon::start(tree.path());
-    let dialects = [
-        "hashline",
-        "numbered",
-        "plain",
-        "opencode",
-        "pikuri",
-        "llm-gateway",
-        "roo",
-    ];
-    for dialect in dialects {
+    for dialect in DIALECTS {
         let described = read_description(&daemon, dialect);
         for form in ALWAYS {
             assert!(described.contains(form), "{dialect}: {form}: {described}");
@@ -188,7 +180,7 @@ fn the_schemes_that_are_on_are_named() {
         "agent/didChangeSchemes",
         json!({ "schemes": ["jira", "mcp", "skill"] }),
     );
-    for dialect in dialects {
+    for dialect in DIALECTS {
         let described = read_description(&daemon, dialect);
         for form in ["jira://…", "mcp://SERVER/URI", "skill://NAME"] {
             assert_eq!(

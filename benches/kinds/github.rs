@@ -1,7 +1,5 @@
 //! Issues and diffs that are in the cache: a fresh row beside a file of the same text, and a listing while eight other daemons read from the same file.
 
-use std::io::{BufRead, BufReader, Write};
-use std::net::TcpListener;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,6 +7,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use crate::server;
 use crate::support::table::{self, Times, timed};
 use crate::support::{self, Answer, Peer, Workspace};
 
@@ -55,35 +54,16 @@ fn diff() -> String {
     (0..FILES).map(file).collect()
 }
 
-/// GitHub's interface on 127.0.0.1, a connection for each request; gives its address.
+/// GitHub's interface; gives its address.
 fn serve() -> Answer<String> {
-    let listener = TcpListener::bind("127.0.0.1:0")?;
-    let address = format!("http://{}", listener.local_addr()?);
-    std::thread::spawn(move || {
-        for stream in listener.incoming().flatten() {
-            let _ = stream.set_nodelay(true);
-            let mut lines = BufReader::new(&stream).lines();
-            let asked = lines.next().and_then(Result::ok).unwrap_or_default();
-            // To the empty line.
-            lines
-                .by_ref()
-                .map_while(Result::ok)
-                .take_while(|line| !line.is_empty())
-                .for_each(drop);
-            let path = asked.split(' ').nth(1).unwrap_or_default();
-            let body = match path.rsplit('/').next().unwrap_or_default() {
-                last if last.starts_with("comments") => comments().to_string(),
-                _ if path.contains("/pulls/") => diff(),
-                number => issue(number).to_string(),
-            };
-            let head = format!(
-                "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nETag: \"1\"\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
-                body.len()
-            );
-            let _ = (&stream).write_all((head + &body).as_bytes());
-        }
-    });
-    Ok(address)
+    server::serve(|path| {
+        let body = match path.rsplit('/').next().unwrap_or_default() {
+            last if last.starts_with("comments") => comments().to_string(),
+            _ if path.contains("/pulls/") => diff(),
+            number => issue(number).to_string(),
+        };
+        ("Content-Type: application/json\r\nETag: \"1\"", body)
+    })
 }
 
 fn daemon(workspace: &Workspace, address: &str, caches: &Path) -> Answer<Peer> {

@@ -6,6 +6,7 @@ mod document;
 mod folders;
 mod github;
 mod notebook;
+mod server;
 mod sqlite;
 #[path = "../support/mod.rs"]
 mod support;

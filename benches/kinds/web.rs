@@ -1,10 +1,10 @@
 //! Web pages: a page that is kept beside a file of the same text, and one that is fetched beside a plain GET on a new connection.
 
-use std::io::{BufRead, BufReader, Write};
 use std::net::TcpListener;
 
 use serde_json::json;
 
+use crate::server;
 use crate::support::table::{self, Times, timed};
 use crate::support::{self, Answer, Peer, Workspace};
 
@@ -27,38 +27,17 @@ fn html() -> String {
     )
 }
 
-/// Serves both on 127.0.0.1, a connection for each request; gives its address. `/fresh` may be kept.
+/// Serves both; gives the address. `/fresh` may be kept.
 fn serve() -> Answer<String> {
-    let listener = TcpListener::bind("127.0.0.1:0")?;
-    let address = format!("http://{}", listener.local_addr()?);
-    std::thread::spawn(move || {
-        for stream in listener.incoming().flatten() {
-            let _ = stream.set_nodelay(true);
-            let mut lines = BufReader::new(&stream).lines();
-            let asked = lines.next().and_then(Result::ok).unwrap_or_default();
-            // To the empty line.
-            lines
-                .by_ref()
-                .map_while(Result::ok)
-                .take_while(|line| !line.is_empty())
-                .for_each(drop);
-            let (kind, body) = match asked.contains(".html") {
-                true => ("text/html", html()),
-                false => ("text/markdown", text()),
-            };
-            let cache = if asked.contains("/fresh") {
-                "max-age=300"
-            } else {
-                "no-cache"
-            };
-            let head = format!(
-                "HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\nCache-Control: {cache}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
-                body.len()
-            );
-            let _ = (&stream).write_all((head + &body).as_bytes());
-        }
-    });
-    Ok(address)
+    server::serve(|path| {
+        let is_page = path.contains(".html");
+        let head = match (is_page, path.contains("/fresh")) {
+            (true, _) => "Content-Type: text/html\r\nCache-Control: no-cache",
+            (false, true) => "Content-Type: text/markdown\r\nCache-Control: max-age=300",
+            (false, false) => "Content-Type: text/markdown\r\nCache-Control: no-cache",
+        };
+        (head, if is_page { html() } else { text() })
+    })
 }
 
 /// Prints a row for each comparison, over pipes.

@@ -4,7 +4,7 @@ use url::Host;
 
 /// A pattern, taken apart.
 #[derive(Debug, PartialEq)]
-struct Pattern {
+struct HostPattern {
     /// As a URL has it: in ASCII and small letters, addresses in their usual form.
     host: String,
     /// The host's subdomains, and not itself.
@@ -12,9 +12,9 @@ struct Pattern {
     port: Option<u16>,
 }
 
-impl Pattern {
+impl HostPattern {
     /// What is no host is taken as it is, and so matches nothing.
-    fn of(text: &str) -> Pattern {
+    fn of(text: &str) -> HostPattern {
         let text = text.trim();
         let (host, port) = match text.rsplit_once(':') {
             Some((host, port))
@@ -34,7 +34,7 @@ impl Pattern {
         // An IPv6 address may stand without its brackets.
         let parsed = Host::parse(host).or_else(|_| Host::parse(&format!("[{host}]")));
         let host = parsed.map_or_else(|_| host.to_owned(), |host| host.to_string());
-        Pattern {
+        HostPattern {
             host: host.trim_end_matches('.').to_owned(),
             below,
             port,
@@ -55,7 +55,7 @@ impl Pattern {
 
 /// The first of the patterns that a host and port match. `host` is as a URL has it, without a final dot.
 pub(super) fn first_match<'a>(patterns: &'a [String], host: &str, port: u16) -> Option<&'a str> {
-    let matching = |pattern: &&String| Pattern::of(pattern).matches(host, port);
+    let matching = |pattern: &&String| HostPattern::of(pattern).matches(host, port);
     patterns.iter().find(matching).map(String::as_str)
 }
 

@@ -10,7 +10,7 @@ const CAP: u64 = 1000;
 
 /// A frame that owns its body.
 #[derive(Debug, Clone, PartialEq)]
-enum Found {
+enum FoundFrame {
     Body(String),
     BadHeader,
     TooLarge,
@@ -33,22 +33,22 @@ impl Read for Pieces<'_> {
     }
 }
 
-fn frames_in_pieces(bytes: &[u8], sizes: &[usize]) -> Vec<Found> {
+fn frames_in_pieces(bytes: &[u8], sizes: &[usize]) -> Vec<FoundFrame> {
     let sizes = sizes.iter().cycle();
     let mut frames = Frames::new(Pieces { bytes, sizes }, CAP);
     let mut found = Vec::new();
     while let Some(frame) = frames.next().expect("a slice can be read") {
         found.push(match frame {
-            Frame::Body(body) => Found::Body(String::from_utf8_lossy(body).into_owned()),
-            Frame::BadHeader => Found::BadHeader,
-            Frame::TooLarge => Found::TooLarge,
+            Frame::Body(body) => FoundFrame::Body(String::from_utf8_lossy(body).into_owned()),
+            Frame::BadHeader => FoundFrame::BadHeader,
+            Frame::TooLarge => FoundFrame::TooLarge,
         });
     }
     found
 }
 
 /// The frames of an input, which are the same in one piece and byte by byte.
-fn frames(input: &str) -> Vec<Found> {
+fn frames(input: &str) -> Vec<FoundFrame> {
     let found = frames_in_pieces(input.as_bytes(), &[usize::MAX]);
     let bytewise = frames_in_pieces(input.as_bytes(), &[1]);
     assert_eq!(found, bytewise, "{:?}", &input[..input.len().min(200)]);
@@ -59,8 +59,8 @@ fn framed(body: &str) -> String {
     format!("Content-Length: {}\r\n\r\n{body}", body.len())
 }
 
-fn body(text: &str) -> Found {
-    Found::Body(text.to_owned())
+fn body(text: &str) -> FoundFrame {
+    FoundFrame::Body(text.to_owned())
 }
 
 #[test]
@@ -110,20 +110,24 @@ fn noise_is_skipped() {
 #[test]
 fn another_header_is_not_taken_for_the_length() {
     let input = format!("X-Content-Length: 7\r\n\r\n{{}}{}", framed("1"));
-    assert_eq!(frames(&input), [Found::BadHeader, body("1")]);
+    assert_eq!(frames(&input), [FoundFrame::BadHeader, body("1")]);
 }
 
 #[test]
 fn bad_lengths_are_reported_and_passed_over() {
     for length in ["", "abc", "-5", "+5", "5.0", "0x10", "5 5", "5,5"] {
         let input = format!("Content-Length: {length}\r\n\r\n{{}}{}", framed("1"));
-        assert_eq!(frames(&input), [Found::BadHeader, body("1")], "{length:?}");
+        assert_eq!(
+            frames(&input),
+            [FoundFrame::BadHeader, body("1")],
+            "{length:?}"
+        );
     }
     let missing = format!("Content-Type: x\r\n\r\n{{}}{}", framed("1"));
-    assert_eq!(frames(&missing), [Found::BadHeader, body("1")]);
+    assert_eq!(frames(&missing), [FoundFrame::BadHeader, body("1")]);
     let quoted = r#"{"text":"Content-Length: 3\r\n\r\n"}"#;
     let input = format!("Content-Length: x\r\n\r\n{quoted}{}", framed("1"));
-    assert_eq!(frames(&input), [Found::BadHeader, body("1")]);
+    assert_eq!(frames(&input), [FoundFrame::BadHeader, body("1")]);
     let cut_off = format!("Content-Length: 10\r\n{}", framed("1"));
     assert_eq!(frames(&cut_off), [body("1")]);
 }
@@ -139,12 +143,15 @@ fn the_declared_length_rules_inside_a_body() {
 fn what_is_over_the_cap_is_skipped() {
     let large = "{\"a\":\"".to_owned() + &"ccontent-length: ".repeat(10_000) + "\"}";
     let input = framed(&large) + &framed("1");
-    assert_eq!(frames(&input), [Found::TooLarge, body("1")]);
+    assert_eq!(frames(&input), [FoundFrame::TooLarge, body("1")]);
     let cap = usize::try_from(CAP).expect("small");
     let exact = "x".repeat(cap);
     let over = "x".repeat(cap + 1);
     let input = framed(&exact) + &framed(&over) + &framed("1");
-    assert_eq!(frames(&input), [body(&exact), Found::TooLarge, body("1")]);
+    assert_eq!(
+        frames(&input),
+        [body(&exact), FoundFrame::TooLarge, body("1")]
+    );
 }
 
 #[test]
@@ -157,14 +164,18 @@ fn a_length_that_lies_swallows_nothing() {
             "Content-Length: cc",
         ] {
             let input = format!("Content-Length: {length}\r\n\r\n{junk}{}", framed("1"));
-            assert_eq!(frames(&input), [Found::TooLarge, body("1")], "{junk:?}");
+            assert_eq!(
+                frames(&input),
+                [FoundFrame::TooLarge, body("1")],
+                "{junk:?}"
+            );
         }
     }
     // The lie may end anywhere, also inside of the next header.
     for junk in 1..50 {
         let junk = "x".repeat(1001 - junk);
         let input = format!("Content-Length: 1001\r\n\r\n{junk}{}", framed("1"));
-        assert_eq!(frames(&input), [Found::TooLarge, body("1")]);
+        assert_eq!(frames(&input), [FoundFrame::TooLarge, body("1")]);
     }
 }
 
@@ -173,7 +184,9 @@ fn an_input_that_ends_early_has_no_half_frames() {
     let whole = format!("{}{}", framed("12345"), framed(&"x".repeat(1200)));
     for end in 0..whole.len() {
         let found = frames(&whole[..end]);
-        let bodies = found.iter().filter(|found| matches!(found, Found::Body(_)));
+        let bodies = found
+            .iter()
+            .filter(|found| matches!(found, FoundFrame::Body(_)));
         assert_eq!(bodies.count(), usize::from(end >= framed("12345").len()));
     }
 }
@@ -194,15 +207,15 @@ fn ordinary_body() -> impl Strategy<Value = String> {
 }
 
 /// A stretch of input and what is to be found in it.
-fn stretch() -> impl Strategy<Value = (String, Vec<Found>)> {
+fn stretch() -> impl Strategy<Value = (String, Vec<FoundFrame>)> {
     prop_oneof![
         4 => ordinary_body().prop_map(|text| (framed(&text), vec![body(&text)])),
         1 => "[ -9A-Bd-z]{0,30}\n?".prop_map(|noise| (noise, vec![])),
-        1 => (1001..5000_usize).prop_map(|size| (framed(&"z".repeat(size)), vec![Found::TooLarge])),
-        1 => Just(("\nContent-Length: 1e3\r\n\r\n".to_owned(), vec![Found::BadHeader])),
+        1 => (1001..5000_usize).prop_map(|size| (framed(&"z".repeat(size)), vec![FoundFrame::TooLarge])),
+        1 => Just(("\nContent-Length: 1e3\r\n\r\n".to_owned(), vec![FoundFrame::BadHeader])),
         1 => Just((
             format!("\nContent-Length: 99999999999\r\n\r\n{}", framed("1")),
-            vec![Found::TooLarge, body("1")],
+            vec![FoundFrame::TooLarge, body("1")],
         )),
     ]
 }
@@ -216,7 +229,7 @@ proptest! {
     ) {
         // Spaces between: noise that ends in a hyphen makes another header of the one that follows.
         let input: String = stretches.iter().map(|(text, _)| format!("{text} ")).collect();
-        let expected: Vec<Found> = stretches.into_iter().flat_map(|(_, found)| found).collect();
+        let expected: Vec<FoundFrame> = stretches.into_iter().flat_map(|(_, found)| found).collect();
         let found = frames_in_pieces(input.as_bytes(), &sizes);
         prop_assert_eq!(found, expected);
     }

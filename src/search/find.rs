@@ -22,7 +22,7 @@ const CHECK_EVERY: u64 = 256;
 
 /// What is wanted of the matches in a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Wanted {
+pub enum MatchesWanted {
     /// How many there are.
     Count,
     /// Their lines behind the line `after` (0: all), until there are `most` of them.
@@ -78,7 +78,12 @@ impl Finder {
     /// # Errors
     ///
     /// When the work is stopped.
-    pub fn find(&mut self, text: &[u8], wanted: Wanted, work: &Work) -> Result<Found, Stopped> {
+    pub fn find(
+        &mut self,
+        text: &[u8],
+        wanted: MatchesWanted,
+        work: &Work,
+    ) -> Result<Found, Stopped> {
         let mut taking = Taking {
             text,
             wanted,
@@ -121,7 +126,7 @@ impl Finder {
 /// Takes the matches of one text.
 struct Taking<'a> {
     text: &'a [u8],
-    wanted: Wanted,
+    wanted: MatchesWanted,
     work: &'a Work,
     /// Where the piece begins that is searched.
     piece: usize,
@@ -149,7 +154,7 @@ impl Taking<'_> {
 
     /// Takes one; whether more are wanted.
     fn take(&mut self, start: usize, bytes: &[u8]) -> bool {
-        let Wanted::Lines { after, most } = self.wanted else {
+        let MatchesWanted::Lines { after, most } = self.wanted else {
             self.found.count += 1;
             return true;
         };
@@ -203,7 +208,7 @@ mod tests {
     use super::super::Matching;
     use super::*;
 
-    const ALL: Wanted = Wanted::Lines {
+    const ALL: MatchesWanted = MatchesWanted::Lines {
         after: 0,
         most: u64::MAX,
     };
@@ -212,7 +217,7 @@ mod tests {
         Work::new(CancelToken::new(), Duration::from_secs(60))
     }
 
-    fn spans(pattern: &str, how: Matching, text: &str, wanted: Wanted) -> Vec<(u64, u64)> {
+    fn spans(pattern: &str, how: Matching, text: &str, wanted: MatchesWanted) -> Vec<(u64, u64)> {
         let pattern = Pattern::new(pattern, how).expect("a pattern");
         let found = Finder::new(&pattern).find(text.as_bytes(), wanted, &work());
         let spans = found.expect("nothing stops it").spans;
@@ -241,7 +246,7 @@ mod tests {
         let text = "a(\n1,\n2)\nx\nb(\n3)\nc(\n4)\n";
         let call = r"[a-z]\([^)]*\)";
         assert_eq!(spans(call, multiline, text, ALL), [(1, 3), (5, 8)]);
-        let after = |after| Wanted::Lines { after, most: 2 };
+        let after = |after| MatchesWanted::Lines { after, most: 2 };
         assert_eq!(spans(call, multiline, text, after(2)), [(3, 3), (5, 8)]);
         assert_eq!(spans(call, multiline, text, after(6)), [(7, 8)]);
     }
@@ -261,14 +266,19 @@ mod tests {
         let mut after = 0;
         let mut parts = Vec::new();
         loop {
-            let part = spans("needle", plain, &text, Wanted::Lines { after, most: 7 });
+            let part = spans(
+                "needle",
+                plain,
+                &text,
+                MatchesWanted::Lines { after, most: 7 },
+            );
             let Some((_, last)) = part.last() else { break };
             after = *last;
             parts.extend(part);
         }
         assert_eq!(parts, expected);
         let pattern = Pattern::new("needle", plain).expect("a pattern");
-        let counted = Finder::new(&pattern).find(text.as_bytes(), Wanted::Count, &work());
+        let counted = Finder::new(&pattern).find(text.as_bytes(), MatchesWanted::Count, &work());
         assert_eq!(counted.map(|found| found.count), Ok(60));
     }
 

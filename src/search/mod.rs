@@ -3,5 +3,5 @@
 mod find;
 mod pattern;
 
-pub use find::{Finder, Found, Wanted};
+pub use find::{Finder, Found, MatchesWanted};
 pub use pattern::{Matching, Pattern};

@@ -47,7 +47,7 @@ impl<'a> Blocks<'a> {
         let row = usize::try_from(line.saturating_sub(1)).unwrap_or(usize::MAX);
         let Parsed { source, pieces } = self.parsed;
         match pieces.iter().find(|piece| piece.lines.contains(&row)) {
-            Some(piece) => Finder {
+            Some(piece) => BlockFinder {
                 source,
                 piece,
                 blocked: self,
@@ -67,13 +67,13 @@ fn none(reason: NoBlockReason) -> NoBlock {
 }
 
 /// Looks for blocks in one tree. Rows and bytes count from 0.
-struct Finder<'a> {
+struct BlockFinder<'a> {
     source: &'a Source,
     piece: &'a Piece,
     blocked: &'a Blocks<'a>,
 }
 
-impl<'a> Finder<'a> {
+impl<'a> BlockFinder<'a> {
     fn at_with_attributes(&self, row: usize, with_docs: bool) -> Result<LineSpan, NoBlock> {
         let start = self.source.line_start(row);
         let indent = indent(self.source.line(row));

@@ -13,6 +13,17 @@ use serde_json::{Value, json};
 
 use crate::client::{Daemon, WireError};
 
+/// All of them.
+pub const DIALECTS: [&str; 7] = [
+    "hashline",
+    "numbered",
+    "plain",
+    "opencode",
+    "pikuri",
+    "llm-gateway",
+    "roo",
+];
+
 /// A read in a dialect.
 pub fn ask(daemon: &Daemon, dialect: &str, mut params: Value) -> Result<Value, WireError> {
     params["dialect"] = json!(dialect);

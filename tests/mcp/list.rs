@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use crate::dialects::DIALECTS;
 use crate::tree::Tree;
 
 use super::McpProcess;
@@ -50,15 +51,7 @@ const WORDS: [&str; 10] = [
 #[test]
 fn schemas_have_only_words_that_every_provider_knows() {
     let tree = Tree::new();
-    for dialect in [
-        "hashline",
-        "numbered",
-        "plain",
-        "opencode",
-        "pikuri",
-        "llm-gateway",
-        "roo",
-    ] {
+    for dialect in DIALECTS {
         let server = McpProcess::in_directory(tree.path())
             .arg("--dialect")
             .arg(dialect)
@@ -186,15 +179,7 @@ fn what_it_cannot_start_with_is_said_on_stderr() {
 fn the_schemes_that_are_on_are_named_within_the_bound() {
     let tree = Tree::new();
     let servers = json!({ "docs": { "command": "no-such-program" } });
-    for dialect in [
-        "hashline",
-        "numbered",
-        "plain",
-        "opencode",
-        "pikuri",
-        "llm-gateway",
-        "roo",
-    ] {
+    for dialect in DIALECTS {
         let server = McpProcess::in_directory(tree.path())
             .arg("--dialect")
             .arg(dialect)

@@ -1,10 +1,9 @@
 //! The same search in every front: dialects, the command line, the Model Context Protocol.
 
-use std::process::{Command, Output};
-
 use serde_json::{Value, json};
 
 use crate::client::Daemon;
+use crate::command_line::{pilcrow, stdout};
 use crate::mcp::McpProcess;
 use crate::tree::Tree;
 
@@ -60,18 +59,6 @@ fn dialects_without_headers_have_the_path_and_numbered_rows() {
         json!({ "pattern": "needle", "after": "a.txt:2" }),
     );
     assert_eq!(text(&rest), "sub/b.txt\n1:needle\n\n[1 match in 1 file]");
-}
-
-fn pilcrow(tree: &Tree, arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_pilcrow"))
-        .current_dir(tree.path())
-        .args(arguments)
-        .output()
-        .expect("the binary runs")
-}
-
-fn stdout(output: &Output) -> String {
-    String::from_utf8(output.stdout.clone()).expect("UTF-8")
 }
 
 #[test]

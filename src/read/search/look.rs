@@ -17,7 +17,7 @@ use crate::notebook::NotRead;
 use crate::protocol::Refusal;
 use crate::protocol::read::ResourceKind;
 use crate::protocol::search::LeftOut;
-use crate::search::{Finder, Found, Pattern, Wanted};
+use crate::search::{Finder, Found, MatchesWanted, Pattern};
 use crate::task::{Stopped, Work};
 use crate::text::{Text, decode};
 use crate::view::window::Limits;
@@ -137,9 +137,9 @@ impl<'a> Looker<'a> {
             text_of(bytes, declared)
         };
         let wanted = match means.counts {
-            true => Wanted::Count,
+            true => MatchesWanted::Count,
             // Whether there is anything.
-            false => Wanted::Lines { after, most: 1 },
+            false => MatchesWanted::Lines { after, most: 1 },
         };
         let found = match &searched {
             Searched::AsItIs(text) => self.finder.find(text, wanted, means.work)?,
@@ -215,8 +215,8 @@ pub(super) fn find(
     let text: String = text.chunks().collect();
     let most = means.most;
     let wanted = match means.counts {
-        true => Wanted::Count,
-        false => Wanted::Lines { after, most },
+        true => MatchesWanted::Count,
+        false => MatchesWanted::Lines { after, most },
     };
     finder.find(text.as_bytes(), wanted, means.work)
 }
