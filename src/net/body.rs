@@ -12,8 +12,9 @@ use url::Url;
 use super::client::{broken_words, network};
 use super::error::{NetError, Phase};
 use super::judge::shown;
-use super::request::{Body, Cut, Progress};
-use super::spool::{Spool, SpoolWriter};
+use super::request::{Cut, Progress};
+
+use super::spool::{Body, Spool, SpoolWriter};
 
 /// Between two pieces of a body.
 const BETWEEN: Duration = Duration::from_secs(5);

@@ -31,8 +31,8 @@ pub use error::NetError;
 pub use fetch::Net;
 pub use judge::{Denied, Why, judge};
 pub use request::{
-    Body, Conditional, Cut, FetchRequest, Fetched, HeaderMap, HeaderName, HeaderValue, Hop,
-    Progress, Redirects,
+    Conditional, Cut, FetchRequest, Fetched, HeaderMap, HeaderName, HeaderValue, Hop, Progress,
+    Redirects,
 };
 pub use space::Space;
-pub use spool::{Spool, SpooledFile};
+pub use spool::{Body, Spool, SpooledFile};

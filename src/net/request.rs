@@ -9,7 +9,7 @@ use url::Url;
 use crate::protocol::settings::Web;
 
 use super::space::Space;
-use super::spool::SpooledFile;
+use super::spool::Body;
 
 pub use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 
@@ -102,25 +102,6 @@ pub struct Hop {
     pub headers: HeaderMap,
     pub requested_at: SystemTime,
     pub responded_at: SystemTime,
-}
-
-/// A body as it was sent, but decompressed. Clones share it.
-#[derive(Debug, Clone)]
-pub enum Body {
-    /// Up to [`Body::IN_MEMORY`].
-    Memory(Arc<[u8]>),
-    File(SpooledFile),
-}
-
-impl Body {
-    pub const IN_MEMORY: usize = 256 * 1024;
-
-    pub fn bytes(&self) -> u64 {
-        match self {
-            Body::Memory(bytes) => bytes.len() as u64,
-            Body::File(file) => file.bytes(),
-        }
-    }
 }
 
 /// Why a body is not whole. Of what is no text only [`Cut::TooLong`] of a failed answer's.

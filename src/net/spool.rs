@@ -14,8 +14,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use parking_lot::Mutex;
 use rustix::fs::{FlockOperation, flock};
 
-use super::request::Body;
-
 /// How often a directory is made anew that another process took for a dead one's, or whose name is taken.
 const ATTEMPTS: u32 = 16;
 
@@ -45,6 +43,25 @@ struct Spooled {
     path: PathBuf,
     bytes: AtomicU64,
     in_all: Arc<AtomicU64>,
+}
+
+/// A body as it was sent, but decompressed. Clones share it.
+#[derive(Debug, Clone)]
+pub enum Body {
+    /// Up to [`Body::IN_MEMORY`].
+    Memory(Arc<[u8]>),
+    File(SpooledFile),
+}
+
+impl Body {
+    pub const IN_MEMORY: usize = 256 * 1024;
+
+    pub fn bytes(&self) -> u64 {
+        match self {
+            Body::Memory(bytes) => bytes.len() as u64,
+            Body::File(file) => file.bytes(),
+        }
+    }
 }
 
 impl Spool {

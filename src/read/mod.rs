@@ -20,9 +20,9 @@ mod target;
 
 pub use ask::{Ask, BudgetParams, is_resolving, session_name};
 pub use fit::cut;
-pub use obtained::{ClientAnswer, Got, Lacking, Obtained};
+pub use obtained::{ClientAnswer, Got, Lacking, Obtained, StageResult};
 pub use places::{Whereabouts, go_on_mount, place_to_edit, places_to_read};
-pub use plan::{Prepared, Reader, StageResult};
+pub use plan::{Prepared, Reader};
 pub use scheme::{address_forms, looks_like_address, refuse_change, schemes};
 pub use search::SearchAsk;
 pub use share::{Share, beside_rows, for_rows, share};

@@ -9,6 +9,14 @@ use crate::protocol::Refusal;
 use super::source::internal::resource::Resource;
 use super::source::web::{ObtainedPage, PageLacking};
 
+/// How far a stage of a read came.
+#[derive(Debug)]
+pub enum StageResult<T> {
+    Ready(T),
+    /// This has to be obtained first; then the stage begins anew.
+    Lacks(Lacking),
+}
+
 /// What a read lacks.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Lacking {

@@ -20,7 +20,7 @@ use crate::workspace::{At, FileType, ResourceId, Scope};
 use super::ask::Ask;
 use super::definitions::Definitions;
 use super::look::Wanted;
-use super::obtained::{Lacking, Obtained};
+use super::obtained::{Lacking, Obtained, StageResult};
 use super::outlines::Outlines;
 use super::places::{Whereabouts, go_on_mount};
 use super::source::internal::{self, Folders, InternalContext, Provided};
@@ -71,14 +71,6 @@ impl Prepared {
             None => resolved.clone(),
         }
     }
-}
-
-/// How far a stage of a read came.
-#[derive(Debug)]
-pub enum StageResult<T> {
-    Ready(T),
-    /// This has to be obtained first; then the stage begins anew.
-    Lacks(Lacking),
 }
 
 /// The warm state that reads share.

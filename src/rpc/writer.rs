@@ -304,3 +304,76 @@ fn write_all(outbox: &Outbox, mut output: impl Write) -> io::Result<()> {
     }
     Ok(())
 }
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use std::fs::File;
+    use std::io::Read;
+    use std::os::fd::OwnedFd;
+    use std::os::unix::net::UnixStream;
+
+    use serde_json::{Value, json};
+
+    use super::super::at_once::Output;
+    use super::*;
+
+    /// The numbers of the messages, as they come.
+    fn numbers(mut input: impl Read) -> io::Result<Vec<u64>> {
+        let mut all = String::new();
+        input.read_to_string(&mut all)?;
+        let frames = all.split("Content-Length: ").skip(1);
+        let number = |frame: &str| {
+            let (length, body) = frame.split_once("\r\n\r\n")?;
+            assert_eq!(length.parse(), Ok(body.len()));
+            serde_json::from_str::<Value>(body).ok()?["number"].as_u64()
+        };
+        Ok(frames.filter_map(number).collect())
+    }
+
+    /// Sends by both ways, now quicker than the output is read and now slower.
+    fn come_in_order(output: OwnedFd, input: impl Read + Send + 'static) -> io::Result<()> {
+        let reading = std::thread::spawn(move || numbers(input));
+        let Output { stream, at_once } = Output::of(File::from(output));
+        let outbox = Outbox::new(Framing::Header, usize::MAX, at_once);
+        start(outbox.clone(), stream, Shutdown::new())?;
+        for number in 0..3000_u64 {
+            let length = number.wrapping_mul(number) % 9000;
+            let message = json!({ "number": number, "fill": "x".repeat(length as usize) });
+            match number % 3 {
+                0 => outbox.send(&message),
+                _ => outbox.send_at_once(&message),
+            }
+        }
+        outbox.close();
+        drop(outbox);
+        let expected: Vec<u64> = (0..3000).collect();
+        let found = reading.join().expect("no panic");
+        assert_eq!(found?, expected);
+        Ok(())
+    }
+
+    #[test]
+    fn messages_come_in_order_through_a_pipe() -> io::Result<()> {
+        let (input, output) = io::pipe()?;
+        come_in_order(output.into(), input)
+    }
+
+    #[test]
+    fn messages_come_in_order_through_a_socket() -> io::Result<()> {
+        let (input, output) = UnixStream::pair()?;
+        come_in_order(output.into(), input)
+    }
+
+    #[test]
+    fn an_answer_needs_no_writing_thread() -> io::Result<()> {
+        let (input, output) = io::pipe()?;
+        // There is none here.
+        let Output { at_once, stream } = Output::of(File::from(OwnedFd::from(output)));
+        drop(stream);
+        let outbox = Outbox::new(Framing::Header, usize::MAX, at_once);
+        outbox.send_at_once(&json!({ "number": 7 }));
+        drop(outbox);
+        assert_eq!(numbers(input)?, [7]);
+        Ok(())
+    }
+}

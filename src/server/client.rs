@@ -27,7 +27,7 @@ use super::OnSettings;
 use super::config::{ClientSnapshot, WorkspaceConfig};
 use super::engine::{Engine, with_folders_over};
 use super::problems::Problems;
-use super::resolve::Resolver;
+use super::resolver::Resolver;
 
 /// What the client said it can do.
 #[derive(Debug, Clone, Copy, Default)]

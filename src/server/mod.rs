@@ -37,6 +37,7 @@ mod read;
 mod read_many;
 mod recovery;
 mod resolve;
+mod resolver;
 mod search;
 mod status;
 mod tools;

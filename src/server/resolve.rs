@@ -2,17 +2,14 @@
 //!
 //! Nothing is held while it answers but the future of the read: the client may read through us for its answer.
 
-use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use futures::FutureExt;
-use futures::future::{BoxFuture, WeakShared};
-use parking_lot::Mutex;
+use futures::future::WeakShared;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use tokio::sync::Semaphore;
 use tokio::time::timeout;
 use tower_lsp::jsonrpc::Error;
 use tower_lsp::ls_types::request::Request;
@@ -27,8 +24,6 @@ use super::call::Call;
 use super::client::Client;
 use super::engine::Engine;
 
-/// Questions at a time.
-const PLACES: usize = 64;
 /// Characters that are passed on of the client's words.
 const MAX_SAID: usize = 300;
 
@@ -47,26 +42,6 @@ struct ResolveParams {
     session: String,
     /// What reads of the client's for this answer carry as `_meta["pilcrow/resolving"]`.
     resolving: String,
-}
-
-/// The questions that somebody waits for; one for each session and address.
-pub struct Resolver {
-    places: Semaphore,
-    next: AtomicU64,
-    flights: Mutex<HashMap<(String, String), WeakFlight>>,
-}
-
-/// The same for all who wait for it, for as long as somebody does.
-type WeakFlight = WeakShared<BoxFuture<'static, ClientAnswer>>;
-
-impl Default for Resolver {
-    fn default() -> Resolver {
-        Resolver {
-            places: Semaphore::new(PLACES),
-            next: AtomicU64::new(0),
-            flights: Mutex::default(),
-        }
-    }
 }
 
 /// What the client has of an address. Dropping this calls the question off, unless somebody else

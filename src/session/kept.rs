@@ -14,7 +14,7 @@ use crate::protocol::status::MemoryUse;
 use crate::task::lowered;
 use crate::text::Text;
 
-use super::store::is_below;
+use super::children::is_below;
 
 /// Milliseconds for which a session may read on in a text.
 const READ_ON_MS: u64 = 30 * 60 * 1000;

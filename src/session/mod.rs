@@ -2,6 +2,7 @@
 
 #![cfg_attr(not(test), warn(unreachable_pub))]
 
+mod children;
 mod kept;
 mod notice;
 mod shown;
@@ -13,12 +14,10 @@ mod steps;
 mod store;
 mod versions;
 
+pub use children::{is_below, with_those_above};
 pub use kept::{Keepable, KeptText, KeptTexts, Prior, hash_of};
 pub use notice::{Actor, Notice};
 pub use shown::{MAX_SESSIONS, Meaning, Sessions};
 pub use steps::steps;
-pub use store::{
-    Artifact, Key, Label, Lookup, Material, PutArtifact, Stores, in_words, is_below,
-    with_those_above,
-};
+pub use store::{Artifact, Key, Label, Lookup, Material, PutArtifact, Stores, in_words};
 pub use versions::{AsOf, Current, Document, Form, Snapshots, Version};

@@ -10,8 +10,8 @@ use crate::hashline::{LineMap, Tag};
 use crate::protocol::status::MemoryUse;
 use crate::view::LineSet;
 
+use super::children::is_below;
 use super::notice::{Actor, Notice};
-use super::store::is_below;
 use super::versions::{Current, Document, Recorded, Snapshots, Version};
 
 /// What a tag names.

@@ -28,6 +28,7 @@ mod project;
 mod resolve;
 mod resource_id;
 mod roots;
+mod scope_folders;
 mod seen;
 mod spelling;
 mod state;

@@ -30,8 +30,9 @@ use self::look::{Means, find, text_shown};
 use self::new_files::NewFiles;
 use self::tree::{Resume, Top, Trees, names_below};
 use super::ask::Ask;
+use super::obtained::StageResult;
 use super::places::go_on_mount;
-use super::plan::{Reader, StageResult, locate_any};
+use super::plan::{Reader, locate_any};
 use super::target::Spot;
 
 pub use ask::SearchAsk;

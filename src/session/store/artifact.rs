@@ -216,6 +216,24 @@ impl Artifact {
         Ok(artifact)
     }
 
+    /// What stands beside its file where that outlives this process.
+    pub(super) fn record(&self, agent: Option<&str>) -> Record {
+        let label = &self.label;
+        let since = self
+            .facts()
+            .written_at
+            .duration_since(SystemTime::UNIX_EPOCH);
+        Record {
+            agent: agent.map(str::to_owned),
+            name: label.title.clone(),
+            mime_type: label.mime_type.clone(),
+            terminal: label.is_terminal,
+            text: label.is_text,
+            spilled: label.is_spilled,
+            written_at: since.map_or(0, |since| since.as_secs()),
+        }
+    }
+
     /// One that an earlier process put there.
     pub(super) fn found(path: PathBuf, record: &Record) -> io::Result<Artifact> {
         let raw = record.terminal.then(|| path.with_extension("raw"));

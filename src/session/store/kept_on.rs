@@ -5,7 +5,6 @@ use std::time::{Duration, SystemTime};
 
 use serde::{Deserialize, Serialize};
 
-use super::artifact::Artifact;
 use super::places::write_small;
 
 /// Beside each file.
@@ -23,7 +22,7 @@ pub(super) struct Record {
     pub(super) text: bool,
     pub(super) spilled: bool,
     /// Seconds since the epoch.
-    written_at: u64,
+    pub(super) written_at: u64,
 }
 
 /// In the directory of a session: `session.json`.
@@ -35,23 +34,6 @@ pub(super) struct SessionRecord {
 }
 
 impl Record {
-    pub(super) fn of(artifact: &Artifact, agent: Option<&str>) -> Record {
-        let label = &artifact.label;
-        let since = artifact
-            .facts()
-            .written_at
-            .duration_since(SystemTime::UNIX_EPOCH);
-        Record {
-            agent: agent.map(str::to_owned),
-            name: label.title.clone(),
-            mime_type: label.mime_type.clone(),
-            terminal: label.is_terminal,
-            text: label.is_text,
-            spilled: label.is_spilled,
-            written_at: since.map_or(0, |since| since.as_secs()),
-        }
-    }
-
     pub(super) fn written_at(&self) -> SystemTime {
         SystemTime::UNIX_EPOCH + Duration::from_secs(self.written_at)
     }

@@ -27,9 +27,10 @@ use crate::text::Text;
 use crate::workspace::UrlFolder;
 
 pub use artifact::{Artifact, Label, Material};
-pub use room::in_words;
 pub use session::Key;
+pub use session::in_words;
 
+use super::children::{is_below, with_those_above};
 use super::kept::hash_of;
 use artifact::unwritten;
 use places::LockedDirectory;
@@ -464,7 +465,7 @@ impl Stores {
             Key::Agent(id) => Some(id.as_str()),
             Key::Number(_) => None,
         };
-        let record = kept_on::Record::of(artifact, agent);
+        let record = artifact.record(agent);
         record.write(&artifact.path).map_err(unwritten)
     }
 
@@ -504,18 +505,6 @@ impl SessionTable {
     }
 }
 
-/// A session's name and those of the sessions whose child it is, the nearest first.
-pub fn with_those_above(session: &str) -> impl Iterator<Item = &str> {
-    let slashes = session.rmatch_indices('/').map(|(at, _)| &session[..at]);
-    std::iter::once(session).chain(slashes.filter(|name| !name.is_empty()))
-}
-
-/// Whether a session is this one or a child of it.
-pub fn is_below(name: &str, session: &str) -> bool {
-    let rest = name.strip_prefix(session);
-    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-}
-
 /// Removes lasting stores of a session and its children that this process has not opened.
 fn remove_lasting(root: &Path, session: &str) {
     let Ok(entries) = std::fs::read_dir(root) else {
@@ -526,20 +515,5 @@ fn remove_lasting(root: &Path, session: &str) {
         if record.is_some_and(|it| is_below(&it.session, session)) {
             places::remove_if_free(&entry.path());
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_say_whose_child_a_session_is() {
-        let above = |name| with_those_above(name).collect::<Vec<_>>();
-        assert_eq!(above("A/b/c"), ["A/b/c", "A/b", "A"]);
-        assert_eq!(above("A"), ["A"]);
-        assert_eq!(above("/x"), ["/x"]);
-        assert!(is_below("A/b", "A") && is_below("A", "A"));
-        assert!(!is_below("AB", "A") && !is_below("A", "A/b"));
     }
 }

@@ -8,7 +8,7 @@ use crate::task::lowered;
 use crate::workspace::bytes_below;
 
 use super::artifact::Artifact;
-use super::session::{Eviction, Key};
+use super::session::{Eviction, Key, in_words};
 use super::{LOCAL, SessionTable, Stores};
 
 /// Artifacts of one session; more make the oldest go, however small they are.
@@ -157,15 +157,4 @@ pub(super) fn lost(key: &Key, bytes: u64, limits: &Artifacts) -> String {
         key.url(),
         in_words(limits.max_bytes)
     )
-}
-
-/// `256 MiB`; bytes where it is not a whole number of those.
-pub fn in_words(bytes: u64) -> String {
-    const MIB: u64 = 1024 * 1024;
-    match bytes {
-        0 => "0 bytes".to_owned(),
-        _ if bytes.is_multiple_of(1024 * MIB) => format!("{} GiB", bytes / (1024 * MIB)),
-        _ if bytes.is_multiple_of(MIB) => format!("{} MiB", bytes / MIB),
-        _ => format!("{bytes} bytes"),
-    }
 }

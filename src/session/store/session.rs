@@ -11,7 +11,6 @@ use crate::workspace::UrlFolder;
 use super::artifact::{Artifact, unwritten};
 use super::kept_on::{Record, SessionRecord};
 use super::places::{self, LockedDirectory};
-use super::room::in_words;
 use super::{LOCAL, LOCAL_URL, Lookup};
 
 /// Numbers of which it is remembered why they went; of older ones it is said that they did.
@@ -287,5 +286,16 @@ impl SessionStore {
             }
         };
         taken.map(|it| it.artifact)
+    }
+}
+
+/// `256 MiB`; bytes where it is not a whole number of those.
+pub fn in_words(bytes: u64) -> String {
+    const MIB: u64 = 1024 * 1024;
+    match bytes {
+        0 => "0 bytes".to_owned(),
+        _ if bytes.is_multiple_of(1024 * MIB) => format!("{} GiB", bytes / (1024 * MIB)),
+        _ if bytes.is_multiple_of(MIB) => format!("{} MiB", bytes / MIB),
+        _ => format!("{bytes} bytes"),
     }
 }

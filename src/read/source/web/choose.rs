@@ -14,7 +14,8 @@ use crate::read::source::ReadContext;
 use crate::text::decode;
 
 use super::content::{self, ContentType, HEAD, Sort};
-use super::made::{self, MadeText};
+use super::made;
+use super::made_text::MadeText;
 use super::obtain::{Guess, GuessKind, ObtainedPage, Web};
 use super::page::{Page, Substitute};
 

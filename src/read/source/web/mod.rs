@@ -13,6 +13,7 @@ mod fragment;
 mod header;
 mod kept;
 mod made;
+mod made_text;
 mod obtain;
 mod open;
 mod page;

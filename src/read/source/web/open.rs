@@ -9,7 +9,7 @@ use crate::protocol::read::{
     Cache, LineSpan, Location, MoreDetails, Origin, ResourceKind, WebDetails, WebSection,
 };
 use crate::read::obtained::Lacking;
-use crate::read::plan::StageResult;
+use crate::read::obtained::StageResult;
 use crate::read::source::{Opened, ReadContext, WebPart, location, refuse_own};
 use crate::session::{self, Form as TextForm};
 use crate::text::Text;
@@ -22,7 +22,8 @@ use super::choose::{Choice, choose};
 use super::content::{self, ContentType, HEAD, Sort};
 use super::fragment::{self, FragmentPlace};
 use super::header;
-use super::made::{self, MadeText, made};
+use super::made::{self, made};
+use super::made_text::MadeText;
 use super::obtain::{ObtainedPage, PageLacking};
 use super::page::{Form, Page};
 

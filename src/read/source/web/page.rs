@@ -14,7 +14,7 @@ use xxhash_rust::xxh3::Xxh3;
 
 use crate::net::{Body, Fetched, HeaderMap, SpooledFile};
 
-use super::made::MadeText;
+use super::made_text::MadeText;
 
 /// What a server says of freshness is believed for so long at most.
 const MAX_FRESH: Duration = Duration::from_secs(300);

@@ -9,6 +9,7 @@ mod kept;
 pub mod memories;
 mod nested;
 mod places;
+mod rule;
 pub mod rules;
 mod search;
 pub mod skills;

@@ -7,7 +7,7 @@ use crate::task::Work;
 use crate::workspace::Scope;
 
 use super::places::{Giver, NESTED_RULES, Place};
-use super::rules::Rule;
+use super::rule::Rule;
 use super::search::{Entered, Search};
 
 /// Folders on the way that are looked into, the nearest.

@@ -1,20 +1,18 @@
 //! `rule://NAME`: what people tell agents of a project and of how they work, in the files that agents agreed on; `rule://?for=PATH`: which of them are for a path.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use crate::protocol::read::NamedResource;
 use crate::protocol::settings::RootScheme;
 use crate::protocol::{Refusal, Settings};
 use crate::task::Work;
 use crate::workspace::{FileType, InternalUrl, Scope, Seen, encoded};
 
 use super::super::{Given, InternalAsk, InternalContext, Listing, Provider, one_line};
-use super::front_matter::FrontMatter;
-use super::globs;
 use super::nested::{self, RuledPath};
 use super::places::{self, Giver, Place, Sort};
-use super::search::{Entered, Ground, MAX_DEPTH, Search};
-use super::{Opening, Shadowed, address, provenance, shadowed};
+use super::rule::{Applies, Rule};
+use super::search::{Entered, MAX_DEPTH, Search};
+use super::{Opening, Shadowed, address, shadowed};
 
 /// The provider of the scheme.
 pub static RULES: RuleProvider = RuleProvider;
@@ -33,141 +31,6 @@ pub struct Rules {
     pub problems: Vec<String>,
     pub shadowed: usize,
     places: Vec<String>,
-}
-
-/// One of them.
-#[derive(Debug, Clone)]
-pub struct Rule {
-    pub giver: Giver,
-    pub name: String,
-    address: String,
-    shadowed: Shadowed,
-    description: String,
-    applies: Applies,
-    file: PathBuf,
-    written: String,
-    /// Of which workspace folder, and for no other.
-    root: Option<usize>,
-    size: u64,
-    ground: Ground,
-}
-
-/// What a rule is for.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Applies {
-    Always,
-    /// Paths that one of these globs is for.
-    To(Vec<String>),
-    /// The folder that it lies in, and all below.
-    Nested,
-    /// Whoever asks for it.
-    OnRequest,
-}
-
-impl Applies {
-    fn of(matter: &FrontMatter) -> Applies {
-        let mut globs = Vec::new();
-        for key in ["globs", "applyTo", "paths", "fileMatchPattern"] {
-            globs.extend(matter.list(key));
-        }
-        let said = matter.text("inclusion").or(matter.text("trigger"));
-        match (matter.flag("alwaysApply"), said) {
-            (Some(true), _) | (None, Some("always" | "always_on")) => Applies::Always,
-            _ if !globs.is_empty() => Applies::To(globs),
-            (Some(false), _) | (None, Some("manual" | "auto" | "model_decision")) => {
-                Applies::OnRequest
-            }
-            (None, _) => Applies::Always,
-        }
-    }
-
-    fn is_for(&self, path: &str) -> bool {
-        match self {
-            Applies::Always | Applies::Nested => true,
-            Applies::To(globs) => globs::any_is_for(globs, path),
-            Applies::OnRequest => false,
-        }
-    }
-
-    fn written(&self) -> String {
-        match self {
-            Applies::Always => "always".to_owned(),
-            Applies::To(globs) => one_line(&globs.join(", ")),
-            Applies::Nested => "nested".to_owned(),
-            Applies::OnRequest => "on request".to_owned(),
-        }
-    }
-}
-
-impl Rule {
-    /// That of a file, whatever is said in it.
-    pub fn of(search: &mut Search, file: &Entered, name: String) -> Option<Rule> {
-        let head = search.head(file)?;
-        let matter = FrontMatter::of(&head);
-        if matter.is_none() && FrontMatter::is_endless(&head) {
-            search.problem(&file.written, "its front matter does not end within 16 KiB");
-        }
-        let matter = matter.unwrap_or_default();
-        Some(Rule {
-            giver: file.giver,
-            address: name.clone(),
-            name,
-            shadowed: Shadowed::No,
-            description: one_line(matter.text("description").unwrap_or_default()),
-            applies: Applies::of(&matter),
-            file: file.path().to_owned(),
-            written: file.written.clone(),
-            root: file.root,
-            size: file.size(),
-            ground: file.ground.clone(),
-        })
-    }
-
-    /// The same as one that lies in a folder on the way to a path.
-    pub fn nested(self) -> Rule {
-        Rule {
-            applies: Applies::Nested,
-            ..self
-        }
-    }
-
-    fn resource(&self) -> NamedResource {
-        let globs = match &self.applies {
-            Applies::To(globs) => Some(globs.iter().map(|it| one_line(it)).collect()),
-            Applies::Always | Applies::Nested | Applies::OnRequest => None,
-        };
-        NamedResource {
-            uri: format!("rule://{}", encoded(&self.address)),
-            name: self.name.clone(),
-            description: (!self.description.is_empty()).then(|| self.description.clone()),
-            mime_type: Some("text/markdown".to_owned()),
-            size: Some(self.size),
-            provider: self.giver.name(),
-            path: Some(self.file.to_string_lossy().into_owned()),
-            applies_to: globs,
-            always: Some(self.applies == Applies::Always),
-            shadowed_by: self.winner(),
-        }
-    }
-
-    fn winner(&self) -> Option<String> {
-        (self.shadowed != Shadowed::No).then(|| format!("rule://{}", encoded(&self.name)))
-    }
-
-    fn row(&self) -> Vec<String> {
-        let written = one_line(&self.written);
-        let provenance = match self.applies {
-            // Its name says where it is.
-            Applies::Nested => String::new(),
-            _ => provenance(self.giver, &written, self.winner().as_deref()),
-        };
-        let applies = self.applies.written();
-        let row = format!(
-            "{}  {applies}  {provenance}{}",
-            self.address, self.description
-        );
-        vec![row]
-    }
 }
 
 /// Looks through the files and folders of the tables.

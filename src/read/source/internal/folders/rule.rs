@@ -1,0 +1,148 @@
+//! One rule: what its file says of it, and how it is listed.
+
+use std::path::PathBuf;
+
+use crate::protocol::read::NamedResource;
+use crate::workspace::encoded;
+
+use super::super::one_line;
+use super::front_matter::FrontMatter;
+use super::globs;
+use super::places::Giver;
+use super::search::{Entered, Ground, Search};
+use super::{Shadowed, provenance};
+
+/// What some file tells agents.
+#[derive(Debug, Clone)]
+pub struct Rule {
+    pub giver: Giver,
+    pub name: String,
+    pub address: String,
+    pub(super) shadowed: Shadowed,
+    description: String,
+    pub applies: Applies,
+    pub file: PathBuf,
+    pub written: String,
+    /// Of which workspace folder, and for no other.
+    pub root: Option<usize>,
+    size: u64,
+    pub ground: Ground,
+}
+
+/// What a rule is for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Applies {
+    Always,
+    /// Paths that one of these globs is for.
+    To(Vec<String>),
+    /// The folder that it lies in, and all below.
+    Nested,
+    /// Whoever asks for it.
+    OnRequest,
+}
+
+impl Applies {
+    fn of(matter: &FrontMatter) -> Applies {
+        let mut globs = Vec::new();
+        for key in ["globs", "applyTo", "paths", "fileMatchPattern"] {
+            globs.extend(matter.list(key));
+        }
+        let said = matter.text("inclusion").or(matter.text("trigger"));
+        match (matter.flag("alwaysApply"), said) {
+            (Some(true), _) | (None, Some("always" | "always_on")) => Applies::Always,
+            _ if !globs.is_empty() => Applies::To(globs),
+            (Some(false), _) | (None, Some("manual" | "auto" | "model_decision")) => {
+                Applies::OnRequest
+            }
+            (None, _) => Applies::Always,
+        }
+    }
+
+    pub fn is_for(&self, path: &str) -> bool {
+        match self {
+            Applies::Always | Applies::Nested => true,
+            Applies::To(globs) => globs::any_is_for(globs, path),
+            Applies::OnRequest => false,
+        }
+    }
+
+    fn written(&self) -> String {
+        match self {
+            Applies::Always => "always".to_owned(),
+            Applies::To(globs) => one_line(&globs.join(", ")),
+            Applies::Nested => "nested".to_owned(),
+            Applies::OnRequest => "on request".to_owned(),
+        }
+    }
+}
+
+impl Rule {
+    /// That of a file, whatever is said in it.
+    pub fn of(search: &mut Search, file: &Entered, name: String) -> Option<Rule> {
+        let head = search.head(file)?;
+        let matter = FrontMatter::of(&head);
+        if matter.is_none() && FrontMatter::is_endless(&head) {
+            search.problem(&file.written, "its front matter does not end within 16 KiB");
+        }
+        let matter = matter.unwrap_or_default();
+        Some(Rule {
+            giver: file.giver,
+            address: name.clone(),
+            name,
+            shadowed: Shadowed::No,
+            description: one_line(matter.text("description").unwrap_or_default()),
+            applies: Applies::of(&matter),
+            file: file.path().to_owned(),
+            written: file.written.clone(),
+            root: file.root,
+            size: file.size(),
+            ground: file.ground.clone(),
+        })
+    }
+
+    /// The same as one that lies in a folder on the way to a path.
+    pub fn nested(self) -> Rule {
+        Rule {
+            applies: Applies::Nested,
+            ..self
+        }
+    }
+
+    pub fn resource(&self) -> NamedResource {
+        let globs = match &self.applies {
+            Applies::To(globs) => Some(globs.iter().map(|it| one_line(it)).collect()),
+            Applies::Always | Applies::Nested | Applies::OnRequest => None,
+        };
+        NamedResource {
+            uri: format!("rule://{}", encoded(&self.address)),
+            name: self.name.clone(),
+            description: (!self.description.is_empty()).then(|| self.description.clone()),
+            mime_type: Some("text/markdown".to_owned()),
+            size: Some(self.size),
+            provider: self.giver.name(),
+            path: Some(self.file.to_string_lossy().into_owned()),
+            applies_to: globs,
+            always: Some(self.applies == Applies::Always),
+            shadowed_by: self.winner(),
+        }
+    }
+
+    fn winner(&self) -> Option<String> {
+        (self.shadowed != Shadowed::No).then(|| format!("rule://{}", encoded(&self.name)))
+    }
+
+    pub fn row(&self) -> Vec<String> {
+        let written = one_line(&self.written);
+        let provenance = match self.applies {
+            // Its name says where it is.
+            Applies::Nested => String::new(),
+            _ => provenance(self.giver, &written, self.winner().as_deref()),
+        };
+        let applies = self.applies.written();
+        let row = format!(
+            "{}  {applies}  {provenance}{}",
+            self.address, self.description
+        );
+        vec![row]
+    }
+}
