@@ -14,7 +14,7 @@ use pilcrow::protocol::Settings;
 use pilcrow::rpc::{self, Shutdown};
 use pilcrow::server;
 use pilcrow::task::Threads;
-use tokio::runtime::Handle;
+use tokio::runtime::{Handle, Runtime};
 
 #[allow(clippy::disallowed_methods, reason = "the log has its own folder")]
 mod logging;
@@ -22,8 +22,8 @@ mod logging;
 fn main() {
     let arguments = Arguments::parse();
     match arguments.command.unwrap_or(Command::Serve { stdio: true }) {
-        Command::Serve { .. } => exit(serve()),
-        Command::Mcp(options) => exit(mcp(&options)),
+        Command::Serve { .. } => exit(serving(serve)),
+        Command::Mcp(options) => exit(serving(|| mcp(&options))),
         Command::Read(options) => exit(print(cli::read(&options))),
         Command::Search(options) => exit(print(cli::search(&options))),
         Command::Edit(options) => exit(print(cli::edit(&options))),
@@ -49,29 +49,39 @@ fn print(outcome: anyhow::Result<String>) -> i32 {
     }
 }
 
-/// Serves one agent over stdin and stdout; returns the exit code.
-fn mcp(options: &McpOptions) -> i32 {
+/// Serves one client over stdin and stdout; returns the exit code that `serve` tells.
+fn serving(serve: impl FnOnce() -> anyhow::Result<i32>) -> i32 {
+    // The log is the place for a panic's words: stderr belongs to the editor's own log view.
     std::panic::set_hook(Box::new(|panic| tracing::error!("{panic}")));
-    match mcp_until_the_end(options) {
-        Ok(()) => 0,
-        Err(error) => {
-            eprintln!("pilcrow cannot start: {error}");
-            1
-        }
-    }
+    serve().unwrap_or_else(|error| {
+        eprintln!("pilcrow cannot start: {error}");
+        1
+    })
 }
 
-fn mcp_until_the_end(options: &McpOptions) -> anyhow::Result<()> {
+/// Duplicates of stdin and stdout themselves: `Stdout` would flush after every line.
+fn streams() -> std::io::Result<(File, rpc::Output)> {
+    let input = File::from(std::io::stdin().as_fd().try_clone_to_owned()?);
+    let output = rpc::Output::of(std::io::stdout().as_fd().try_clone_to_owned()?.into());
+    Ok((input, output))
+}
+
+/// For timers and signals; calls have threads of their own.
+fn runtime() -> std::io::Result<Runtime> {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+}
+
+/// Serves an agent until the end.
+fn mcp(options: &McpOptions) -> anyhow::Result<i32> {
     let setup = options.setup()?;
     let shutdown = Shutdown::new();
     // Its end is the client's too, when a shell or another process still holds the pipe.
     rpc::watch_parent(shutdown.clone());
-    let input = File::from(std::io::stdin().as_fd().try_clone_to_owned()?);
-    let output = rpc::Output::of(std::io::stdout().as_fd().try_clone_to_owned()?.into());
+    let (input, output) = streams()?;
     let log = logging::start();
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()?;
+    let runtime = runtime()?;
     let served = runtime.block_on(async move {
         tokio::spawn(rpc::end_on_signals(shutdown.clone()));
         let threads = Threads::new(Handle::current());
@@ -85,32 +95,14 @@ fn mcp_until_the_end(options: &McpOptions) -> anyhow::Result<()> {
         served
     });
     runtime.shutdown_background();
-    served.map(drop)
+    served.map(|_| 0)
 }
 
-/// Serves one client over stdin and stdout; returns the exit code of the LSP.
-fn serve() -> i32 {
-    // The log is the place for a panic's words: stderr belongs to the editor's own log view.
-    std::panic::set_hook(Box::new(|panic| tracing::error!("{panic}")));
-    match serve_until_the_end() {
-        Ok(was_shut_down) => i32::from(!was_shut_down),
-        Err(error) => {
-            eprintln!("pilcrow cannot start: {error}");
-            1
-        }
-    }
-}
-
-/// Returns whether the client said `shutdown` before the end.
-fn serve_until_the_end() -> std::io::Result<bool> {
-    // Duplicates of the streams themselves: `Stdout` would flush after every line.
-    let input = File::from(std::io::stdin().as_fd().try_clone_to_owned()?);
-    let output = rpc::Output::of(std::io::stdout().as_fd().try_clone_to_owned()?.into());
+/// Serves an editor until the end; the exit code is the LSP's.
+fn serve() -> anyhow::Result<i32> {
+    let (input, output) = streams()?;
     let log = logging::start();
-    // For timers and signals; calls have threads of their own.
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()?;
+    let runtime = runtime()?;
     let was_shut_down = runtime.block_on(async move {
         let shutdown = Shutdown::new();
         tokio::spawn(rpc::end_on_signals(shutdown.clone()));
@@ -133,5 +125,5 @@ fn serve_until_the_end() -> std::io::Result<bool> {
     });
     // The reader thread may sit in a read that never returns: leave without waiting for it.
     runtime.shutdown_background();
-    Ok(was_shut_down)
+    Ok(i32::from(!was_shut_down))
 }

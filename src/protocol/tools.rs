@@ -57,6 +57,18 @@ const ADDRESSES: &str = "{addresses}";
 const WHOLE_FILES: &str = " and PDFs";
 
 impl Tool {
+    pub fn new(
+        name: &'static str,
+        description: impl Into<Cow<'static, str>>,
+        input_schema: Value,
+    ) -> Tool {
+        Tool {
+            name,
+            description: description.into(),
+            input_schema,
+        }
+    }
+
     /// Leaves out of its description what does not hold, and names the addresses that are read.
     pub fn describing(mut self, describes: Describes, addresses: &[String]) -> Tool {
         let named = addresses.join(", ");
@@ -97,11 +109,11 @@ pub const MAX_TARGETS: usize = 64;
 /// `agent/readMany`.
 pub fn read_many() -> Tool {
     let paths = json!({ "type": "array", "minItems": 1, "maxItems": MAX_TARGETS, "items": { "type": "string" }, "description": "Each as for a single read: src/a.ts:50-80" });
-    Tool {
-        name: "read_many",
-        description: READ_MANY.into(),
-        input_schema: object(json!({ "paths": paths }), &[]),
-    }
+    Tool::new(
+        "read_many",
+        READ_MANY,
+        object(json!({ "paths": paths }), &[]),
+    )
 }
 
 const EDIT_BY_LINE: &str = r#"Changes files by the line numbers of your reads. The patch is text:
@@ -159,11 +171,7 @@ pub fn edit(edits: Edits) -> Tool {
             )
         }
     };
-    Tool {
-        name: "edit",
-        description: description.into(),
-        input_schema: object(properties, &[]),
-    }
+    Tool::new("edit", description, object(properties, &[]))
 }
 
 const WRITE: &str = "Writes a new file; directories above it are made. To replace a whole file, set 'expect' to its tag after you have read all of it; for anything less use edit. No line numbers in the text.";
@@ -175,9 +183,5 @@ pub fn write() -> Tool {
         "text": { "type": "string", "description": "The whole text" },
         "expect": { "type": "string", "description": "\"absent\" (the default), or the tag of what is replaced" },
     });
-    Tool {
-        name: "write",
-        description: WRITE.into(),
-        input_schema: object(properties, &["expect"]),
-    }
+    Tool::new("write", WRITE, object(properties, &["expect"]))
 }

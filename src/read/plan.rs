@@ -190,7 +190,7 @@ impl Reader {
         ask.refuse_barred(&located)?;
         let is_bare = located.selector == Selector::default() && located.inner.is_none();
         let is_shown_whole =
-            matches!(&located.spot, Spot::Internal(spot) if spot.provider.is_shown_whole());
+            matches!(&located.spot, Spot::Internal(spot) if spot.provider.facts().is_shown_whole);
         located.selector = ask.selected(&located.selector);
         let means = ReadContext {
             display: located.display(),

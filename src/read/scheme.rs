@@ -37,6 +37,16 @@ pub struct Scheme {
     opens: Opens,
 }
 
+impl Scheme {
+    const fn row(name: &'static str, aliases: &'static [&'static str], opens: Opens) -> Scheme {
+        Scheme {
+            name,
+            aliases,
+            opens,
+        }
+    }
+}
+
 /// Who opens what a row names.
 #[derive(Debug)]
 enum Opens {
@@ -50,78 +60,22 @@ enum Opens {
     Nobody,
 }
 
-static SCHEMES: &[&Scheme] = &[
-    &Scheme {
-        name: "file",
-        aliases: &[],
-        opens: Opens::DiskOrEditor,
-    },
-    &Scheme {
-        name: "untitled",
-        aliases: &[],
-        opens: Opens::DiskOrEditor,
-    },
-    &Scheme {
-        name: "http",
-        aliases: &["https"],
-        opens: Opens::Web,
-    },
-    &Scheme {
-        name: "artifact",
-        aliases: &[],
-        opens: Opens::Provider(&ARTIFACTS),
-    },
-    &Scheme {
-        name: "agent",
-        aliases: &[],
-        opens: Opens::Provider(&AGENTS),
-    },
-    &Scheme {
-        name: "local",
-        aliases: &[],
-        opens: Opens::Provider(&LOCAL),
-    },
-    &Scheme {
-        name: "pilcrow",
-        aliases: &["omp"],
-        opens: Opens::Provider(&GUIDE),
-    },
-    &Scheme {
-        name: "skill",
-        aliases: &[],
-        opens: Opens::Provider(&SKILLS),
-    },
-    &Scheme {
-        name: "rule",
-        aliases: &[],
-        opens: Opens::Provider(&RULES),
-    },
-    &Scheme {
-        name: "memory",
-        aliases: &[],
-        opens: Opens::Provider(&MEMORIES),
-    },
-    &Scheme {
-        name: "issue",
-        aliases: &[],
-        opens: Opens::Provider(&ISSUES),
-    },
-    &Scheme {
-        name: "pr",
-        aliases: &[],
-        opens: Opens::Provider(&PULLS),
-    },
-    &Scheme {
-        name: "mcp",
-        aliases: &[],
-        opens: Opens::Provider(&MCP),
-    },
+static SCHEMES: &[Scheme] = &[
+    Scheme::row("file", &[], Opens::DiskOrEditor),
+    Scheme::row("untitled", &[], Opens::DiskOrEditor),
+    Scheme::row("http", &["https"], Opens::Web),
+    Scheme::row("artifact", &[], Opens::Provider(&ARTIFACTS)),
+    Scheme::row("agent", &[], Opens::Provider(&AGENTS)),
+    Scheme::row("local", &[], Opens::Provider(&LOCAL)),
+    Scheme::row("pilcrow", &["omp"], Opens::Provider(&GUIDE)),
+    Scheme::row("skill", &[], Opens::Provider(&SKILLS)),
+    Scheme::row("rule", &[], Opens::Provider(&RULES)),
+    Scheme::row("memory", &[], Opens::Provider(&MEMORIES)),
+    Scheme::row("issue", &[], Opens::Provider(&ISSUES)),
+    Scheme::row("pr", &[], Opens::Provider(&PULLS)),
+    Scheme::row("mcp", &[], Opens::Provider(&MCP)),
     // Schemes of open documents are known to the editor alone; it was asked before this row is.
-    &Scheme {
-        name: "",
-        aliases: &[],
-        opens: Opens::Nobody,
-    },
+    Scheme::row("", &[], Opens::Nobody),
 ];
 
 /// The names of all schemes, as `initialize` lists them.
@@ -146,7 +100,7 @@ pub fn address_forms(settings: &Settings, offered: &OfferedSchemes) -> Vec<Strin
         provider.is_on(settings) || offered.name(name).is_some()
     };
     let ours = ours.filter(|(name, provider)| is_on(name, *provider));
-    let ours = ours.map(|(name, provider)| format!("{name}://{}", provider.form()));
+    let ours = ours.map(|(name, provider)| format!("{name}://{}", provider.facts().form));
     let mut forms: Vec<String> = ours.collect();
     let others = offered.names().filter(|name| !schemes().contains(name));
     let others: Vec<String> = others.map(|name| format!("{name}://…")).collect();
@@ -171,7 +125,7 @@ fn row_of(written: &str) -> Option<(&'static Scheme, &str)> {
         let mut names = [row.name].into_iter().chain(row.aliases.iter().copied());
         row.name.is_empty() || names.any(|it| it.eq_ignore_ascii_case(name))
     };
-    let row = SCHEMES.iter().copied().find(is_it)?;
+    let row = SCHEMES.iter().find(is_it)?;
     Some((row, rest))
 }
 
@@ -182,7 +136,7 @@ pub fn is_internal(written: &str, overlays: &Overlays) -> bool {
 
 /// Whether a path string is an address of what is in no file of this machine, the web aside.
 pub fn is_elsewhere(written: &str, overlays: &Overlays) -> bool {
-    provider_of(written, overlays).is_some_and(|(_, provider, _)| provider.is_elsewhere())
+    provider_of(written, overlays).is_some_and(|(_, provider, _)| provider.facts().is_elsewhere)
 }
 
 /// Whether a path string begins as an address of no file does.

@@ -62,10 +62,14 @@ impl Puts {
         }
     }
 
-    /// Of who reads what is there.
-    pub fn begin_read(&self, session: &str) -> PutTurn {
+    /// Of who reads; what is in no store waits for nobody.
+    pub fn begin_read(&self, session: &str, is_of_store: bool) -> PutTurn {
+        let before = match is_of_store {
+            true => above(&self.last.lock(), session),
+            false => Vec::new(),
+        };
         PutTurn {
-            before: above(&self.last.lock(), session),
+            before,
             _done: None,
         }
     }

@@ -39,9 +39,7 @@ pub fn answer(
     let path = ask.as_ref().ok();
     let path = path.map(Ask::logged_path);
     let begun = ask.map(|ask| {
-        let puts = ask
-            .is_of_store()
-            .then(|| engine.puts.begin_read(&ask.session));
+        let puts = engine.puts.begin_read(&ask.session, ask.is_of_store());
         (engine.edit_queue.begin_read(&ask.session), puts, ask)
     });
     if let Ok((reading, _, ask)) = &begun
@@ -51,10 +49,8 @@ pub fn answer(
     }
     let (engine, client) = (engine.clone(), client.clone());
     let answer = async move {
-        let (reading, puts, ask) = begun?;
-        if let Some(mut puts) = puts {
-            puts.come().await;
-        }
+        let (reading, mut puts, ask) = begun?;
+        puts.come().await;
         answered(&engine, &client, reading, ask, snapshot).await
     };
     (path, answer)

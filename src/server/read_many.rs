@@ -45,7 +45,7 @@ struct SharedBudget {
     chars: Option<u64>,
 }
 
-type BegunAsk = Result<(Arc<Reading>, Option<PutTurn>, Arc<Ask>), Refusal>;
+type BegunAsk = Result<(Arc<Reading>, PutTurn, Arc<Ask>), Refusal>;
 
 impl Asks {
     /// Registers each of them: one target waits for no edit of another.
@@ -55,9 +55,7 @@ impl Asks {
             if ask.is_of_no_file(overlays) {
                 reading.is_of_no_file();
             }
-            let puts = ask
-                .is_of_store()
-                .then(|| engine.puts.begin_read(&ask.session));
+            let puts = engine.puts.begin_read(&ask.session, ask.is_of_store());
             (Arc::new(reading), puts, ask)
         };
         let begun = self.asks.into_iter().map(|ask| ask.map(begin));
@@ -206,10 +204,8 @@ async fn prepare(
     snapshot: &ClientSnapshot,
     begun: BegunAsk,
 ) -> One {
-    let (reading, puts, ask) = begun.map_err(FailedTarget::Refused)?;
-    if let Some(mut puts) = puts {
-        puts.come().await;
-    }
+    let (reading, mut puts, ask) = begun.map_err(FailedTarget::Refused)?;
+    puts.come().await;
     match found(engine, client, snapshot, reading, ask.clone()).await {
         Ok(found) => found,
         Err(refusal) => Err(FailedTarget::of(

@@ -33,18 +33,14 @@ pub fn answer(
     let ask = SearchAsk::parse(params, DEFAULT_SESSION, &snapshot.config.settings);
     let path = ask.as_ref().ok().and_then(SearchAsk::logged_path);
     let begun = ask.map(|ask| {
-        let puts = ask
-            .is_of_store()
-            .then(|| engine.puts.begin_read(&ask.session));
+        let puts = engine.puts.begin_read(&ask.session, ask.is_of_store());
         (engine.edit_queue.begin_read(&ask.session), puts, ask)
     });
     let (engine, client) = (engine.clone(), client.clone());
     let answer = async move {
         // An edit of this session that comes later waits until what is shown is on record.
-        let (reading, puts, ask) = begun?;
-        if let Some(mut puts) = puts {
-            puts.come().await;
-        }
+        let (reading, mut puts, ask) = begun?;
+        puts.come().await;
         let ClientSnapshot { config, overlays } = match reading.is_free() {
             true => snapshot,
             // It may find something in every file, so it waits for every edit.

@@ -28,12 +28,23 @@ pub struct WorkerLimits {
     pub without: Without,
 }
 
-/// After so long without a job a worker ends.
-const IDLE: Duration = Duration::from_secs(300);
-
-/// Bytes of address space: enough for the largest document, and little enough for several workers
-/// on a small machine.
-const MEMORY: u64 = 1024 * 1024 * 1024;
+impl Default for WorkerLimits {
+    /// What all kinds share; nothing goes in or out.
+    fn default() -> WorkerLimits {
+        WorkerLimits {
+            input_bytes: 0,
+            output_bytes: 0,
+            cpu: None,
+            wall: Duration::ZERO,
+            wait: Duration::ZERO,
+            // Enough for the largest document, and little enough for several workers on a small machine.
+            memory_bytes: 1024 * 1024 * 1024,
+            idle: Duration::from_secs(300),
+            misbehave: false,
+            without: Without::default(),
+        }
+    }
+}
 
 impl WorkerLimits {
     /// For documents and pictures; in builds for tests lowered by `PILCROW_CONVERT`.
@@ -44,10 +55,7 @@ impl WorkerLimits {
             cpu: Some(Duration::from_secs(20)),
             wall: Duration::from_secs(25),
             wait: Duration::from_secs(10),
-            memory_bytes: MEMORY,
-            idle: IDLE,
-            misbehave: false,
-            without: Without::default(),
+            ..WorkerLimits::default()
         };
         limits.lowered_by("PILCROW_CONVERT")
     }
@@ -58,13 +66,9 @@ impl WorkerLimits {
         let limits = WorkerLimits {
             input_bytes: 4 * 1024 * 1024,
             output_bytes: 4 * 1024 * 1024,
-            cpu: None,
             wall: Duration::from_secs(2),
             wait: Duration::from_secs(2),
-            memory_bytes: MEMORY,
-            idle: IDLE,
-            misbehave: false,
-            without: Without::default(),
+            ..WorkerLimits::default()
         };
         limits.lowered_by("PILCROW_SYNTAX")
     }
@@ -73,15 +77,10 @@ impl WorkerLimits {
     /// 5 s of a query; what it is still at 2 s later is ended.
     pub fn of_query() -> WorkerLimits {
         let limits = WorkerLimits {
-            input_bytes: 0,
             output_bytes: 34 * 1024 * 1024,
-            cpu: None,
             wall: Duration::from_secs(7),
             wait: Duration::from_secs(20),
-            memory_bytes: MEMORY,
-            idle: IDLE,
-            misbehave: false,
-            without: Without::default(),
+            ..WorkerLimits::default()
         };
         limits.lowered_by("PILCROW_QUERY")
     }

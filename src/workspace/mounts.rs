@@ -225,7 +225,8 @@ fn first_on_way<'a>(
     }
 }
 
-fn names_of(path: &Path) -> impl Iterator<Item = OsString> {
+/// The names on the way to a path.
+pub(super) fn names_of(path: &Path) -> impl Iterator<Item = OsString> {
     path.components().filter_map(|part| match part {
         Component::Normal(name) => Some(name.to_owned()),
         Component::ParentDir => Some(OsString::from("..")),

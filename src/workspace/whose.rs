@@ -5,9 +5,10 @@
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::mounts::names_of;
 use super::resolve::Scope;
 use super::user_places::holds_home;
 
@@ -76,14 +77,6 @@ impl Scope {
         }
         Whose::User(at, is_directory)
     }
-}
-
-fn names_of(path: &Path) -> impl Iterator<Item = OsString> {
-    path.components().filter_map(|part| match part {
-        Component::Normal(name) => Some(name.to_owned()),
-        Component::ParentDir => Some(OsString::from("..")),
-        Component::RootDir | Component::CurDir | Component::Prefix(_) => None,
-    })
 }
 
 #[cfg(test)]

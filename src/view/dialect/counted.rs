@@ -59,6 +59,20 @@ pub fn as_engine(view: &View) -> Option<Written> {
     }
 }
 
+/// What the engine wrote where it did, else what `write` makes of the text; both with how to go on.
+pub fn written(
+    view: &View,
+    next: Option<Next>,
+    engine: Option<Written>,
+    write: impl Fn(&View) -> String,
+) -> Written {
+    let own = || Written::of(text(understood(view) + &write(view)));
+    Written {
+        next,
+        ..engine.unwrap_or_else(own)
+    }
+}
+
 /// An answer of one text.
 pub fn text(text: String) -> Vec<ContentBlock> {
     vec![ContentBlock::Text { text }]

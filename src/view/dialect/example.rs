@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::protocol::params::Fields;
-use crate::protocol::tools::{Edits, Tool};
+use crate::protocol::tools::Tool;
 use crate::protocol::typed::{self, PathText, Whole};
 use crate::protocol::{Refusal, Settings};
 
@@ -59,14 +59,10 @@ impl Dialect for Example {
     }
 
     fn read_tool(&self) -> Tool {
-        Tool {
-            name: "read",
-            description: "Reads a file, or the lines of it from a line on.".into(),
-            input_schema: typed::schema::<ExampleParameters>(),
-        }
-    }
-
-    fn edits(&self) -> Edits {
-        Edits::ByText
+        Tool::new(
+            "read",
+            "Reads a file, or the lines of it from a line on.",
+            typed::schema::<ExampleParameters>(),
+        )
     }
 }

@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use crate::protocol::params::Fields;
 use crate::protocol::read::ResourceKind;
-use crate::protocol::tools::{Edits, Tool};
+use crate::protocol::tools::Tool;
 use crate::protocol::typed::{self, PathText, Whole};
 use crate::protocol::{Refusal, Settings};
 use crate::view::window::{Count, Limits};
@@ -82,22 +82,16 @@ impl Dialect for LlmGateway {
         if let Some(content) = counted::image(view, view.path, said) {
             return Ok(Written::of(content));
         }
-        let next = counted::next(view, 0);
         // What the engine tells to ask for has to be absolute as well.
         let absolute = View {
             name: view.path,
             ..view.clone()
         };
-        if counted::beyond(view).is_none()
-            && let Some(engine) = counted::as_engine(&absolute)
-        {
-            return Ok(Written { next, ..engine });
-        }
-        Ok(Written {
-            content: counted::text(understood + &file(view)),
-            next,
-            native: None,
-        })
+        let engine = match counted::beyond(view) {
+            None => counted::as_engine(&absolute),
+            Some(_) => None,
+        };
+        Ok(counted::written(view, counted::next(view, 0), engine, file))
     }
 
     fn refuse(&self, refusal: &Refusal, asked: &Asked) -> Said {
@@ -117,15 +111,7 @@ impl Dialect for LlmGateway {
     }
 
     fn read_tool(&self) -> Tool {
-        Tool {
-            name: "read",
-            description: READ.into(),
-            input_schema: typed::schema::<LlmGatewayParameters>(),
-        }
-    }
-
-    fn edits(&self) -> Edits {
-        Edits::ByText
+        Tool::new("read", READ, typed::schema::<LlmGatewayParameters>())
     }
 }
 

@@ -225,7 +225,9 @@ pub trait Dialect: Sync + Send + std::fmt::Debug {
     fn read_tool(&self) -> Tool;
 
     /// How edits name what they change, after such reads.
-    fn edits(&self) -> Edits;
+    fn edits(&self) -> Edits {
+        Edits::ByText
+    }
 }
 
 /// Every dialect, in the order `initialize` lists them.

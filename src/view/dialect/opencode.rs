@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::protocol::params::Fields;
 use crate::protocol::read::ResourceKind;
-use crate::protocol::tools::{Edits, Tool};
+use crate::protocol::tools::Tool;
 use crate::protocol::typed::{self, PathText, Whole};
 use crate::protocol::{Refusal, Settings};
 use crate::view::{Guess, ListingStyle, RefusedByDefault, Style};
@@ -129,15 +129,7 @@ impl Dialect for Opencode {
     }
 
     fn read_tool(&self) -> Tool {
-        Tool {
-            name: "read",
-            description: READ.into(),
-            input_schema: typed::schema::<OpencodeParameters>(),
-        }
-    }
-
-    fn edits(&self) -> Edits {
-        Edits::ByText
+        Tool::new("read", READ, typed::schema::<OpencodeParameters>())
     }
 }
 

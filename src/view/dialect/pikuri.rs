@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use crate::protocol::params::Fields;
 use crate::protocol::read::ResourceKind;
-use crate::protocol::tools::{Edits, Tool};
+use crate::protocol::tools::Tool;
 use crate::protocol::typed::{self, ANY, PathText, Whole};
 use crate::protocol::{Refusal, Settings};
 use crate::view::RefusedByDefault;
@@ -92,16 +92,13 @@ impl Dialect for Pikuri {
         if let Some(content) = counted::image(view, view.name, said) {
             return Ok(Written::of(content));
         }
-        let understood = counted::understood(view);
-        let next = counted::next(view, 1);
-        if let Some(engine) = counted::as_engine(view) {
-            return Ok(Written { next, ..engine });
-        }
-        Ok(Written {
-            content: counted::text(understood + &lines(view)),
-            next,
-            native: None,
-        })
+        let engine = counted::as_engine(view);
+        Ok(counted::written(
+            view,
+            counted::next(view, 1),
+            engine,
+            lines,
+        ))
     }
 
     fn refuse(&self, refusal: &Refusal, asked: &Asked) -> Said {
@@ -121,15 +118,7 @@ impl Dialect for Pikuri {
     }
 
     fn read_tool(&self) -> Tool {
-        Tool {
-            name: "read",
-            description: READ.into(),
-            input_schema: typed::schema::<PikuriParameters>(),
-        }
-    }
-
-    fn edits(&self) -> Edits {
-        Edits::ByText
+        Tool::new("read", READ, typed::schema::<PikuriParameters>())
     }
 }
 

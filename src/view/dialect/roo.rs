@@ -9,7 +9,7 @@ use crate::outline::Definition;
 use crate::protocol::params::Fields;
 use crate::protocol::read::Next;
 use crate::protocol::refusal::Rule;
-use crate::protocol::tools::{Edits, Tool};
+use crate::protocol::tools::Tool;
 use crate::protocol::typed::{self, PathText, Whole};
 use crate::protocol::{Refusal, Settings};
 use crate::view::excerpt::from_end;
@@ -73,17 +73,11 @@ impl Dialect for Roo {
     }
 
     fn write(&self, view: &View) -> Result<Written, Refusal> {
-        let next = next(view);
-        if counted::beyond(view).is_none()
-            && let Some(engine) = counted::as_engine(view)
-        {
-            return Ok(Written { next, ..engine });
-        }
-        Ok(Written {
-            content: counted::text(counted::understood(view) + &lines(view)),
-            next,
-            native: None,
-        })
+        let engine = match counted::beyond(view) {
+            None => counted::as_engine(view),
+            Some(_) => None,
+        };
+        Ok(counted::written(view, next(view), engine, lines))
     }
 
     fn refuse(&self, refusal: &Refusal, asked: &Asked) -> Said {
@@ -96,15 +90,7 @@ impl Dialect for Roo {
     }
 
     fn read_tool(&self) -> Tool {
-        Tool {
-            name: "read_file",
-            description: READ.into(),
-            input_schema: typed::schema::<RooParameters>(),
-        }
-    }
-
-    fn edits(&self) -> Edits {
-        Edits::ByText
+        Tool::new("read_file", READ, typed::schema::<RooParameters>())
     }
 }
 

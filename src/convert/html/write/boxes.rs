@@ -145,11 +145,7 @@ impl Writer<'_> {
                 let mut inline = Inline::bold();
                 self.inline_children(summary, &mut inline);
                 self.written.insert(summary);
-                let opened: Vec<_> = inline
-                    .anchors
-                    .drain(..)
-                    .map(|id| self.out.open(&id))
-                    .collect();
+                let opened = self.out.open_all(&mut inline.anchors);
                 let text = inline.one_line();
                 if !text.is_empty() {
                     let is_code = text.starts_with('`') && text.ends_with('`');
@@ -157,9 +153,7 @@ impl Writer<'_> {
                     self.out.line(&format!("{mark}{text}{mark}"));
                     self.out.part();
                 }
-                for opened in opened {
-                    self.out.close(opened);
-                }
+                self.out.close_all(opened);
             }
         }
         self.blocks(at);

@@ -200,11 +200,7 @@ impl Writer<'_> {
         } else {
             let mut inline = Inline::bold();
             self.inline_children(at, &mut inline);
-            let names: Vec<_> = inline
-                .anchors
-                .drain(..)
-                .map(|id| self.out.open(&id))
-                .collect();
+            let names = self.out.open_all(&mut inline.anchors);
             let text = inline.one_line();
             let is_code = text.starts_with('`') && text.ends_with('`');
             if is_code || text.starts_with("[`") {
@@ -212,9 +208,7 @@ impl Writer<'_> {
             } else if !text.is_empty() {
                 self.out.line(&format!("**{text}**"));
             }
-            for name in names {
-                self.out.close(name);
-            }
+            self.out.close_all(names);
         }
         self.out.close(opened);
         if !has_blocks || is_signature {

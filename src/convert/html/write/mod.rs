@@ -220,11 +220,7 @@ impl<'p> Writer<'p> {
     }
 
     fn paragraph(&mut self, mut inline: Inline) {
-        let opened: Vec<_> = inline
-            .anchors
-            .drain(..)
-            .map(|id| self.out.open(&id))
-            .collect();
+        let opened = self.out.open_all(&mut inline.anchors);
         let mut text = inline.text.trim().to_owned();
         if !text.is_empty()
             && !text.contains("](")
@@ -246,9 +242,7 @@ impl<'p> Writer<'p> {
             }
             self.out.part();
         }
-        for opened in opened {
-            self.out.close(opened);
-        }
+        self.out.close_all(opened);
     }
 
     /// Writes one block.
@@ -321,9 +315,7 @@ impl<'p> Writer<'p> {
             let language = code::language(self.tree, at);
             self.plain_lines(&code::fence(&text, &language));
         }
-        for opened in opened {
-            self.out.close(opened);
-        }
+        self.out.close_all(opened);
     }
 
     /// How Doxygen writes what a member is called: in a table, for the sake of its parentheses.
@@ -347,11 +339,7 @@ impl<'p> Writer<'p> {
     fn heading(&mut self, at: Index) {
         let mut inline = Inline::heading();
         self.inline_children(at, &mut inline);
-        let opened: Vec<_> = inline
-            .anchors
-            .drain(..)
-            .map(|id| self.out.open(&id))
-            .collect();
+        let opened = self.out.open_all(&mut inline.anchors);
         let mut text = inline.one_line();
         if !text.is_empty() {
             if !text.contains("](")
@@ -366,9 +354,7 @@ impl<'p> Writer<'p> {
             self.out.line(&format!("{} {text}", "#".repeat(level)));
             self.out.part();
         }
-        for opened in opened {
-            self.out.close(opened);
-        }
+        self.out.close_all(opened);
     }
 
     /// A link around blocks: the first line of them that can be is the link.

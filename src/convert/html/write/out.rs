@@ -138,6 +138,16 @@ impl Out {
         }
     }
 
+    /// As [`Out::open`] for each of some.
+    pub(super) fn open_all(&mut self, ids: &mut Vec<String>) -> Vec<Option<usize>> {
+        ids.drain(..).map(|id| self.open(&id)).collect()
+    }
+
+    /// As [`Out::close`] for each of some.
+    pub(super) fn close_all(&mut self, opened: Vec<Option<usize>>) {
+        opened.into_iter().for_each(|opened| self.close(opened));
+    }
+
     /// The text ends: what waited for one more line is on the last.
     pub(super) fn finish(&mut self) {
         for waiting in self.waiting.drain(..) {

@@ -54,9 +54,7 @@ impl Writer<'_> {
         for (number, row) in grid.rows.iter().enumerate() {
             let opened: Vec<_> = names[number].iter().map(|id| self.out.open(id)).collect();
             self.out.line(&grid.line(row, columns));
-            for opened in opened {
-                self.out.close(opened);
-            }
+            self.out.close_all(opened);
             if number == 0 {
                 self.out.line(&format!("|{}", " --- |".repeat(columns)));
             }

@@ -11,7 +11,8 @@ use crate::view::size::file_size;
 use crate::workspace::InternalUrl;
 
 use super::{
-    About, Given, GivenFile, Hold, InternalAsk, InternalContext, Listing, Provider, one_line,
+    About, Given, GivenFile, Hold, InternalAsk, InternalContext, Listing, Provider, ProviderFacts,
+    one_line,
 };
 
 /// The provider of the scheme.
@@ -25,16 +26,13 @@ const HELD_WHILE_IT_GROWS: u64 = 1024 * 1024;
 pub struct Artifacts;
 
 impl Provider for Artifacts {
-    fn name(&self) -> &'static str {
-        "session"
-    }
-
-    fn what(&self) -> &'static str {
-        "kept as it came"
-    }
-
-    fn form(&self) -> &'static str {
-        "N"
+    fn facts(&self) -> &'static ProviderFacts {
+        &ProviderFacts {
+            name: "session",
+            what: "kept as it came",
+            form: "N",
+            ..ProviderFacts::DEFAULT
+        }
     }
 
     fn get(&self, ask: &InternalAsk, context: &InternalContext) -> Result<Option<Given>, Refusal> {
@@ -188,7 +186,7 @@ fn resource(key: &Key, artifact: &Artifact) -> NamedResource {
         description: artifact.label.title.as_deref().map(one_line),
         mime_type: artifact.label.mime_type.as_deref().map(one_line),
         size: Some(artifact.facts().bytes),
-        provider: ARTIFACTS.name(),
+        provider: ARTIFACTS.facts().name,
         path: Some(artifact.path.display().to_string()),
         ..NamedResource::default()
     }

@@ -6,7 +6,7 @@ use crate::session::Prior;
 
 use super::super::super::obtained::{ClientAnswer, Lacking, Obtained};
 use super::resource::{Answerer, Resource, is_changed};
-use super::{Given, InternalAsk, InternalContext, Provider};
+use super::{Given, InternalAsk, InternalContext, Provider, ProviderFacts};
 
 /// The provider of schemes that only the client has.
 pub static CLIENT: ClientResources = ClientResources;
@@ -16,24 +16,15 @@ pub static CLIENT: ClientResources = ClientResources;
 pub struct ClientResources;
 
 impl Provider for ClientResources {
-    fn name(&self) -> &'static str {
-        "client"
-    }
-
-    fn what(&self) -> &'static str {
-        "a text of the client's"
-    }
-
-    fn is_elsewhere(&self) -> bool {
-        true
-    }
-
-    fn decodes(&self) -> bool {
-        false
-    }
-
-    fn names_hold_queries(&self) -> bool {
-        true
+    fn facts(&self) -> &'static ProviderFacts {
+        &ProviderFacts {
+            name: "client",
+            what: "a text of the client's",
+            is_elsewhere: true,
+            decodes: false,
+            names_hold_queries: true,
+            ..ProviderFacts::DEFAULT
+        }
     }
 
     fn get(&self, _: &InternalAsk, _: &InternalContext) -> Result<Option<Given>, Refusal> {
@@ -65,7 +56,7 @@ pub fn get(
         return Ok(OfClient::NotItsOwn);
     }
     let answerer = |notices| Answerer {
-        provider: CLIENT.name(),
+        provider: CLIENT.facts().name,
         notices,
     };
     let shown: Prior<Resource> = context.kept.shown(context.session, uri);

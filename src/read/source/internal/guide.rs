@@ -4,7 +4,7 @@ use crate::protocol::Refusal;
 use crate::protocol::read::NamedResource;
 use crate::workspace::InternalUrl;
 
-use super::{Given, InternalAsk, InternalContext, Listing, Provider};
+use super::{Given, InternalAsk, InternalContext, Listing, Provider, ProviderFacts};
 
 /// The provider of the scheme.
 pub static GUIDE: Guide = Guide;
@@ -42,12 +42,12 @@ pages! {
 }
 
 impl Provider for Guide {
-    fn name(&self) -> &'static str {
-        "daemon"
-    }
-
-    fn what(&self) -> &'static str {
-        "the daemon's own guide"
+    fn facts(&self) -> &'static ProviderFacts {
+        &ProviderFacts {
+            name: "daemon",
+            what: "the daemon's own guide",
+            ..ProviderFacts::DEFAULT
+        }
     }
 
     fn get(&self, ask: &InternalAsk, _: &InternalContext) -> Result<Option<Given>, Refusal> {
@@ -71,7 +71,7 @@ fn listed(page: &GuidePage) -> NamedResource {
         description: Some(page.about.to_owned()),
         mime_type: Some("text/markdown".to_owned()),
         size: Some(page.text.len() as u64),
-        provider: GUIDE.name(),
+        provider: GUIDE.facts().name,
         ..NamedResource::default()
     }
 }

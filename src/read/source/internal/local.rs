@@ -7,7 +7,7 @@ use crate::protocol::Refusal;
 use crate::workspace::{FileType, InternalUrl, Look, Scope, decoded_file_part, encoded};
 
 use super::artifact::refuse_without_sessions;
-use super::{About, Given, GivenFile, InternalAsk, InternalContext, Provider};
+use super::{About, Given, GivenFile, InternalAsk, InternalContext, Provider, ProviderFacts};
 
 /// The provider of the scheme.
 pub static LOCAL: Local = Local;
@@ -17,16 +17,13 @@ pub static LOCAL: Local = Local;
 pub struct Local;
 
 impl Provider for Local {
-    fn name(&self) -> &'static str {
-        "session"
-    }
-
-    fn what(&self) -> &'static str {
-        "a scratch file of a session"
-    }
-
-    fn form(&self) -> &'static str {
-        "PATH"
+    fn facts(&self) -> &'static ProviderFacts {
+        &ProviderFacts {
+            name: "session",
+            what: "a scratch file of a session",
+            form: "PATH",
+            ..ProviderFacts::DEFAULT
+        }
     }
 
     fn get(&self, ask: &InternalAsk, context: &InternalContext) -> Result<Option<Given>, Refusal> {

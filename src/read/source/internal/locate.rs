@@ -116,7 +116,7 @@ impl Lookup<'_> {
     }
 
     fn name(&self, written: &str) -> String {
-        match self.provider.decodes() {
+        match self.provider.facts().decodes {
             true => String::from_utf8_lossy(&percent_decoded(written.as_bytes())).into_owned(),
             false => written.to_owned(),
         }
@@ -163,7 +163,7 @@ impl Lookup<'_> {
     /// Whether the client or a server is asked for each name.
     fn is_of_others(&self) -> bool {
         let is_offered = self.context.overlays.offered.name(self.scheme).is_some();
-        is_offered || self.provider.names_hold_queries()
+        is_offered || self.provider.facts().names_hold_queries
     }
 
     /// Of an archive or a database what follows the name may be a way within it.
@@ -234,9 +234,9 @@ impl Lookup<'_> {
     /// That nothing has this name.
     fn refusal(&self, end: usize) -> Refusal {
         let rest = &self.written[self.name_at..];
-        if rest.contains('?') && !self.provider.names_hold_queries() {
+        if rest.contains('?') && !self.provider.facts().names_hold_queries {
             let scheme = self.scheme;
-            let message = match self.provider.parameters() {
+            let message = match self.provider.facts().parameters {
                 [] => format!("{scheme}:// takes no parameters; leave out what follows the '?'."),
                 some => {
                     let list: Vec<String> = some.iter().map(|it| format!("?{it}=")).collect();

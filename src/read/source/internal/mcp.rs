@@ -15,7 +15,7 @@ use super::super::super::obtained::{Lacking, Obtained};
 use super::super::super::target::{Located, Spot};
 use super::locate::{How, MAX_ENDS, located, on_into};
 use super::resource::{Answerer, Resource, is_changed, rows};
-use super::{Given, GivenSpot, InternalAsk, InternalContext, Listing, Provider};
+use super::{Given, GivenSpot, InternalAsk, InternalContext, Listing, Provider, ProviderFacts};
 
 pub static MCP: Mcp = Mcp;
 
@@ -28,32 +28,20 @@ const WHERE_SET: &str =
     "They are named by mcp.servers of the settings, or the client offers mcp:// itself";
 
 impl Provider for Mcp {
-    fn name(&self) -> &'static str {
-        "server"
-    }
-
-    fn what(&self) -> &'static str {
-        "a resource of an MCP server"
-    }
-
-    fn form(&self) -> &'static str {
-        "SERVER/URI"
+    fn facts(&self) -> &'static ProviderFacts {
+        &ProviderFacts {
+            name: "server",
+            what: "a resource of an MCP server",
+            form: "SERVER/URI",
+            is_elsewhere: true,
+            decodes: false,
+            names_hold_queries: true,
+            ..ProviderFacts::DEFAULT
+        }
     }
 
     fn is_on(&self, settings: &Settings) -> bool {
         !settings.mcp.servers.is_empty()
-    }
-
-    fn is_elsewhere(&self) -> bool {
-        true
-    }
-
-    fn decodes(&self) -> bool {
-        false
-    }
-
-    fn names_hold_queries(&self) -> bool {
-        true
     }
 
     fn get(&self, ask: &InternalAsk, context: &InternalContext) -> Result<Option<Given>, Refusal> {
@@ -199,7 +187,7 @@ fn resource(
     let url = InternalUrl::new("mcp", &format!("{server}/{uri}"));
     let shown: Prior<Resource> = context.kept.shown(context.session, url.as_str());
     let answerer = |changed: Option<String>| Answerer {
-        provider: MCP.name(),
+        provider: MCP.facts().name,
         notices: changed
             .into_iter()
             .chain([format!(
@@ -270,7 +258,7 @@ fn listing(server: Option<&str>, context: &InternalContext) -> Given {
     for (name, catalogue) in catalogues.iter() {
         match catalogue {
             Ok(catalogue) => {
-                let of_server = rows(&catalogue.listing, Some(name), MCP.name());
+                let of_server = rows(&catalogue.listing, Some(name), MCP.facts().name);
                 all.rows.extend(of_server.rows);
                 all.resources.extend(of_server.resources);
                 if catalogue.listing.is_cut {

@@ -81,42 +81,49 @@ pub struct InternalAsk<'a> {
     pub is_probe: bool,
 }
 
+/// What holds of all that a provider has.
+#[derive(Debug)]
+pub struct ProviderFacts {
+    /// `details.provider`, unless what is given says otherwise.
+    pub name: &'static str,
+    /// What one of its things is, as a sentence names it.
+    pub what: &'static str,
+    /// What stands behind `scheme://` in its addresses, as models are told of them.
+    pub form: &'static str,
+    /// Nothing of it is in a file of this machine.
+    pub is_elsewhere: bool,
+    /// Names are percent-decoded.
+    pub decodes: bool,
+    /// A `?` and what follows it are part of a name.
+    pub names_hold_queries: bool,
+    /// The parameters that may follow a `?`.
+    pub parameters: &'static [&'static str],
+    /// Its texts are shown whole, as far as any text is.
+    pub is_shown_whole: bool,
+}
+
+impl ProviderFacts {
+    /// As most are; name and what are each provider's own.
+    pub const DEFAULT: ProviderFacts = ProviderFacts {
+        name: "",
+        what: "",
+        form: "NAME",
+        is_elsewhere: false,
+        decodes: true,
+        names_hold_queries: false,
+        parameters: &[],
+        is_shown_whole: false,
+    };
+}
+
 /// Who has what is behind the addresses of a scheme.
 pub trait Provider: Sync + fmt::Debug {
-    /// `details.provider`, unless what is given says otherwise.
-    fn name(&self) -> &'static str;
-
-    /// What one of its things is, as a sentence names it.
-    fn what(&self) -> &'static str;
-
-    /// What stands behind `scheme://` in its addresses, as models are told of them.
-    fn form(&self) -> &'static str {
-        "NAME"
-    }
+    /// What holds of all that it has.
+    fn facts(&self) -> &'static ProviderFacts;
 
     /// Whether these settings leave it anything that it could have.
     fn is_on(&self, _: &Settings) -> bool {
         true
-    }
-
-    /// Whether nothing of it is in a file of this machine.
-    fn is_elsewhere(&self) -> bool {
-        false
-    }
-
-    /// Whether names are percent-decoded.
-    fn decodes(&self) -> bool {
-        true
-    }
-
-    /// Whether a `?` and what follows it are part of a name.
-    fn names_hold_queries(&self) -> bool {
-        false
-    }
-
-    /// The parameters that may follow a `?`.
-    fn parameters(&self) -> &'static [&'static str] {
-        &[]
     }
 
     /// What has this name, `None` where nothing has it; `""` is the scheme as a whole. Blocking.
@@ -132,15 +139,10 @@ pub trait Provider: Sync + fmt::Debug {
         self.names(context)
     }
 
-    /// Whether its texts are shown whole, as far as any text is.
-    fn is_shown_whole(&self) -> bool {
-        false
-    }
-
     /// What to do instead of changing what has this name, as the end of a sentence that begins with
     /// its address.
     fn instead_of_change(&self, _name: &str, _scope: &Scope) -> String {
-        format!("is {} and cannot be changed", self.what())
+        format!("is {} and cannot be changed", self.facts().what)
     }
 }
 

@@ -22,7 +22,7 @@ pub fn open(
     let provider = spot.provider;
     match &spot.given {
         Given::Text(given) => {
-            refuse_own(means.selector, spelled, provider.what())?;
+            refuse_own(means.selector, spelled, provider.facts().what)?;
             Ok(text(given, provider, source))
         }
         Given::List(listing) => {
@@ -40,7 +40,7 @@ pub fn open(
 /// What is told of it by whoever gave it.
 fn details(about: &About, provider: &dyn Provider) -> MoreDetails {
     MoreDetails {
-        provider: Some(about.provider.unwrap_or(provider.name())),
+        provider: Some(about.provider.unwrap_or(provider.facts().name)),
         internal: Some(Box::new(about.details.clone())),
         ..MoreDetails::default()
     }
@@ -87,7 +87,7 @@ fn list(listing: &Listing, provider: &dyn Provider, location: Location) -> Opene
         cache: Cache::Hit,
         details: MoreDetails {
             total_lines: Some(text.len_lines() as u64),
-            provider: Some(others.unwrap_or(provider.name())),
+            provider: Some(others.unwrap_or(provider.facts().name)),
             resources: Some(listing.resources.clone()),
             internal: listing.details.clone().or(of_others).map(Box::new),
             ..MoreDetails::default()

@@ -16,7 +16,9 @@ use crate::workspace::{InternalUrl, percent_decoded};
 
 use super::super::json::indented;
 use super::artifact::{given, listing, refuse_without_sessions};
-use super::{About, Given, GivenText, InternalAsk, InternalContext, Provider, one_line};
+use super::{
+    About, Given, GivenText, InternalAsk, InternalContext, Provider, ProviderFacts, one_line,
+};
 
 use part::Steps;
 
@@ -31,20 +33,14 @@ const MAX_BYTES: u64 = 32 * 1024 * 1024;
 pub struct Agents;
 
 impl Provider for Agents {
-    fn name(&self) -> &'static str {
-        "session"
-    }
-
-    fn what(&self) -> &'static str {
-        "what an agent answered"
-    }
-
-    fn form(&self) -> &'static str {
-        "ID"
-    }
-
-    fn parameters(&self) -> &'static [&'static str] {
-        &["q"]
+    fn facts(&self) -> &'static ProviderFacts {
+        &ProviderFacts {
+            name: "session",
+            what: "what an agent answered",
+            form: "ID",
+            parameters: &["q"],
+            ..ProviderFacts::DEFAULT
+        }
     }
 
     fn get(&self, ask: &InternalAsk, context: &InternalContext) -> Result<Option<Given>, Refusal> {

@@ -8,10 +8,13 @@ use crate::protocol::{Refusal, Settings};
 use crate::task::Work;
 use crate::workspace::{InternalUrl, Scope, decoded_file_part, encoded};
 
-use super::super::{Given, InternalAsk, InternalContext, Listing, Provider, one_line};
+use super::super::{
+    Given, InternalAsk, InternalContext, Listing, Provider, ProviderFacts, one_line,
+};
+use super::named::{FoundThings, Named};
 use super::places::{self, Giver, Sort};
-use super::search::{Entered, Ground, Search};
-use super::{Opening, Shadowed, address, parted, shadowed};
+use super::search::{Entered, Search};
+use super::{Opening, parted};
 
 /// The provider of the scheme.
 pub static MEMORIES: MemoryProvider = MemoryProvider;
@@ -27,24 +30,12 @@ const FRONT_FILES: &[&str] = &["MEMORY.md", "memory_summary.md", "README.md"];
 const ROOT: &str = "root";
 
 /// The memories there are.
-#[derive(Debug, Default)]
-pub struct Memories {
-    pub list: Vec<MemoryFile>,
-    pub problems: Vec<String>,
-    pub shadowed: usize,
-    places: Vec<String>,
-}
+pub type Memories = FoundThings<MemoryFolder>;
 
-/// One of them.
+/// What one is, besides its name.
 #[derive(Debug)]
-pub struct MemoryFile {
-    giver: Giver,
-    name: String,
-    address: String,
-    shadowed: Shadowed,
+pub struct MemoryFolder {
     folder: PathBuf,
-    written: String,
-    ground: Ground,
     writable: bool,
 }
 
@@ -60,43 +51,22 @@ pub fn search(scope: &Scope, work: &Work) -> Result<Memories, Refusal> {
         if !search.is_new(&folder) {
             continue;
         }
-        list.push(MemoryFile {
-            giver: folder.giver,
-            name: place.name.clone().unwrap_or_default(),
-            address: String::new(),
-            shadowed: Shadowed::No,
+        let memory = MemoryFolder {
             folder: folder.path().to_owned(),
             writable: folder.writable && folder.giver != Giver::Workspace,
-            written: folder.written,
-            ground: folder.ground,
-        });
+        };
+        list.push(Named::new(
+            &folder,
+            place.name.clone().unwrap_or_default(),
+            memory,
+        ));
     }
-    list.sort_by_key(|memory| memory.giver);
-    let shadows = shadowed(list.iter().map(|it| (it.giver, &*it.name)));
-    let found = list.len();
-    let mut memories = Vec::with_capacity(found);
-    for (mut memory, shadowed) in list.into_iter().zip(shadows) {
-        if shadowed != Shadowed::Lost {
-            memory.address = address(memory.giver, &memory.name, shadowed);
-            memory.shadowed = shadowed;
-            memories.push(memory);
-        }
-    }
-    let plain = memories.iter().filter(|it| it.shadowed == Shadowed::No);
-    let shadowed = found - plain.count();
-    let (mut problems, _) = search.end();
-    problems.extend(places.problems);
-    Ok(Memories {
-        list: memories,
-        problems,
-        shadowed,
-        places: places.places.into_iter().map(|it| it.written).collect(),
-    })
+    Ok(FoundThings::new(list, places, search).0)
 }
 
-impl MemoryFile {
+impl Named<MemoryFolder> {
     fn winner(&self) -> Option<String> {
-        (self.shadowed != Shadowed::No).then(|| format!("memory://{}", self.name))
+        self.is_shadowed.then(|| format!("memory://{}", self.name))
     }
 
     fn resource(&self) -> NamedResource {
@@ -104,7 +74,7 @@ impl MemoryFile {
             uri: format!("memory://{}", self.address),
             name: self.name.clone(),
             provider: self.giver.name(),
-            path: Some(self.folder.to_string_lossy().into_owned()),
+            path: Some(self.thing.folder.to_string_lossy().into_owned()),
             shadowed_by: self.winner(),
             ..NamedResource::default()
         }
@@ -120,7 +90,7 @@ impl MemoryFile {
         if let Some(winner) = self.winner() {
             at.push_str(&format!("; {winner} is another"));
         }
-        if self.writable {
+        if self.thing.writable {
             at.push_str("; writable");
         }
         vec![self.address.clone(), format!("({at})")]
@@ -128,14 +98,10 @@ impl MemoryFile {
 }
 
 impl Memories {
-    fn named(&self, name: &str) -> Option<&MemoryFile> {
-        let (giver, plain) = Giver::parted(name);
-        let mut memories = self.list.iter();
-        let named = memories.find(|it| match giver {
-            Some(giver) => it.giver == giver && it.name == plain,
-            None => it.shadowed == Shadowed::No && it.name == plain,
-        });
-        named.or_else(|| self.list.first().filter(|_| name == ROOT))
+    /// The first goes by [`ROOT`] as well.
+    fn named_or_root(&self, name: &str) -> Option<&Named<MemoryFolder>> {
+        let root = || self.list.first().filter(|_| name == ROOT);
+        self.named(name).or_else(root)
     }
 
     fn listing(&self) -> Given {
@@ -143,8 +109,12 @@ impl Memories {
             return Given::text(&format!("No memories in {}\n", self.places.join(", ")));
         }
         Given::List(Listing {
-            rows: self.list.iter().map(MemoryFile::row).collect(),
-            resources: self.list.iter().map(MemoryFile::resource).collect(),
+            rows: self.list.iter().map(Named::<MemoryFolder>::row).collect(),
+            resources: self
+                .list
+                .iter()
+                .map(Named::<MemoryFolder>::resource)
+                .collect(),
             footer: Some("memory://NS reads one, memory://NS/ lists its files".to_owned()),
             ..Listing::default()
         })
@@ -154,7 +124,7 @@ impl Memories {
 impl MemoryProvider {
     fn opened(
         &self,
-        memory: &MemoryFile,
+        memory: &Named<MemoryFolder>,
         file: Option<&str>,
         context: &InternalContext,
     ) -> Result<Option<Given>, Refusal> {
@@ -163,7 +133,7 @@ impl MemoryProvider {
             giver: memory.giver,
             ground: &memory.ground,
             url: Some(&base),
-            writable: memory.writable,
+            writable: memory.thing.writable,
         };
         let scope = opening.scope(context.scope);
         let below = file.map(decoded_file_part).transpose()?;
@@ -174,8 +144,8 @@ impl MemoryProvider {
         for below in tried {
             let url = format!("{}/{}", memory.address, encoded(below));
             let path = match below.is_empty() {
-                true => memory.folder.clone(),
-                false => memory.folder.join(below),
+                true => memory.thing.folder.clone(),
+                false => memory.thing.folder.join(below),
             };
             if let Some(handle) = opening.look(&scope, &path, &format!("{base}{below}"))? {
                 let url = InternalUrl::new("memory", &url);
@@ -187,16 +157,13 @@ impl MemoryProvider {
 }
 
 impl Provider for MemoryProvider {
-    fn name(&self) -> &'static str {
-        "user"
-    }
-
-    fn what(&self) -> &'static str {
-        "a memory"
-    }
-
-    fn form(&self) -> &'static str {
-        "NS"
+    fn facts(&self) -> &'static ProviderFacts {
+        &ProviderFacts {
+            name: "user",
+            what: "a memory",
+            form: "NS",
+            ..ProviderFacts::DEFAULT
+        }
     }
 
     fn is_on(&self, settings: &Settings) -> bool {
@@ -210,7 +177,7 @@ impl Provider for MemoryProvider {
         }
         let (_, file) = parted(ask.written);
         let (name, _) = parted(ask.name);
-        match memories.named(name) {
+        match memories.named_or_root(name) {
             Some(memory) => self.opened(memory, file, context),
             None => Ok(None),
         }
@@ -219,21 +186,21 @@ impl Provider for MemoryProvider {
     fn names_like(&self, asked: &str, context: &InternalContext) -> Vec<String> {
         let memories = search(context.scope, context.work).unwrap_or_default();
         let (name, file) = parted(asked);
-        match (memories.named(name), file) {
+        match (memories.named_or_root(name), file) {
             (Some(memory), Some(file)) => {
                 let scope = memory.ground.scope(context.scope, "", false);
-                let names = super::names_beside(&scope, &memory.folder, file, context.work);
+                let names = super::names_beside(&scope, &memory.thing.folder, file, context.work);
                 let named = |it: String| format!("{}/{it}", memory.address);
                 names.into_iter().map(named).collect()
             }
-            _ => memories.list.iter().map(|it| it.address.clone()).collect(),
+            _ => memories.addresses(),
         }
     }
 
     fn instead_of_change(&self, written: &str, scope: &Scope) -> String {
         let memories = search(scope, &super::brief()).unwrap_or_default();
         let (name, file) = parted(written);
-        match memories.named(name) {
+        match memories.named_or_root(name) {
             Some(memory) => {
                 let file = file.filter(|file| !file.is_empty());
                 let file = file.unwrap_or(FRONT_FILES[0]);

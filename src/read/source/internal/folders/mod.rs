@@ -7,6 +7,7 @@ mod front_matter;
 mod globs;
 mod kept;
 pub mod memories;
+mod named;
 mod nested;
 mod places;
 mod rule;
@@ -14,7 +15,6 @@ pub mod rules;
 mod search;
 pub mod skills;
 
-use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::time::Duration;
 
@@ -136,40 +136,6 @@ fn names_beside(scope: &Scope, folder: &Path, file: &str, work: &Work) -> Vec<St
         .into_iter()
         .filter_map(|it| it.name.into_string().ok());
     names.map(below).collect()
-}
-
-/// Of things with one name the first goes by it, the first of each other giver by its giver and it.
-/// Tells who goes before each, and leaves out those that nobody could ask for.
-fn shadowed<'a>(names: impl Iterator<Item = (Giver, &'a str)>) -> Vec<Shadowed> {
-    let mut first = HashMap::new();
-    let mut taken = HashSet::new();
-    names
-        .map(|(giver, name)| {
-            let winner = *first.entry(name).or_insert(giver);
-            match taken.insert((giver, name)) {
-                false => Shadowed::Lost,
-                true if winner == giver => Shadowed::No,
-                true => Shadowed::By,
-            }
-        })
-        .collect()
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Shadowed {
-    No,
-    /// It is asked for with its giver before its name.
-    By,
-    /// Another of the same giver has its name.
-    Lost,
-}
-
-/// The name by which something is asked for.
-fn address(giver: Giver, name: &str, shadowed: Shadowed) -> String {
-    match shadowed {
-        Shadowed::No => name.to_owned(),
-        Shadowed::By | Shadowed::Lost => format!("{}:{name}", giver.name()),
-    }
 }
 
 /// What stands in a row between a name and a description: who gives it and where it lies, where that

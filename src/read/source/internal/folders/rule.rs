@@ -8,25 +8,19 @@ use crate::workspace::encoded;
 use super::super::one_line;
 use super::front_matter::FrontMatter;
 use super::globs;
-use super::places::Giver;
-use super::search::{Entered, Ground, Search};
-use super::{Shadowed, provenance};
+use super::named::Named;
+use super::provenance;
+use super::search::{Entered, Search};
 
 /// What some file tells agents.
 #[derive(Debug, Clone)]
 pub struct Rule {
-    pub giver: Giver,
-    pub name: String,
-    pub address: String,
-    pub(super) shadowed: Shadowed,
     description: String,
     pub applies: Applies,
     pub file: PathBuf,
-    pub written: String,
     /// Of which workspace folder, and for no other.
     pub root: Option<usize>,
     size: u64,
-    pub ground: Ground,
 }
 
 /// What a rule is for.
@@ -76,72 +70,67 @@ impl Applies {
     }
 }
 
-impl Rule {
+impl Named<Rule> {
     /// That of a file, whatever is said in it.
-    pub fn of(search: &mut Search, file: &Entered, name: String) -> Option<Rule> {
+    pub fn of(search: &mut Search, file: &Entered, name: String) -> Option<Named<Rule>> {
         let head = search.head(file)?;
         let matter = FrontMatter::of(&head);
         if matter.is_none() && FrontMatter::is_endless(&head) {
             search.problem(&file.written, "its front matter does not end within 16 KiB");
         }
         let matter = matter.unwrap_or_default();
-        Some(Rule {
-            giver: file.giver,
-            address: name.clone(),
-            name,
-            shadowed: Shadowed::No,
+        let rule = Rule {
             description: one_line(matter.text("description").unwrap_or_default()),
             applies: Applies::of(&matter),
             file: file.path().to_owned(),
-            written: file.written.clone(),
             root: file.root,
             size: file.size(),
-            ground: file.ground.clone(),
-        })
+        };
+        Some(Named::new(file, name, rule))
     }
 
     /// The same as one that lies in a folder on the way to a path.
-    pub fn nested(self) -> Rule {
-        Rule {
-            applies: Applies::Nested,
-            ..self
-        }
+    pub fn nested(mut self) -> Named<Rule> {
+        self.thing.applies = Applies::Nested;
+        self
     }
 
     pub fn resource(&self) -> NamedResource {
-        let globs = match &self.applies {
+        let globs = match &self.thing.applies {
             Applies::To(globs) => Some(globs.iter().map(|it| one_line(it)).collect()),
             Applies::Always | Applies::Nested | Applies::OnRequest => None,
         };
         NamedResource {
             uri: format!("rule://{}", encoded(&self.address)),
             name: self.name.clone(),
-            description: (!self.description.is_empty()).then(|| self.description.clone()),
+            description: (!self.thing.description.is_empty())
+                .then(|| self.thing.description.clone()),
             mime_type: Some("text/markdown".to_owned()),
-            size: Some(self.size),
+            size: Some(self.thing.size),
             provider: self.giver.name(),
-            path: Some(self.file.to_string_lossy().into_owned()),
+            path: Some(self.thing.file.to_string_lossy().into_owned()),
             applies_to: globs,
-            always: Some(self.applies == Applies::Always),
+            always: Some(self.thing.applies == Applies::Always),
             shadowed_by: self.winner(),
         }
     }
 
     fn winner(&self) -> Option<String> {
-        (self.shadowed != Shadowed::No).then(|| format!("rule://{}", encoded(&self.name)))
+        self.is_shadowed
+            .then(|| format!("rule://{}", encoded(&self.name)))
     }
 
     pub fn row(&self) -> Vec<String> {
         let written = one_line(&self.written);
-        let provenance = match self.applies {
+        let provenance = match self.thing.applies {
             // Its name says where it is.
             Applies::Nested => String::new(),
             _ => provenance(self.giver, &written, self.winner().as_deref()),
         };
-        let applies = self.applies.written();
+        let applies = self.thing.applies.written();
         let row = format!(
             "{}  {applies}  {provenance}{}",
-            self.address, self.description
+            self.address, self.thing.description
         );
         vec![row]
     }

@@ -7,12 +7,15 @@ use crate::protocol::{Refusal, Settings};
 use crate::task::Work;
 use crate::workspace::{FileType, InternalUrl, Scope, Seen, encoded};
 
-use super::super::{Given, InternalAsk, InternalContext, Listing, Provider, one_line};
+use super::super::{
+    Given, InternalAsk, InternalContext, Listing, Provider, ProviderFacts, one_line,
+};
+use super::Opening;
+use super::named::{FoundThings, Named};
 use super::nested::{self, RuledPath};
 use super::places::{self, Giver, Place, Sort};
 use super::rule::{Applies, Rule};
 use super::search::{Entered, MAX_DEPTH, Search};
-use super::{Opening, Shadowed, address, shadowed};
 
 /// The provider of the scheme.
 pub static RULES: RuleProvider = RuleProvider;
@@ -24,20 +27,14 @@ pub struct RuleProvider;
 /// What files in folders of rules end in, and what is left of a name. The longest goes first.
 const ENDS: &[&str] = &[".instructions.md", ".mdc", ".md"];
 
-/// The rules there are, but for those in folders on the way to a path.
-#[derive(Debug, Default)]
-pub struct Rules {
-    pub list: Vec<Rule>,
-    pub problems: Vec<String>,
-    pub shadowed: usize,
-    places: Vec<String>,
-}
+/// The rules there are, but for those in folders on the way to a path; each giver's in the order of the tables.
+pub type Rules = FoundThings<Rule>;
 
 /// Looks through the files and folders of the tables.
 pub fn search(scope: &Scope, work: &Work) -> Result<(Rules, Seen), Refusal> {
     let places = places::places(Sort::Rule, scope, scope.settings());
     let mut search = Search::new(scope, work);
-    let mut list: Vec<Rule> = Vec::new();
+    let mut list = Vec::new();
     for place in &places.places {
         let Some(entered) = search.enter(place)? else {
             continue;
@@ -48,33 +45,11 @@ pub fn search(scope: &Scope, work: &Work) -> Result<(Rules, Seen), Refusal> {
         }
     }
     name_seconds_by_their_paths(&mut list);
-    // The givers come in their order; what one has stays in that of the tables.
-    list.sort_by_key(|rule| rule.giver);
-    let shadows = shadowed(list.iter().map(|it| (it.giver, &*it.name)));
-    let found = list.len();
-    let mut rules: Vec<Rule> = Vec::with_capacity(found);
-    for (mut rule, shadowed) in list.into_iter().zip(shadows) {
-        if shadowed != Shadowed::Lost {
-            rule.address = address(rule.giver, &rule.name, shadowed);
-            rule.shadowed = shadowed;
-            rules.push(rule);
-        }
-    }
-    let plain = rules.iter().filter(|it| it.shadowed == Shadowed::No);
-    let shadowed = found - plain.count();
-    let (mut problems, seen) = search.end();
-    problems.extend(places.problems);
-    let rules = Rules {
-        list: rules,
-        problems,
-        shadowed,
-        places: places.places.into_iter().map(|it| it.written).collect(),
-    };
-    Ok((rules, seen))
+    Ok(FoundThings::new(list, places, search))
 }
 
 /// A file of the tables is called by its own name.
-fn of_file(search: &mut Search, file: &Entered, place: &Place) -> Option<Rule> {
+fn of_file(search: &mut Search, file: &Entered, place: &Place) -> Option<Named<Rule>> {
     let name = place.path.file_name()?.to_str()?;
     let is_rule = NAMED_WHOLE.contains(&name) || place.giver == Giver::Settings;
     let name = match is_rule {
@@ -82,7 +57,7 @@ fn of_file(search: &mut Search, file: &Entered, place: &Place) -> Option<Rule> {
         false => without_end(name).unwrap_or(name),
     };
     match search.is_new(file) {
-        true => Rule::of(search, file, name.to_owned()),
+        true => Named::<Rule>::of(search, file, name.to_owned()),
         false => None,
     }
 }
@@ -98,7 +73,7 @@ fn walk(
     search: &mut Search,
     folder: &Entered,
     (depth, before): (usize, &str),
-    list: &mut Vec<Rule>,
+    list: &mut Vec<Named<Rule>>,
 ) -> Result<(), Refusal> {
     for name in search.names(folder)? {
         let is_rule = without_end(&name.name).filter(|_| !name.is_folder);
@@ -126,7 +101,7 @@ fn walk(
             let what = "a rule's name has no ':', '?', '\\' and no characters that are not seen";
             search.problem(&child.written, what);
         } else if search.is_new(&child) {
-            list.extend(Rule::of(search, &child, called));
+            list.extend(Named::<Rule>::of(search, &child, called));
         }
     }
     Ok(())
@@ -138,7 +113,7 @@ fn is_rule_name(name: &str) -> bool {
 }
 
 /// Of two rules of one giver with one name the second is named by its path.
-fn name_seconds_by_their_paths(list: &mut [Rule]) {
+fn name_seconds_by_their_paths(list: &mut [Named<Rule>]) {
     let mut taken = std::collections::HashSet::new();
     for rule in list {
         if !taken.insert((rule.giver, rule.name.clone())) {
@@ -153,15 +128,6 @@ fn name_seconds_by_their_paths(list: &mut [Rule]) {
 }
 
 impl Rules {
-    fn named(&self, name: &str) -> Option<&Rule> {
-        let (giver, name) = Giver::parted(name);
-        let mut rules = self.list.iter();
-        rules.find(|it| match giver {
-            Some(giver) => it.giver == giver && it.name == name,
-            None => it.shadowed == Shadowed::No && it.name == name,
-        })
-    }
-
     fn listing(&self) -> Given {
         if self.list.is_empty() {
             return Given::text(&format!("No rules in {}\n", self.places.join(", ")));
@@ -170,7 +136,7 @@ impl Rules {
     }
 }
 
-fn listing(rules: &[&Rule]) -> Given {
+fn listing(rules: &[&Named<Rule>]) -> Given {
     let footer = "rule://NAME reads one, rule://?for=PATH lists those for a path";
     Given::List(Listing {
         rows: rules.iter().map(|rule| rule.row()).collect(),
@@ -184,20 +150,21 @@ fn listing(rules: &[&Rule]) -> Given {
 fn for_path(rules: &Rules, path: &str, context: &InternalContext) -> Result<Given, Refusal> {
     let target = RuledPath::of(path, context.scope)?;
     let nested = nested::on_the_way(&target, context.scope, context.work)?;
-    let is_known = |rule: &&Rule| rules.list.iter().any(|it| it.file == rule.file);
-    let of_target = |rule: &&Rule| {
+    let is_known =
+        |rule: &&Named<Rule>| rules.list.iter().any(|it| it.thing.file == rule.thing.file);
+    let of_target = |rule: &&Named<Rule>| {
         let is_of_root = match rule.giver {
-            Giver::Workspace => rule.root.is_none_or(|root| root == target.root),
+            Giver::Workspace => rule.thing.root.is_none_or(|root| root == target.root),
             Giver::Settings | Giver::User => true,
         };
-        is_of_root && rule.applies.is_for(&target.path)
+        is_of_root && rule.thing.applies.is_for(&target.path)
     };
-    let applying: Vec<&Rule> = rules.list.iter().filter(of_target).collect();
-    let (always, special): (Vec<&Rule>, Vec<&Rule>) = applying
+    let applying: Vec<&Named<Rule>> = rules.list.iter().filter(of_target).collect();
+    let (always, special): (Vec<&Named<Rule>>, Vec<&Named<Rule>>) = applying
         .into_iter()
-        .partition(|rule| rule.applies == Applies::Always);
+        .partition(|rule| rule.thing.applies == Applies::Always);
     let nested = nested.iter().filter(|rule| !is_known(rule));
-    let all: Vec<&Rule> = always.into_iter().chain(special).chain(nested).collect();
+    let all: Vec<&Named<Rule>> = always.into_iter().chain(special).chain(nested).collect();
     match all.is_empty() {
         true => Ok(Given::text(&format!(
             "No rules for {} in {}\n",
@@ -209,7 +176,11 @@ fn for_path(rules: &Rules, path: &str, context: &InternalContext) -> Result<Give
 }
 
 impl RuleProvider {
-    fn opened(&self, rule: &Rule, context: &InternalContext) -> Result<Option<Given>, Refusal> {
+    fn opened(
+        &self,
+        rule: &Named<Rule>,
+        context: &InternalContext,
+    ) -> Result<Option<Given>, Refusal> {
         let url = InternalUrl::new("rule", &encoded(&rule.address));
         let opening = Opening {
             giver: rule.giver,
@@ -218,27 +189,24 @@ impl RuleProvider {
             writable: false,
         };
         let scope = opening.scope(context.scope);
-        let handle = opening.look(&scope, &rule.file, url.as_str())?;
+        let handle = opening.look(&scope, &rule.thing.file, url.as_str())?;
         let handle = handle.filter(|it| it.file_type() == FileType::Regular);
         Ok(handle.map(|it| opening.given(scope, it, url, context.scope)))
     }
 }
 
 impl Provider for RuleProvider {
-    fn name(&self) -> &'static str {
-        "user"
-    }
-
-    fn what(&self) -> &'static str {
-        "a rule"
+    fn facts(&self) -> &'static ProviderFacts {
+        &ProviderFacts {
+            name: "user",
+            what: "a rule",
+            parameters: &["for"],
+            ..ProviderFacts::DEFAULT
+        }
     }
 
     fn is_on(&self, settings: &Settings) -> bool {
         super::may_have(settings, RootScheme::Rule)
-    }
-
-    fn parameters(&self) -> &'static [&'static str] {
-        &["for"]
     }
 
     fn get(&self, ask: &InternalAsk, context: &InternalContext) -> Result<Option<Given>, Refusal> {
@@ -268,7 +236,7 @@ impl Provider for RuleProvider {
             .rules
             .get(context.scope, context.work, search);
         let rules = rules.unwrap_or_default();
-        rules.list.iter().map(|it| it.address.clone()).collect()
+        rules.addresses()
     }
 
     fn instead_of_change(&self, written: &str, scope: &Scope) -> String {

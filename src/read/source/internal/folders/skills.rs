@@ -8,11 +8,14 @@ use crate::protocol::{Refusal, Settings};
 use crate::task::Work;
 use crate::workspace::{InternalUrl, Scope, Seen, decoded_file_part, encoded};
 
-use super::super::{Given, InternalAsk, InternalContext, Listing, Provider, one_line};
+use super::super::{
+    Given, InternalAsk, InternalContext, Listing, Provider, ProviderFacts, one_line,
+};
 use super::front_matter::FrontMatter;
-use super::places::{self, Giver, Sort, is_plain_name};
-use super::search::{Entered, Ground, MAX_DEPTH, Name, Search};
-use super::{Opening, Shadowed, address, parted, provenance, shadowed};
+use super::named::{FoundThings, Named};
+use super::places::{self, Sort, is_plain_name};
+use super::search::{Entered, MAX_DEPTH, Name, Search};
+use super::{Opening, parted, provenance};
 
 /// The provider of the scheme.
 pub static SKILLS: SkillProvider = SkillProvider;
@@ -24,46 +27,29 @@ pub struct SkillProvider;
 /// The file that makes a folder a skill.
 const SKILL_FILE: &str = "SKILL.md";
 
-/// The skills there are.
-#[derive(Debug, Default)]
-pub struct Skills {
-    /// In the order of their givers, then of the alphabet; without those that nobody could ask for.
-    pub list: Vec<Skill>,
-    pub problems: Vec<String>,
-    /// How many have a name that another goes by.
-    pub shadowed: usize,
-    /// Where they were looked for.
-    places: Vec<String>,
-}
+/// The skills there are, each giver's in the order of the alphabet.
+pub type Skills = FoundThings<Skill>;
 
-/// One of them.
+/// What one is, besides its name.
 #[derive(Debug)]
 pub struct Skill {
-    giver: Giver,
-    name: String,
-    /// By which it is asked for.
-    address: String,
-    shadowed: Shadowed,
     description: String,
     folder: PathBuf,
-    /// How messages name the folder.
-    written: String,
     size: u64,
-    ground: Ground,
 }
 
-impl Skill {
+impl Named<Skill> {
     fn file(&self) -> PathBuf {
-        self.folder.join(SKILL_FILE)
+        self.thing.folder.join(SKILL_FILE)
     }
 
     fn resource(&self) -> NamedResource {
         NamedResource {
             uri: format!("skill://{}", self.address),
             name: self.name.clone(),
-            description: Some(self.description.clone()),
+            description: Some(self.thing.description.clone()),
             mime_type: Some("text/markdown".to_owned()),
-            size: Some(self.size),
+            size: Some(self.thing.size),
             provider: self.giver.name(),
             path: Some(self.file().to_string_lossy().into_owned()),
             shadowed_by: self.winner(),
@@ -73,7 +59,7 @@ impl Skill {
 
     /// The address of the skill that goes by this one's name.
     fn winner(&self) -> Option<String> {
-        (self.shadowed != Shadowed::No).then(|| format!("skill://{}", self.name))
+        self.is_shadowed.then(|| format!("skill://{}", self.name))
     }
 }
 
@@ -90,35 +76,14 @@ pub fn search(scope: &Scope, work: &Work) -> Result<(Skills, Seen), Refusal> {
     }
     // Of one name the first that was found goes first.
     list.sort_by(|a, b| (a.giver, &a.name).cmp(&(b.giver, &b.name)));
-    let names = list.iter().map(|it| (it.giver, &*it.name));
-    let shadows = shadowed(names);
-    let found = list.len();
-    let mut skills: Vec<Skill> = Vec::with_capacity(found);
-    for (mut skill, shadowed) in list.into_iter().zip(shadows) {
-        if shadowed != Shadowed::Lost {
-            skill.address = address(skill.giver, &skill.name, shadowed);
-            skill.shadowed = shadowed;
-            skills.push(skill);
-        }
-    }
-    let plain = skills.iter().filter(|it| it.shadowed == Shadowed::No);
-    let shadowed = found - plain.count();
-    let (mut problems, seen) = search.end();
-    problems.extend(places.problems);
-    let skills = Skills {
-        list: skills,
-        problems,
-        shadowed,
-        places: places.places.into_iter().map(|it| it.written).collect(),
-    };
-    Ok((skills, seen))
+    Ok(FoundThings::new(list, places, search))
 }
 
 fn walk(
     search: &mut Search,
     folder: &Entered,
     depth: usize,
-    list: &mut Vec<Skill>,
+    list: &mut Vec<Named<Skill>>,
 ) -> Result<(), Refusal> {
     for name in search.names(folder)? {
         if !name.is_folder && !name.is_link {
@@ -146,7 +111,12 @@ fn walk(
 }
 
 /// The skill that a file says it is; what is wrong with it otherwise is a problem.
-fn skill(search: &mut Search, folder: &Entered, file: &Entered, called: &str) -> Option<Skill> {
+fn skill(
+    search: &mut Search,
+    folder: &Entered,
+    file: &Entered,
+    called: &str,
+) -> Option<Named<Skill>> {
     let head = search.head(file)?;
     if !search.is_new(file) {
         return None;
@@ -170,44 +140,30 @@ fn skill(search: &mut Search, folder: &Entered, file: &Entered, called: &str) ->
         search.problem(&file.written, "it has no description in its front matter");
         return None;
     }
-    Some(Skill {
-        giver: folder.giver,
-        name: name.to_owned(),
-        address: String::new(),
-        shadowed: Shadowed::No,
+    let skill = Skill {
         description,
         folder: folder.path().to_owned(),
-        written: folder.written.clone(),
         size: file.size(),
-        ground: folder.ground.clone(),
-    })
+    };
+    Some(Named::new(folder, name.to_owned(), skill))
 }
 
 impl Skills {
-    fn named(&self, name: &str) -> Option<&Skill> {
-        let (giver, name) = Giver::parted(name);
-        let mut skills = self.list.iter();
-        skills.find(|it| match giver {
-            Some(giver) => it.giver == giver && it.name == name,
-            None => it.shadowed == Shadowed::No && it.name == name,
-        })
-    }
-
     fn listing(&self) -> Given {
         if self.list.is_empty() {
             return Given::text(&format!("No skills in {}\n", self.places.join(", ")));
         }
-        let row = |skill: &Skill| {
+        let row = |skill: &Named<Skill>| {
             let written = one_line(&skill.written);
             let provenance = provenance(skill.giver, &written, skill.winner().as_deref());
             vec![
                 skill.address.clone(),
-                format!("{provenance}{}", skill.description),
+                format!("{provenance}{}", skill.thing.description),
             ]
         };
         Given::List(Listing {
             rows: self.list.iter().map(row).collect(),
-            resources: self.list.iter().map(Skill::resource).collect(),
+            resources: self.list.iter().map(Named::<Skill>::resource).collect(),
             footer: Some("skill://NAME reads one, skill://NAME/ lists its files".to_owned()),
             ..Listing::default()
         })
@@ -217,7 +173,7 @@ impl Skills {
 impl SkillProvider {
     fn opened(
         &self,
-        skill: &Skill,
+        skill: &Named<Skill>,
         file: Option<&str>,
         context: &InternalContext,
     ) -> Result<Option<Given>, Refusal> {
@@ -234,8 +190,8 @@ impl SkillProvider {
         };
         let scope = opening.scope(context.scope);
         let path = match below.is_empty() {
-            true => skill.folder.clone(),
-            false => skill.folder.join(&below),
+            true => skill.thing.folder.clone(),
+            false => skill.thing.folder.join(&below),
         };
         let spelled = format!("{base}{below}");
         let Some(handle) = opening.look(&scope, &path, &spelled)? else {
@@ -247,12 +203,13 @@ impl SkillProvider {
 }
 
 impl Provider for SkillProvider {
-    fn name(&self) -> &'static str {
-        "user"
-    }
-
-    fn what(&self) -> &'static str {
-        "a skill"
+    fn facts(&self) -> &'static ProviderFacts {
+        &ProviderFacts {
+            name: "user",
+            what: "a skill",
+            is_shown_whole: true,
+            ..ProviderFacts::DEFAULT
+        }
     }
 
     fn is_on(&self, settings: &Settings) -> bool {
@@ -287,16 +244,12 @@ impl Provider for SkillProvider {
         match (skills.named(name), file) {
             (Some(skill), Some(file)) => {
                 let scope = skill.ground.scope(context.scope, "", false);
-                let files = super::names_beside(&scope, &skill.folder, file, context.work);
+                let files = super::names_beside(&scope, &skill.thing.folder, file, context.work);
                 let file = |it: String| format!("{}/{it}", skill.address);
                 files.into_iter().map(file).collect()
             }
-            _ => skills.list.iter().map(|it| it.address.clone()).collect(),
+            _ => skills.addresses(),
         }
-    }
-
-    fn is_shown_whole(&self) -> bool {
-        true
     }
 
     fn instead_of_change(&self, written: &str, scope: &Scope) -> String {

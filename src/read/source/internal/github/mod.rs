@@ -27,7 +27,10 @@ use crate::view::listing::age;
 use crate::workspace::{InternalUrl, Scope, now_ns};
 
 use super::super::super::obtained::{Lacking, Obtained};
-use super::{About, Given, GivenText, InternalAsk, InternalContext, Listing, Provider, one_line};
+use super::{
+    About, Given, GivenText, InternalAsk, InternalContext, Listing, Provider, ProviderFacts,
+    one_line,
+};
 
 use address::{Address, ItemPart};
 use diff::FileDiff;
@@ -46,38 +49,35 @@ pub struct GithubItems {
     pulls: bool,
 }
 
+static ISSUE_FACTS: ProviderFacts = ProviderFacts {
+    what: "an issue on GitHub",
+    ..ITEM_FACTS
+};
+static PULL_FACTS: ProviderFacts = ProviderFacts {
+    what: "a pull request on GitHub",
+    ..ITEM_FACTS
+};
+const ITEM_FACTS: ProviderFacts = ProviderFacts {
+    name: "github",
+    form: "N",
+    is_elsewhere: true,
+    decodes: false,
+    parameters: &[
+        "comments", "state", "limit", "author", "label", "page", "fresh",
+    ],
+    ..ProviderFacts::DEFAULT
+};
+
 impl Provider for GithubItems {
-    fn name(&self) -> &'static str {
-        "github"
-    }
-
-    fn what(&self) -> &'static str {
+    fn facts(&self) -> &'static ProviderFacts {
         match self.pulls {
-            true => "a pull request on GitHub",
-            false => "an issue on GitHub",
+            true => &PULL_FACTS,
+            false => &ISSUE_FACTS,
         }
-    }
-
-    fn form(&self) -> &'static str {
-        "N"
     }
 
     fn is_on(&self, settings: &Settings) -> bool {
         settings.github.enabled
-    }
-
-    fn is_elsewhere(&self) -> bool {
-        true
-    }
-
-    fn decodes(&self) -> bool {
-        false
-    }
-
-    fn parameters(&self) -> &'static [&'static str] {
-        &[
-            "comments", "state", "limit", "author", "label", "page", "fresh",
-        ]
     }
 
     fn get(&self, ask: &InternalAsk, context: &InternalContext) -> Result<Option<Given>, Refusal> {
@@ -322,7 +322,7 @@ fn files(answer: &GithubAnswer, ask: &ItemAsk, item: &Item, canonical: &str) -> 
             uri,
             name,
             description: Some(format!("{what} {counts}").trim_end().to_owned()),
-            provider: ISSUES.name(),
+            provider: ISSUES.facts().name,
             ..NamedResource::default()
         });
     }
