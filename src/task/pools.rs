@@ -381,15 +381,33 @@ mod tests {
 
     type Running = tokio::task::JoinHandle<Result<Result<(), Stopped>, Stopped>>;
 
-    /// A job that takes long, and runs until `told` hears something or nobody can tell it any more.
+    /// A job that has a long place, and runs until `told` hears something or nobody can tell it any
+    /// more.
     async fn long_job(pool: &Arc<Pool>, work: Work) -> (Running, mpsc::Sender<()>) {
+        begun_long_job(pool, work, true).await
+    }
+
+    /// The same where a long place has to be waited for: it has begun, no more.
+    async fn waiting_job(pool: &Arc<Pool>, work: Work) -> (Running, mpsc::Sender<()>) {
+        begun_long_job(pool, work, false).await
+    }
+
+    async fn begun_long_job(
+        pool: &Arc<Pool>,
+        work: Work,
+        has_place: bool,
+    ) -> (Running, mpsc::Sender<()>) {
         let (go_on, told) = mpsc::channel::<()>();
         let (begun, has_begun) = oneshot::channel();
         let pool = pool.clone();
         let running = tokio::spawn(async move {
             let job = move |work: &Work| {
-                let _ = begun.send(());
+                let mut begun = Some(begun);
+                if !has_place {
+                    begun.take().map(|begun| begun.send(()));
+                }
                 assert!(work.takes_long()?);
+                begun.take().map(|begun| begun.send(()));
                 // It is long already.
                 assert_eq!(work.within(Duration::ZERO).takes_long(), Ok(false));
                 let _ = told.recv();
@@ -407,7 +425,7 @@ mod tests {
         let (first, end_first) = long_job(&pool, work()).await;
         // It runs in the long place.
         assert_eq!(pool.run(work(), |_| 1).await, Ok(1));
-        let (second, end_second) = long_job(&pool, work()).await;
+        let (second, end_second) = waiting_job(&pool, work()).await;
         // It waits for the long place.
         assert_eq!(pool.run(work(), |_| 2).await, Ok(2));
         drop(end_second);
@@ -424,7 +442,7 @@ mod tests {
         let pool = Arc::new(Pool::with_long_places(1, 1, threads()));
         let (first, end_first) = long_job(&pool, work()).await;
         let cancel = CancelToken::new();
-        let (second, _end) = long_job(&pool, Work::new(cancel.clone(), MINUTE)).await;
+        let (second, _end) = waiting_job(&pool, Work::new(cancel.clone(), MINUTE)).await;
         assert_eq!(pool.run(work(), |_| 1).await, Ok(1));
         assert!(cancel.cancel());
         assert_eq!(second.await.ok(), Some(Ok(Err(Stopped::Cancelled))));
