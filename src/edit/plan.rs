@@ -322,6 +322,11 @@ impl Planner<'_> {
         let sections = group.into_iter().map(|named| named.section);
         let batch = Batch::join(sections).map_err(|error| judge.two_tags(&error));
         let batch = batch.ok()??;
+        let (batch, badly_placed) = Faulty::parts(batch.check_company());
+        badly_placed
+            .iter()
+            .for_each(|error| judge.syntax(error, &[]));
+        let batch = supported(batch, judge);
         let tag_before = batch.tag;
         let ends = |hunk: &Hunk| matches!(hunk.op, Op::InsertHead { .. } | Op::InsertTail { .. });
         let has_ends = batch.hunks.iter().any(ends);
@@ -373,7 +378,7 @@ impl Planner<'_> {
             Meaning::Expired => Outdated::ExpiredTag,
             Meaning::Unknown => Outdated::UnknownTag,
         };
-        let named = batch.hunks.iter().filter_map(|hunk| hunk.op.named_lines());
+        let named = batch.hunks.iter().flat_map(|hunk| hunk.op.named_lines());
         judge.no_version(why, (tag, origin), named);
         None
     }
@@ -570,6 +575,21 @@ fn on_the_wire(warning: &hashline::Warning) -> Warning {
         code: warning.code.as_str(),
         message: refuse::sentence(&warning.message),
     }
+}
+
+/// Refuses ops that are not built yet.
+fn supported(mut batch: Batch, judge: &mut Judge) -> Batch {
+    batch.hunks.retain(|hunk| {
+        let is_unsupported = matches!(
+            hunk.op,
+            Op::Move { .. } | Op::MoveFile { .. } | Op::DeleteFile | Op::Undo
+        );
+        if is_unsupported {
+            judge.unsupported(hunk.origin, "This op is not supported.");
+        }
+        !is_unsupported
+    });
+    batch
 }
 
 /// Where the texts of `replace_text` are.

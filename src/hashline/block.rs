@@ -205,6 +205,8 @@ impl PlainBatch {
                 });
                 return Ok(());
             }
+            // They are not built yet; the planner refuses them before.
+            Op::Move { .. } | Op::MoveFile { .. } | Op::DeleteFile | Op::Undo => return Ok(()),
         };
         if let Some((line, lines)) = named {
             let goes = matches!(action, Action::Replace { .. });
