@@ -181,6 +181,14 @@ pub enum Syntax {
     NoSuchLine { line: u64, total: u64 },
     #[error("no block to take at line {line}: {why}")]
     NoBlock { line: u64, why: NoBlock },
+    #[error(
+        "a notebook's 'move' takes whole cells with their markers to a place between cells. To move some rows, put them in anew and delete the old ones."
+    )]
+    NotWholeCells,
+    #[error(
+        "the first row is no marker of a cell, and the marker goes with the block. Begin the rows with one such as '# %% [code]', or replace a range of lines."
+    )]
+    NoMarkerRow,
     #[error("a tag is needed for every op but replace_text. Read the file first.")]
     TagNeeded,
     #[error("'{found}' is no tag. A tag is the four hex digits after # in the header of a read.")]
@@ -213,6 +221,8 @@ impl Syntax {
             Syntax::Reversed { .. } => "N..M with N <= M",
             Syntax::NumberList { .. } => "one range",
             Syntax::BadNumber { .. } | Syntax::NoSuchLine { .. } => "a line that exists",
+            Syntax::NotWholeCells => "whole cells",
+            Syntax::NoMarkerRow => "a marker such as '# %% [code]'",
             Syntax::NoBlock { .. } => "the first line of a block of several lines",
         }
     }
@@ -222,16 +232,29 @@ const OPS: &str = "replace N..M: | replace block N: | delete N..M | delete block
 
 /// Two edits of one document that meet: `overlap` on the wire.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "The edits of {first} (lines {}..{}) and {second} (lines {}..{}) meet. Join them into one, or make their ranges disjoint.",
-    first_lines.start, first_lines.end, second_lines.start, second_lines.end
-)]
+#[error("{}", self.words())]
 pub struct Overlap {
     /// The one written first.
     pub first: Origin,
     pub first_lines: LineSpan,
     pub second: Origin,
     pub second_lines: LineSpan,
+}
+
+impl Overlap {
+    fn words(&self) -> String {
+        let (one, other) = (self.first_lines, self.second_lines);
+        match self.first == self.second {
+            true => format!(
+                "{}: lines {}..{} cannot go beside line {}, which is one of them.",
+                self.first, one.start, one.end, other.start
+            ),
+            false => format!(
+                "The edits of {} (lines {}..{}) and {} (lines {}..{}) meet. Join them into one, or make their ranges disjoint.",
+                self.first, one.start, one.end, self.second, other.start, other.end
+            ),
+        }
+    }
 }
 
 /// The verb of an op, as patch text writes it.
