@@ -40,7 +40,9 @@ impl Planner<'_> {
         let tag_before = batch.tag;
         let ends = |hunk: &Hunk| matches!(hunk.op, Op::InsertHead { .. } | Op::InsertTail { .. });
         let has_ends = batch.hunks.iter().any(ends);
-        let versions = self.versions(live, &batch, tagged_at, judge)?;
+        let tag = tag_before.map(|tag| (tag, tagged_at));
+        let named = batch.hunks.iter().flat_map(|hunk| hunk.op.named_lines());
+        let versions = self.versions(live, tag, named, judge)?;
         let tagged = versions.first().unwrap_or(&live.version).clone();
         let steps = steps(&versions);
         let mut plain = self.plain(batch, &tagged, live, &steps, judge);
@@ -59,16 +61,16 @@ impl Planner<'_> {
         })
     }
 
-    /// The version that a batch is numbered by and all that came after it, up to the live one.
-    /// `origin` is where its tag was written.
-    fn versions(
+    /// The version of a tag, with where that is written, and all that came after it, up to the live
+    /// one; without a tag that alone. `named` are the lines addressed by it.
+    pub(super) fn versions(
         &self,
         live: &LiveDocument,
-        batch: &Batch,
-        origin: Origin,
+        tag: Option<(Tag, Origin)>,
+        named: impl Iterator<Item = LineSpan>,
         judge: &mut Judge,
     ) -> Option<Vec<Version>> {
-        let Some(tag) = batch.tag else {
+        let Some((tag, origin)) = tag else {
             return Some(vec![live.version.clone()]);
         };
         let why = match self.means.sessions.meaning(&live.document, tag) {
@@ -88,7 +90,6 @@ impl Planner<'_> {
             Meaning::Expired => Outdated::ExpiredTag,
             Meaning::Unknown => Outdated::UnknownTag,
         };
-        let named = batch.hunks.iter().flat_map(|hunk| hunk.op.named_lines());
         judge.no_version(why, (tag, origin), named);
         None
     }
@@ -147,7 +148,7 @@ impl Planner<'_> {
 
     /// Finds the hunks that touch lines which were never shown: `hunks`, in live numbers, are some
     /// of those that were `addressed`, in the same order.
-    fn check_shown(
+    pub(super) fn check_shown(
         &self,
         live: &LiveDocument,
         tagged: &Version,
@@ -195,7 +196,8 @@ impl Planner<'_> {
 }
 
 /// The lines of a hunk, as it was written.
-struct Addressed {
+#[derive(Debug)]
+pub(super) struct Addressed {
     origin: Origin,
     /// Those that must have been shown, and those that it touches.
     lines: Option<(LineSpan, LineSpan)>,
@@ -204,7 +206,7 @@ struct Addressed {
 }
 
 impl Addressed {
-    fn of(hunk: &PlainHunk) -> Addressed {
+    pub(super) fn of(hunk: &PlainHunk) -> Addressed {
         Addressed {
             origin: hunk.origin,
             lines: hunk.must_be_shown().zip(hunk.touched()),
@@ -251,7 +253,7 @@ impl Hunks {
 /// Refuses ops that are not built yet.
 fn supported(mut batch: Batch, judge: &mut Judge) -> Batch {
     batch.hunks.retain(|hunk| {
-        let is_unsupported = matches!(hunk.op, Op::MoveFile { .. } | Op::DeleteFile | Op::Undo);
+        let is_unsupported = matches!(hunk.op, Op::MoveFile { .. } | Op::DeleteFile);
         if is_unsupported {
             judge.unsupported(hunk.origin, "This op is not supported.");
         }

@@ -20,7 +20,7 @@ use super::live::EditContext;
 use super::plan::{Planned, Planner, Plans};
 use super::record::Recorded;
 use super::reply::{Done, FileOutcome, Rows, changed_since, rows};
-use super::{NoOps, Owner};
+use super::{NoOps, Owner, undo};
 
 /// What is known of a change besides its plan.
 #[derive(Debug, Clone)]
@@ -154,6 +154,7 @@ impl Job<'_> {
                     let recorded = self.record(&planned, seen);
                     notices.extend(recorded.notices);
                     content = recorded.made;
+                    undo::remember(self.planner.undo, &planned, content);
                     if recorded.drifted {
                         planned.warnings.push(changed_since(&planned.live.name));
                     }

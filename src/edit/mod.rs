@@ -23,6 +23,7 @@ mod reply;
 mod request;
 mod sent_again;
 mod target;
+mod undo;
 mod write;
 
 pub use applied::{Applied, Made, Request};
@@ -35,4 +36,5 @@ pub use outdated::declined;
 pub use plan::{Planned, Planner, Plans};
 pub use request::{EditRequest, Patch, flag};
 pub use target::{FoundFiles, Named, name_places};
+pub use undo::UndoLog;
 pub use write::WriteRequest;

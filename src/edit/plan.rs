@@ -26,6 +26,7 @@ use super::judge::Judge;
 use super::live::EditContext;
 use super::outdated::Revealer;
 use super::target::{self, AS_A_READ, FoundFiles};
+use super::undo::{UndoLog, undone_tag};
 use super::{LiveDocument, Named, WantedForm, refuse};
 
 /// One file of an edit, ready to be written.
@@ -132,6 +133,8 @@ pub struct Planner<'a> {
     pub found: &'a FoundFiles,
     /// What was carried out before.
     pub applied: &'a Mutex<Applied>,
+    /// What that replaced.
+    pub undo: &'a Mutex<UndoLog>,
 }
 
 impl Planner<'_> {
@@ -238,6 +241,9 @@ impl Planner<'_> {
         group: Vec<Named>,
         faults: &mut Faults,
     ) -> Result<Option<Planned>, Refusal> {
+        if let Some(undone) = undone_tag(&group) {
+            return self.plan_undo(live, undone, &group, faults);
+        }
         let mut warnings: Vec<Warning> = group.iter().flat_map(rebound_warnings).collect();
         let header = group[0].section.origin;
         let mut judge = Judge::new(self.revealer(&live));
@@ -282,7 +288,7 @@ impl Planner<'_> {
     }
 
     /// What the edit makes of the text and of the bytes, and of the JSON of a notebook.
-    fn carried_through(
+    pub(super) fn carried_through(
         &self,
         live: LiveDocument,
         tag_before: Option<Tag>,
@@ -299,6 +305,17 @@ impl Planner<'_> {
             }
             _ => (None, outcome),
         };
+        self.assembled(live, tag_before, (splices, outcome), notebook_edit)
+    }
+
+    /// The plan of a file of which all is known but its bytes.
+    pub(super) fn assembled(
+        &self,
+        live: LiveDocument,
+        tag_before: Option<Tag>,
+        (splices, outcome): (Splices, Outcome),
+        notebook_edit: Option<NotebookEdit>,
+    ) -> Result<Planned, Refusal> {
         let changes = notebook_edit
             .as_ref()
             .map_or(&splices.changes, |it| &it.changes);
@@ -338,7 +355,7 @@ fn removed(plain: &PlainBatch, tagged: &Version) -> Vec<Removed> {
 }
 
 /// What an edit goes to that names no file there is.
-fn rebound_warnings(named: &Named) -> impl Iterator<Item = Warning> {
+pub(super) fn rebound_warnings(named: &Named) -> impl Iterator<Item = Warning> {
     let rebound = named.rebound.iter().map(|path| {
         format!(
             "There is no '{}'; its tag was shown to you for '{path}', which was edited.",
