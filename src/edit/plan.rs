@@ -6,14 +6,16 @@ use parking_lot::Mutex;
 
 use crate::hashline::changed::{self, Outcome};
 use crate::hashline::echo::echoes;
+use crate::hashline::replace_text::TextMatch;
 use crate::hashline::splice::{Splices, TextChange, splices};
 use crate::hashline::tag::Fingerprint;
-use crate::hashline::{self, BlockSpan, PlainBatch, Remap, Tag};
+use crate::hashline::{self, BlockSpan, LineMap, PlainBatch, Remap, Tag};
 use crate::protocol::Refusal;
 use crate::protocol::edit::Warning;
 use crate::protocol::read::LineSpan;
 use crate::session::{Notice, Version};
 use crate::text::Text;
+use crate::view::LineSet;
 use crate::workspace::{ResourceId, Stamp};
 
 use super::applied::{Applied, Part, Request};
@@ -45,6 +47,8 @@ pub struct Planned {
     pub remapped: Vec<Remap>,
     /// Lines that went with a block, though the edit names but one of them.
     pub removed: Vec<Removed>,
+    /// Texts of which all were to be replaced.
+    pub replaced: Vec<ReplacedText>,
     pub warnings: Vec<Warning>,
     /// The stamp of its file once that is written on disk.
     pub written: Option<Stamp>,
@@ -72,6 +76,7 @@ impl Planned {
             blocks: Vec::new(),
             remapped: Vec::new(),
             removed: Vec::new(),
+            replaced: Vec::new(),
             warnings: Vec::new(),
             written: None,
             no_change: OnceLock::new(),
@@ -261,6 +266,7 @@ impl Planner<'_> {
             tag_before,
             ..
         } = hunks;
+        let replaced = replaced(&plain, &found, live.text());
         let splices = splices(live.text(), &plain.hunks, found);
         let splices = splices.map_err(|error| judge.overlap(&error)).ok();
         check_characters(&live, &plain, &mut judge);
@@ -278,7 +284,10 @@ impl Planner<'_> {
                 return Ok(None);
             }
         };
+        let map = &planned.outcome.map;
+        let replaced = replaced.into_iter().map(|it| it.placed(map));
         Ok(Some(Planned {
+            replaced: replaced.collect(),
             removed: removed(&plain, &tagged),
             blocks: plain.blocks,
             remapped,
@@ -342,6 +351,45 @@ pub struct Removed {
     pub lines: LineSpan,
     /// What the first of them said.
     pub first: String,
+}
+
+/// A text that was replaced wherever it was.
+#[derive(Debug)]
+pub struct ReplacedText {
+    pub old: String,
+    pub times: usize,
+    /// In new numbers.
+    pub lines: LineSet,
+}
+
+impl ReplacedText {
+    /// With its lines, which are in the numbers of the live text, where they are afterwards.
+    fn placed(mut self, map: &LineMap) -> ReplacedText {
+        let lines = self.lines.spans();
+        self.lines = lines.iter().map(|span| map.place(*span)).collect();
+        self
+    }
+}
+
+/// The texts of which all are replaced, with their lines in the live text.
+fn replaced(plain: &PlainBatch, found: &[TextMatch], text: &Text) -> Vec<ReplacedText> {
+    let total = text.len_lines() as u64;
+    let all = plain.texts.iter().filter(|text| text.all);
+    let replaced = all.map(|text| {
+        let of_text = found.iter().filter(|found| found.origin == text.origin);
+        let lines = of_text.map(TextMatch::lines).map(|lines| LineSpan {
+            start: lines.start.min(total),
+            // It may end past the last line.
+            end: lines.end.min(total),
+        });
+        let lines: Vec<LineSpan> = lines.collect();
+        ReplacedText {
+            old: text.old.clone(),
+            times: lines.len(),
+            lines: lines.into_iter().collect(),
+        }
+    });
+    replaced.collect()
 }
 
 /// The lines of blocks that go.
