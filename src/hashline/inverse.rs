@@ -19,8 +19,8 @@ use crate::text::{LineEnding, Text};
 pub struct Inverse {
     /// In order and apart.
     pieces: Vec<Piece>,
-    /// How lines ended before.
-    ending: LineEnding,
+    /// Whether the lines of what the edit made end in carriage returns: then they are others.
+    ends_in_cr: bool,
 }
 
 /// Lines that the edit replaced, and by what.
@@ -73,7 +73,7 @@ impl Inverse {
         });
         Some(Inverse {
             pieces: pieces.collect(),
-            ending: old.line_ending(),
+            ends_in_cr: new.line_ending() == LineEnding::Cr,
         })
     }
 
@@ -183,10 +183,8 @@ impl Inverse {
         }
         let is_last = now.end == total && (piece.count > 0 || at_tail);
         let is_ended = piece.before.ends_with(['\n', '\r']);
-        let is_cr = |ending: LineEnding| ending == LineEnding::Cr;
-        let has_ends = live.line_ending() != LineEnding::None && is_ended;
-        (is_last || is_ended || piece.before.is_empty())
-            && (!has_ends || is_cr(live.line_ending()) == is_cr(self.ending))
+        let same_ends = (live.line_ending() == LineEnding::Cr) == self.ends_in_cr;
+        same_ends && (is_last || is_ended || piece.before.is_empty())
     }
 }
 
