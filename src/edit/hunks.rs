@@ -15,7 +15,7 @@ use crate::view::LineSet;
 
 use super::blocks::blocks_at;
 use super::judge::Judge;
-use super::plan::Planner;
+use super::planned::Planner;
 use super::{LiveDocument, Named};
 
 impl Planner<'_> {

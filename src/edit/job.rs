@@ -17,7 +17,7 @@ use super::deferred::DeferredReports;
 use super::disk::{self, DiskWriter, FileError, FileWrite, Target, WriteError, WrittenFile};
 use super::finished::Finished;
 use super::live::EditContext;
-use super::plan::{Planned, Planner, Plans};
+use super::planned::{Planned, Planner, Plans};
 use super::record::Recorded;
 use super::reply::{Done, FileOutcome, Rows, changed_since, rows};
 use super::{NoOps, Owner, undo};

@@ -1,146 +1,29 @@
 //! What an edit makes of each file, worked out before anything is written; a line that was not addressed is never part of it.
 
-use std::sync::{Arc, OnceLock};
-
-use parking_lot::Mutex;
-
 use crate::hashline::changed::{self, Outcome};
 use crate::hashline::echo::echoes;
 use crate::hashline::replace_text::TextMatch;
-use crate::hashline::splice::{Splices, TextChange, splices};
-use crate::hashline::tag::Fingerprint;
-use crate::hashline::{self, BlockSpan, LineMap, PlainBatch, Remap, Tag};
+use crate::hashline::splice::{Splices, splices};
+use crate::hashline::{self, BlockSpan, PlainBatch, Tag};
 use crate::protocol::Refusal;
 use crate::protocol::edit::Warning;
 use crate::protocol::read::LineSpan;
 use crate::session::{Notice, Version};
 use crate::text::Text;
-use crate::view::LineSet;
-use crate::workspace::{ResourceId, Stamp};
+use crate::workspace::ResourceId;
 
-use super::applied::{Applied, Part, Request};
+use super::applied::{Part, Request};
 use super::bytes::{bytes_after, check_characters};
 use super::cells::{NotebookEdit, check_cells, notebook_edit};
-use super::deferred::DeferredReport;
 use super::faults::{Fault, Faults};
 use super::hunks::Hunks;
 use super::judge::Judge;
 use super::live::EditContext;
 use super::outdated::Revealer;
-use super::target::{self, AS_A_READ, FoundFiles};
-use super::undo::{UndoLog, undone_tag};
+use super::planned::{Planned, Planner, Plans, Removed, ReplacedText};
+use super::target::{self, AS_A_READ};
+use super::undo::undone_tag;
 use super::{LiveDocument, Named, WantedForm, refuse};
-
-/// One file of an edit, ready to be written.
-#[derive(Debug)]
-pub struct Planned {
-    pub live: LiveDocument,
-    pub tag_before: Option<Tag>,
-    pub splices: Splices,
-    pub outcome: Arc<Outcome>,
-    pub deferred: Arc<DeferredReport>,
-    /// Where the text is that of a notebook's cells: what becomes of the JSON.
-    pub notebook_edit: Option<NotebookEdit>,
-    /// The new bytes of a file that is written on disk.
-    pub bytes: Option<Vec<u8>>,
-    pub blocks: Vec<BlockSpan>,
-    pub remapped: Vec<Remap>,
-    /// Lines that went with a block, though the edit names but one of them.
-    pub removed: Vec<Removed>,
-    /// Texts of which all were to be replaced.
-    pub replaced: Vec<ReplacedText>,
-    pub warnings: Vec<Warning>,
-    /// The stamp of its file once that is written on disk.
-    pub written: Option<Stamp>,
-    pub(super) no_change: OnceLock<bool>,
-}
-
-impl Planned {
-    /// A file and what becomes of it, with nothing to be said of it so far.
-    pub(super) fn new(
-        live: LiveDocument,
-        tag_before: Option<Tag>,
-        splices: Splices,
-        outcome: Outcome,
-        bytes: Option<Vec<u8>>,
-    ) -> Planned {
-        let outcome = Arc::new(outcome);
-        Planned {
-            deferred: DeferredReport::new(&live, outcome.clone()),
-            live,
-            tag_before,
-            splices,
-            outcome,
-            notebook_edit: None,
-            bytes,
-            blocks: Vec::new(),
-            remapped: Vec::new(),
-            removed: Vec::new(),
-            replaced: Vec::new(),
-            warnings: Vec::new(),
-            written: None,
-            no_change: OnceLock::new(),
-        }
-    }
-
-    /// Whether it leaves the text as it is.
-    pub fn is_no_change(&self) -> bool {
-        *self
-            .no_change
-            .get_or_init(|| self.outcome.text == *self.live.text())
-    }
-
-    /// The changes of the text that the home holds.
-    pub fn home_changes(&self) -> &[TextChange] {
-        match &self.notebook_edit {
-            Some(notebook_edit) => &notebook_edit.changes,
-            None => &self.splices.changes,
-        }
-    }
-
-    /// The text that the home is to hold.
-    pub fn home_text(&self) -> &Text {
-        match &self.notebook_edit {
-            Some(notebook_edit) => &notebook_edit.text,
-            None => &self.outcome.text,
-        }
-    }
-
-    /// Of the text after the edit.
-    pub fn fingerprint(&self) -> Fingerprint {
-        self.deferred.fingerprint()
-    }
-}
-
-/// What is to become of the files of one request.
-#[derive(Debug)]
-pub struct Plans {
-    pub files: Vec<Planned>,
-    /// For sessions whose lines were found changed.
-    pub notices: Vec<Notice>,
-    pub request: Request,
-    /// The same request was carried out before, and every file still is what it made of it.
-    pub is_applied: bool,
-}
-
-/// Plans the files of one request.
-#[derive(Debug, Clone, Copy)]
-pub struct Planner<'a> {
-    pub session: &'a str,
-    /// Characters of the answer, or of a refusal.
-    pub chars: usize,
-    pub means: EditContext<'a>,
-    /// Whether only lines that were shown may be edited.
-    pub require_seen: bool,
-    /// The places that are this edit's to change.
-    pub places: &'a [ResourceId],
-    /// What was found there in this very moment.
-    pub found: &'a FoundFiles,
-    /// What was carried out before.
-    pub applied: &'a Mutex<Applied>,
-    /// What that replaced.
-    pub undo: &'a Mutex<UndoLog>,
-}
 
 impl Planner<'_> {
     /// Plans all files, or says everything that is wrong: `known` is what parsing found.
@@ -249,7 +132,7 @@ impl Planner<'_> {
         if let Some(undone) = undone_tag(&group) {
             return self.plan_undo(live, undone, &group, faults);
         }
-        let mut warnings: Vec<Warning> = group.iter().flat_map(rebound_warnings).collect();
+        let mut warnings: Vec<Warning> = group.iter().flat_map(Named::warnings).collect();
         let header = group[0].section.origin;
         let mut judge = Judge::new(self.revealer(&live));
         let Some(hunks) = self.hunks(&live, group, &mut judge) else {
@@ -345,32 +228,6 @@ impl Planner<'_> {
     }
 }
 
-/// Lines that went, in the numbers of the tagged version.
-#[derive(Debug)]
-pub struct Removed {
-    pub lines: LineSpan,
-    /// What the first of them said.
-    pub first: String,
-}
-
-/// A text that was replaced wherever it was.
-#[derive(Debug)]
-pub struct ReplacedText {
-    pub old: String,
-    pub times: usize,
-    /// In new numbers.
-    pub lines: LineSet,
-}
-
-impl ReplacedText {
-    /// With its lines, which are in the numbers of the live text, where they are afterwards.
-    fn placed(mut self, map: &LineMap) -> ReplacedText {
-        let lines = self.lines.spans();
-        self.lines = lines.iter().map(|span| map.place(*span)).collect();
-        self
-    }
-}
-
 /// The texts of which all are replaced, with their lines in the live text.
 fn replaced(plain: &PlainBatch, found: &[TextMatch], text: &Text) -> Vec<ReplacedText> {
     let total = text.len_lines() as u64;
@@ -400,21 +257,6 @@ fn removed(plain: &PlainBatch, tagged: &Version) -> Vec<Removed> {
         first: tagged.text.line((lines.start - 1) as usize).into_owned(),
     })
     .collect()
-}
-
-/// What an edit goes to that names no file there is.
-pub(super) fn rebound_warnings(named: &Named) -> impl Iterator<Item = Warning> {
-    let rebound = named.rebound.iter().map(|path| {
-        format!(
-            "There is no '{}'; its tag was shown to you for '{path}', which was edited.",
-            named.section.path
-        )
-    });
-    let understood = named.understood.iter().map(|how| format!("{how}."));
-    rebound.chain(understood).map(|message| Warning {
-        code: "rebound",
-        message,
-    })
 }
 
 fn on_the_wire(warning: &hashline::Warning) -> Warning {

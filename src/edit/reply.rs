@@ -13,7 +13,7 @@ use crate::text::Text;
 use crate::view::{LineSet, in_header};
 
 use super::Planned;
-use super::plan::{Removed, ReplacedText};
+use super::planned::{Removed, ReplacedText};
 
 /// Unchanged rows on each side of a change.
 const CONTEXT: u64 = 2;

@@ -10,7 +10,7 @@ use crate::protocol::Refusal;
 use super::applied::{Made, Request};
 use super::faults::Faults;
 use super::judge::Judge;
-use super::plan::{Planned, Planner};
+use super::planned::{Planned, Planner};
 use super::{LiveDocument, Named};
 
 impl Planner<'_> {

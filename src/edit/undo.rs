@@ -4,10 +4,6 @@
 //! their bytes; of a notebook the parts of its JSON as well, so that a cell comes back with all
 //! that it had.
 
-use std::collections::{BTreeMap, HashMap};
-use std::ops::Range;
-use std::sync::Arc;
-
 use parking_lot::Mutex;
 use xxhash_rust::xxh3::xxh3_128;
 
@@ -17,7 +13,7 @@ use crate::hashline::splice::{Splices, TextChange};
 use crate::hashline::{Inverse, Moved, Op, Origin, Remap, Stale, Tag, carry};
 use crate::notebook::is_marker;
 use crate::protocol::Refusal;
-use crate::session::{Document, Form, steps};
+use crate::session::{Form, steps};
 use crate::text::Text;
 
 use super::bytes::file_bytes;
@@ -25,43 +21,9 @@ use super::cells::{NotebookEdit, position, put_back};
 use super::faults::{Fault, Faults};
 use super::hunks::Addressed;
 use super::judge::Judge;
-use super::plan::{Planned, Planner, rebound_warnings};
+use super::planned::{Planned, Planner};
+use super::undo_log::{Replaced, ReplacedJson, UndoLog};
 use super::{LiveDocument, Named, Owner};
-
-/// Bytes and edits that are kept; of more the oldest go.
-const MAX_BYTES: u64 = 16 << 20;
-const MAX_EDITS: usize = 4096;
-
-/// What the last edits of all sessions replaced.
-#[derive(Debug, Default)]
-pub struct UndoLog {
-    kept: HashMap<(Document, u128), Kept>,
-    /// By when they were made.
-    order: BTreeMap<u64, (Document, u128)>,
-    clock: u64,
-    bytes: u64,
-}
-
-#[derive(Debug)]
-struct Kept {
-    replaced: Arc<Replaced>,
-    at: u64,
-}
-
-/// What an edit replaced.
-#[derive(Debug)]
-struct Replaced {
-    lines: Inverse,
-    json: Option<ReplacedJson>,
-}
-
-/// Of a notebook's JSON, by bytes of what the edit made.
-#[derive(Debug)]
-struct ReplacedJson {
-    /// The hash of all that the edit made.
-    made: u128,
-    parts: Vec<(Range<usize>, String)>,
-}
 
 impl Replaced {
     /// By an edit that was carried out; `None` where nobody can tell.
@@ -79,12 +41,6 @@ impl Replaced {
             _ => None,
         };
         Some(Replaced { lines, json })
-    }
-
-    fn weight(&self) -> u64 {
-        let parts = self.json.iter().flat_map(|json| &json.parts);
-        let json: usize = parts.map(|(_, text)| text.len()).sum();
-        self.lines.weight() + json as u64 + 256
     }
 }
 
@@ -108,39 +64,6 @@ impl ReplacedJson {
 
 fn hash(text: &Text) -> u128 {
     xxh3_128(text.raw_lines(0, text.len_lines()).as_bytes())
-}
-
-impl UndoLog {
-    fn keep(&mut self, key: (Document, u128), replaced: Option<Replaced>) {
-        // What made the same text before is no longer what made it.
-        self.forget(&key);
-        let Some(replaced) = replaced.filter(|it| it.weight() <= MAX_BYTES) else {
-            return;
-        };
-        self.clock += 1;
-        self.bytes += replaced.weight();
-        self.order.insert(self.clock, key.clone());
-        let (replaced, at) = (Arc::new(replaced), self.clock);
-        self.kept.insert(key, Kept { replaced, at });
-        while self.bytes > MAX_BYTES || self.kept.len() > MAX_EDITS {
-            let Some((_, oldest)) = self.order.pop_first() else {
-                return;
-            };
-            self.forget(&oldest);
-        }
-    }
-
-    fn forget(&mut self, key: &(Document, u128)) {
-        if let Some(kept) = self.kept.remove(key) {
-            self.order.remove(&kept.at);
-            self.bytes -= kept.replaced.weight();
-        }
-    }
-
-    fn by_edit(&self, document: &Document, made: u128) -> Option<Arc<Replaced>> {
-        let kept = self.kept.get(&(document.clone(), made))?;
-        Some(kept.replaced.clone())
-    }
 }
 
 /// Keeps what a plan replaced that was carried out and made this text, as far as that is known.
@@ -178,7 +101,7 @@ impl Planner<'_> {
         group: &[Named],
         faults: &mut Faults,
     ) -> Result<Option<Planned>, Refusal> {
-        let warnings = group.iter().flat_map(rebound_warnings).collect();
+        let warnings = group.iter().flat_map(Named::warnings).collect();
         let mut judge = Judge::new(self.revealer(&live));
         let header = group[0].section.origin;
         let put_back = self.put_back(&live, tag, (header, origin), &mut judge);
@@ -250,7 +173,7 @@ impl Planner<'_> {
         let json = json_changes(&replaced, live);
         if live.document.form == Form::Notebook
             && json.is_none()
-            && lines.has_line(live.text(), &hunks, |line| is_marker(line))
+            && lines.has_line(live.text(), &hunks, is_marker)
         {
             judge.unsupported(
                 origin,

@@ -164,7 +164,8 @@ fn a_random_move_takes_those_lines_and_no_other_byte() {
         }
         let answer = answer.unwrap_or_else(|error| panic!("{op}: {error:?}"));
         let made = moved(&lines, (from, to), after);
-        prop_assert_eq!(String::from_utf8_lossy(&now), String::from_utf8_lossy(&joined(&made)), "{}", op);
+        let made = joined(&made);
+        prop_assert_eq!(String::from_utf8_lossy(&now), String::from_utf8_lossy(&made), "{}", op);
         prop_assert_eq!(&file_of(&answer)["tag"], &json!(read(&daemon, &file)));
     });
 }
