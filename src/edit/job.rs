@@ -17,10 +17,10 @@ use super::deferred::DeferredReports;
 use super::disk::{self, DiskWriter, FileError, FileWrite, Target, WriteError, WrittenFile};
 use super::finished::Finished;
 use super::live::EditContext;
-use super::plan::{Planned, Planner, Plans};
+use super::planned::{Planned, Planner, Plans};
 use super::record::Recorded;
 use super::reply::{Done, FileOutcome, Rows, changed_since, rows};
-use super::{NoOps, Owner};
+use super::{NoOps, Owner, undo};
 
 /// What is known of a change besides its plan.
 #[derive(Debug, Clone)]
@@ -154,6 +154,7 @@ impl Job<'_> {
                     let recorded = self.record(&planned, seen);
                     notices.extend(recorded.notices);
                     content = recorded.made;
+                    undo::remember(self.planner.undo, &planned, content);
                     if recorded.drifted {
                         planned.warnings.push(changed_since(&planned.live.name));
                     }

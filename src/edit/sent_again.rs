@@ -10,7 +10,7 @@ use crate::protocol::Refusal;
 use super::applied::{Made, Request};
 use super::faults::Faults;
 use super::judge::Judge;
-use super::plan::{Planned, Planner};
+use super::planned::{Planned, Planner};
 use super::{LiveDocument, Named};
 
 impl Planner<'_> {
@@ -43,7 +43,7 @@ impl Planner<'_> {
         let mut faults = Faults::new(Vec::new(), self.chars);
         for (live, group) in opened {
             let hunks = group.iter().flat_map(|named| &named.section.hunks);
-            let named = hunks.filter_map(|hunk| hunk.op.named_lines());
+            let named = hunks.flat_map(|hunk| hunk.op.named_lines());
             let mut judge = Judge::new(self.revealer(live));
             judge.sent_again(group[0].section.origin, named);
             judge.hand_on(&mut faults);

@@ -19,7 +19,7 @@ use crate::workspace::ResourceId;
 use super::applied::{Part, Request};
 use super::bytes::bytes_after;
 use super::live::refuse_read_only;
-use super::plan::{Planned, Planner, Plans};
+use super::planned::{Planned, Planner, Plans};
 use super::request::{answer_chars, flag};
 use super::target::{AS_A_READ, find};
 use super::{LiveDocument, Owner, WantedForm};
@@ -286,17 +286,14 @@ fn whole(old: &Text, new: String) -> Splices {
     };
     let holds_cr = text.contains('\r');
     Splices {
-        changes: vec![TextChange {
-            start: spot(head),
-            end: spot(head + removed),
-            text,
-        }],
+        changes: vec![TextChange::new(spot(head), spot(head + removed), text)],
         regions: vec![Region {
             start: head as u64 + 1,
             removed: removed as u64,
             added: added as u64,
         }],
         holds_cr,
+        moved: Vec::new(),
     }
 }
 

@@ -174,6 +174,7 @@ impl CarryOut {
                 places: commit.places(),
                 found: &found,
                 applied: &engine.applied,
+                undo: &engine.undo,
             },
             settings: &self.config.settings,
             writer: &engine.writer,
