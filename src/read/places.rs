@@ -9,6 +9,7 @@ use crate::view::{Guess, Selector, Target};
 use crate::workspace::{ResourceId, Scope, decode_file_uri};
 
 use super::ask::Ask;
+use super::fragment::Fragment;
 use super::scheme;
 use super::source::internal::{self, Given, InternalContext};
 use super::target::{
@@ -116,8 +117,10 @@ pub fn places_to_read(ask: &Ask, context: &InternalContext) -> Result<Vec<Resour
             Target::Spelled(_) => Selector::splits(path),
         };
         let ends = std::iter::once(path.len()).chain(splits.iter().map(|(colon, _)| *colon));
-        for end in ends {
-            let name = &path[..end];
+        let heads = Some(path).filter(|_| matches!(target, Target::Spelled(_)));
+        let heads = heads.into_iter().flat_map(Fragment::splits);
+        let heads = heads.map(|(head, _)| head);
+        for name in ends.map(|end| &path[..end]).chain(heads) {
             if let Ok(real) = scope.destination(name) {
                 add(ResourceId::File(real));
             }

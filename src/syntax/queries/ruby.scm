@@ -13,3 +13,5 @@
   (#any-of? @_name "require" "require_relative" "autoload"))
 
 [(class) (module) (method) (singleton_method)] @definition
+(assignment left: [(constant) (scope_resolution)]) @declaration
+(alias) @declaration

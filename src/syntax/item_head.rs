@@ -2,14 +2,14 @@
 
 use tree_sitter::Node;
 
-use crate::syntax::{Language, Source};
+use super::{Language, Source};
 
 /// Attributes and comments that are looked at above an item: some grammars have a comment on each
 /// line of one.
 const MAX_NODES: usize = 2000;
 
 /// Finds it by the syntax tree of a text. Rows and bytes count from 0.
-pub(super) struct ItemHead<'a> {
+pub struct ItemHead<'a> {
     pub source: &'a Source,
     pub language: &'a Language,
 }
