@@ -5,6 +5,8 @@
 
 use std::fmt::Write;
 
+use crate::hashline::changed::Outcome;
+use crate::hashline::line_map::LineMap;
 use crate::protocol::edit::{Block, EditDetails, EditResult, EditedFile, Remapped, Via, Warning};
 use crate::protocol::read::{ContentBlock, LineSpan};
 use crate::read::cut;
@@ -15,8 +17,9 @@ use crate::view::{LineSet, in_header};
 use super::Planned;
 use super::plan::Removed;
 
-/// Unchanged rows on each side of a change.
+/// Unchanged rows on each side of a change, and of one line that took the place of one.
 const CONTEXT: u64 = 2;
+const CONTEXT_OF_LINE: u64 = 1;
 /// Written rows that are given whole; of more, this many less one from each end.
 const WHOLE_RUN: u64 = 5;
 const RUN_ENDS: u64 = 2;
@@ -103,7 +106,8 @@ pub fn rows(files: &[Done], columns: usize, chars: usize) -> Vec<Rows> {
     let mut bytes = 0;
     let rows = |file: &Done| match &file.outcome {
         FileOutcome::Written { changed, .. } => {
-            let rows = write_rows(&file.version().text, changed, columns, (bytes, most));
+            let changed = with_context(&file.planned, changed);
+            let rows = write_rows(&file.version().text, &changed, columns, (bytes, most));
             bytes += rows.text.len();
             rows
         }
@@ -223,7 +227,7 @@ fn excerpt(line: &str) -> String {
 /// the rows that come before them, and what all may have.
 fn write_rows(
     text: &Text,
-    changed: &[LineSpan],
+    changed: &[(LineSpan, u64)],
     columns: usize,
     (before, most): (usize, usize),
 ) -> Rows {
@@ -260,11 +264,48 @@ fn write_rows(
     Rows { text: out, shown }
 }
 
-fn rows_around(changed: &[LineSpan], total: u64) -> LineSet {
+/// What was changed, each with as many rows as are shown on each side of it.
+fn with_context(planned: &Planned, changed: &[LineSpan]) -> Vec<(LineSpan, u64)> {
+    let Outcome {
+        map,
+        text,
+        changed: planned_at,
+        ..
+    } = &*planned.outcome;
+    let totals = (
+        planned.live.version.text.len_lines() as u64,
+        text.len_lines() as u64,
+    );
+    let context = |index: usize| {
+        let is_one = planned_at.get(index).is_some_and(|span| {
+            span.start == span.end && took_place_of_one(map, span.start, totals)
+        });
+        if is_one { CONTEXT_OF_LINE } else { CONTEXT }
+    };
+    let changed = changed.iter().enumerate();
+    changed
+        .map(|(index, span)| (*span, context(index)))
+        .collect()
+}
+
+/// Whether a new line stands alone where one line stood before.
+fn took_place_of_one(map: &LineMap, line: u64, (old_total, new_total): (u64, u64)) -> bool {
+    let end = (old_total + 1, new_total + 1, 0);
+    let (mut old_at, mut new_at) = (1, 1);
+    for (old, new, length) in map.runs().chain([end]) {
+        if new > line {
+            return new_at == line && new == line + 1 && old == old_at + 1;
+        }
+        (old_at, new_at) = (old + length, new + length);
+    }
+    false
+}
+
+fn rows_around(changed: &[(LineSpan, u64)], total: u64) -> LineSet {
     let mut rows = LineSet::new();
-    for span in changed {
-        let first = span.start.saturating_sub(CONTEXT).max(1);
-        let last = (span.end + CONTEXT).min(total);
+    for (span, context) in changed {
+        let first = span.start.saturating_sub(*context).max(1);
+        let last = (span.end + context).min(total);
         if span.end - span.start < WHOLE_RUN {
             rows.insert(first, last);
         } else {

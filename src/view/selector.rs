@@ -222,6 +222,15 @@ impl Selector {
     /// The same with the lines of parameters in the place of those that it names; of pages, which
     /// are lines as well once a document is open, as much as is in both.
     pub fn with_lines(&self, lines: Piece) -> Selector {
+        match self.own {
+            Some(Own::Pages(..)) => self.with_lines_within(lines),
+            _ => self.with_pieces(vec![lines]),
+        }
+    }
+
+    /// The same of as much as is in both, whatever it names; where that is nothing, the lines of
+    /// parameters alone.
+    pub fn with_lines_within(&self, lines: Piece) -> Selector {
         let clipped = |piece: &Piece| match (*piece, lines) {
             (Piece::Range(start, end), Piece::From(first)) if first <= end => {
                 Some(Piece::Range(start.max(first), end))
@@ -233,12 +242,16 @@ impl Selector {
             }
             _ => None,
         };
-        let pages: Vec<Piece> = match self.own {
-            Some(Own::Pages(..)) => self.pieces.iter().filter_map(clipped).collect(),
-            _ => Vec::new(),
-        };
+        let pieces: Vec<Piece> = self.pieces.iter().filter_map(clipped).collect();
+        match pieces.is_empty() {
+            true => self.with_pieces(vec![lines]),
+            false => self.with_pieces(pieces),
+        }
+    }
+
+    fn with_pieces(&self, pieces: Vec<Piece>) -> Selector {
         Selector {
-            pieces: if pages.is_empty() { vec![lines] } else { pages },
+            pieces,
             bounded: false,
             soft: true,
             ..self.clone()
