@@ -24,6 +24,14 @@ const MAX_SIGNATURE: usize = 200;
 const MAX_DEPTH: usize = 200;
 /// How deep a line is looked into (`export default class A {}`).
 const MAX_DEPTH_IN_LINE: usize = 5;
+/// Kinds that give a name to what they hold, so that it is not in them: `typedef struct { … } Name;`.
+const ONLY_NAME: &[&str] = &[
+    "type_definition",
+    "declaration",
+    "field_declaration",
+    "variable_declaration",
+    "assignment_statement",
+];
 /// Steps between two looks at the clock.
 const STEPS_PER_CHECK: u32 = 256;
 
@@ -118,7 +126,9 @@ impl<'tree> DefinitionSearch<'tree> {
                 _ => Rank::Definition,
             };
             self.add(node, rank, names);
-            self.around.extend(name.map(|name| (node, name)));
+            if !ONLY_NAME.contains(&node.kind()) {
+                self.around.extend(name.map(|name| (node, name)));
+            }
         }
         let role = self.captures.find(cursor, &self.way, text);
         let role = role.map(|capture| capture.role);

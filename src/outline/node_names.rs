@@ -28,7 +28,6 @@ const FIELDS: &[&str] = &[
     "target",
     "clause",
     "alias",
-    "type",
 ];
 
 /// Kinds that hold nothing but names, or what has one each.
@@ -47,8 +46,22 @@ const LISTS: &[&str] = &[
     "initialized_identifier_list",
     "static_final_declaration_list",
     "multi_variable_declaration",
-    "variable_declaration",
-    "class_list",
+];
+
+/// Kinds of which a declaration may hold several, each with a name (`const A = 1, B = 2;`), and what holds those.
+const HOLDERS: &[&str] = &[
+    "variable_declarator",
+    "const_element",
+    "property_element",
+    "let_binding",
+    "type_binding",
+    "module_binding",
+    "class_binding",
+    "initialized_identifier",
+    "initialized_identifier_list",
+    "static_final_declaration",
+    "static_final_declaration_list",
+    "identifier_list",
 ];
 
 /// Kinds that are names though they have parts.
@@ -128,6 +141,9 @@ const BESIDE: &[&str] = &[
     "type_literal",
     "class_attribute",
     "external",
+    "type",
+    "function",
+    "macro",
 ];
 
 /// The names that the node of a declaration gives, each with what it names itself to be in.
@@ -192,7 +208,12 @@ impl<'t> Finder<'t> {
             "type_definition" | "declaration" | "field_declaration" | "constant_declaration" => {
                 self.declarators(node);
             }
-            "type_alias" | "opaque" => self.field_or_first(node),
+            "type_alias" => match node.child_by_field_name("type") {
+                Some(name) if name.kind() == "identifier" => self.name(name, MAX_STEPS),
+                _ => self.field_or_first(node),
+            },
+            "typealias_declaration" => self.field(node, "name"),
+            "fallback_receive_definition" => self.first_word(node),
             _ => self.step(node, MAX_STEPS),
         }
     }
@@ -293,6 +314,16 @@ impl<'t> Finder<'t> {
         }
     }
 
+    /// `A.named(…)`: two names, of which the first is that of its class.
+    fn constructor(&mut self, node: Node<'_>) {
+        let mut cursor = node.walk();
+        let names = node.children_by_field_name("name", &mut cursor);
+        let last = names.filter(Node::is_named).last();
+        if let Some(last) = last {
+            self.push_spelled(last);
+        }
+    }
+
     fn named_or(&mut self, node: Node<'_>, otherwise: &str) {
         match node.child_by_field_name("name") {
             Some(name) => self.name(name, MAX_STEPS),
@@ -307,6 +338,12 @@ impl<'t> Finder<'t> {
         }
     }
 
+    fn first_word(&mut self, node: Node<'_>) {
+        let text = &self.text[node.byte_range()];
+        let end = text.find(|c: char| !c.is_alphanumeric());
+        self.push(&text[..end.unwrap_or(text.len())]);
+    }
+
     fn field(&mut self, node: Node<'_>, field: &str) {
         if let Some(child) = node.child_by_field_name(field) {
             self.name(child, MAX_STEPS);
@@ -315,10 +352,23 @@ impl<'t> Finder<'t> {
 
     /// Goes into a node that is no name.
     fn step(&mut self, node: Node<'_>, steps: usize) {
+        let mut cursor = node.walk();
+        let with_names: Vec<Node<'_>> = node
+            .named_children(&mut cursor)
+            .filter(|child| HOLDERS.contains(&child.kind()))
+            .take(MAX_NAMES)
+            .collect();
+        if !with_names.is_empty() {
+            for child in with_names {
+                self.name(child, steps);
+            }
+            return;
+        }
         for field in FIELDS {
             let mut cursor = node.walk();
             let children: Vec<Node<'_>> = node
                 .children_by_field_name(field, &mut cursor)
+                .filter(Node::is_named)
                 .take(MAX_NAMES)
                 .collect();
             if !children.is_empty() {
@@ -340,21 +390,16 @@ impl<'t> Finder<'t> {
                 && !child.kind().starts_with("keyword_")
                 && !child.kind().ends_with("_marker")
         };
-        let mut children = node.named_children(&mut cursor).filter(is_name);
-        let Some(first) = children.next() else {
-            return;
+        let children = node.named_children(&mut cursor).filter(is_name);
+        let most = match LISTS.contains(&node.kind()) {
+            true => MAX_NAMES,
+            false => 1,
         };
-        let more: Vec<Node<'_>> = match LISTS.contains(&node.kind()) {
-            true => children.take(MAX_NAMES).collect(),
-            // `const A = 1, B = 2;`, `public $a, $b;`, `let f = … and g = …`.
-            false => children
-                .filter(|child| child.kind() == first.kind() && has_name(*child))
-                .take(MAX_NAMES)
-                .collect(),
-        };
-        self.name(first, steps);
-        for child in more {
-            self.name(child, steps);
+        for child in children.take(most).collect::<Vec<_>>() {
+            match node.kind() {
+                "selectors" => self.push(&self.text[child.byte_range()]),
+                _ => self.name(child, steps),
+            }
         }
     }
 
@@ -365,6 +410,7 @@ impl<'t> Finder<'t> {
         };
         let kind = node.kind();
         match kind {
+            _ if kind.ends_with("constructor_signature") => self.constructor(node),
             "generic_type" | "template_type" | "template_function" | "generic_name"
             | "template_method" | "reference_type" | "pointer_type" => {
                 let inner = node
@@ -395,20 +441,4 @@ impl<'t> Finder<'t> {
             self.found.push(name);
         }
     }
-}
-
-/// Whether a node of several of one kind is one that has a name.
-fn has_name(node: Node<'_>) -> bool {
-    let kinds = [
-        "variable_declarator",
-        "const_element",
-        "property_element",
-        "let_binding",
-        "type_binding",
-        "module_binding",
-        "class_binding",
-        "initialized_identifier",
-        "static_final_declaration",
-    ];
-    kinds.contains(&node.kind())
 }

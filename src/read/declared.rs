@@ -231,7 +231,9 @@ fn no_such(found: &[Definition], part: &NamedPart, name: &str) -> Refusal {
 
 fn too_large(name: &str) -> Refusal {
     Refusal::Unsupported {
-        message: format!("'{name}' is too large to look for names in. Search it, or read lines of it."),
+        message: format!(
+            "'{name}' is too large to look for names in. Search it, or read lines of it."
+        ),
         path: Some(name.to_owned()),
     }
 }

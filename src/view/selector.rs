@@ -459,19 +459,8 @@ mod tests {
         assert_eq!(message("5+0"), "Invalid range 5+0: count must be >= 1.");
         assert!(message("-0").starts_with("Tail selector -0"));
         for text in [
-            "foo",
-            "",
-            "1:",
-            "1-:5",
-            "1-2:5",
-            "1,2:5",
-            "L1:5",
-            "1:5:5",
-            "1:raw:5",
-            " 5-6", "5-6x",
-            "1,,2",
-            "raw:raw",
-            "L",
+            "foo", "", "1:", "1-:5", "1-2:5", "1,2:5", "L1:5", "1:5:5", "1:raw:5", " 5-6", "5-6x",
+            "1,,2", "raw:raw", "L",
         ] {
             assert!(
                 matches!(Selector::parse(text), Err(SelectorError::Unknown(_))),

@@ -324,8 +324,7 @@ pub fn open<'t>(lines: impl Into<Lines<'t>>, selector: &Selector, limits: &Limit
         stop.next_selector.push_str(own.suffix());
     }
     let is_one = window.blocks.len() == 1 && selector.pieces.len() <= 1;
-    window.goes_on =
-        is_one && window.stop.is_none() && last.is_some_and(|last| last < total_lines);
+    window.goes_on = is_one && window.stop.is_none() && last.is_some_and(|last| last < total_lines);
     window
 }
 
