@@ -276,6 +276,31 @@ fn parameters_page_within_a_name() {
 }
 
 #[test]
+fn scratch_files_have_names_too() {
+    let tree = Tree::new();
+    let daemon = daemon(&tree);
+    let write = json!({ "path": "local://a.py", "content": "x = 1\n\ndef f():\n    pass\n" });
+    daemon.call("agent/write", write).expect("a write");
+    let text = daemon.read_text("local://a.py#f");
+    assert!(text.contains("\n3:def f():\n4:    pass"), "{text}");
+    assert_eq!(refused(&daemon, "local://a.py#g").0, "notFound");
+    assert_eq!(refused(&daemon, "local://a.py#raw").0, "badSelector");
+}
+
+#[test]
+fn names_are_for_reading() {
+    let tree = shapes();
+    let daemon = daemon(&tree);
+    let uri = crate::client::file_uri(&tree.join("src/shapes.rs"));
+    for path in ["src/shapes.rs#Circle", &format!("{uri}#Circle")] {
+        let edit = json!({ "op": "replace_text", "old": "r: f64,", "new": "r: f32," });
+        let edit = json!({ "files": [{ "path": path, "edits": [edit] }] });
+        let error = daemon.call("agent/edit", edit).expect_err(path);
+        assert_eq!(error.kind(), "notFound", "{}", error.message);
+    }
+}
+
+#[test]
 fn an_edit_made_before_is_seen_by_its_names() {
     let tree = shapes();
     let daemon = daemon(&tree);

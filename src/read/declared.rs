@@ -4,7 +4,7 @@
 //! is defined elsewhere (an `impl`).
 
 use crate::outline::{Definition, QualifiedName, Rank};
-use crate::protocol::read::MoreDetails;
+use crate::protocol::read::{MoreDetails, ResourceKind};
 use crate::protocol::{Refusal, shortened};
 use crate::session::Meaning;
 use crate::structure::NoStructure;
@@ -46,6 +46,10 @@ impl Reader {
         }
         let unknown = || SelectorError::Unknown(format!("#{}", part.written));
         let is_name = Selector::parse(&part.written).is_err() && !part.is_in_header;
+        let of = &opened.document;
+        if is_name && of.kind == ResourceKind::File && of.text.whole().is_none() {
+            return Err(too_large(name));
+        }
         let (Some(source), true, false) = (source, is_name, part.selector.has_lines()) else {
             return Err(mistyped(ask.path(), unknown()));
         };

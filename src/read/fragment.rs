@@ -205,6 +205,18 @@ mod tests {
         assert_eq!(parsed("x#L10-20:raw"), lines("10-20", ":raw"));
     }
 
+    proptest::proptest! {
+        #[test]
+        fn whatever_is_behind_the_mark_is_read(written in "¶?[a.]{0,3}(#|[\":,aL09\\\\ é-]|::){0,12}") {
+            for (head, text) in Fragment::splits(&written) {
+                proptest::prop_assert!(!head.is_empty());
+                if let Ok(Fragment::Name(part)) = text.parse() {
+                    proptest::prop_assert!(!part.written.is_empty());
+                }
+            }
+        }
+    }
+
     #[test]
     fn selectors_are_no_names() {
         for text in [

@@ -79,8 +79,10 @@ pub fn places_to_read(ask: &Ask, context: &InternalContext) -> Result<Vec<Resour
         places.extend(located.map(|located| located.place(scope)));
         if scope.is_in_writable_folder(written) {
             // What an edit before it may make.
-            let whole = scope.destination(written).ok();
-            places.extend(whole.map(ResourceId::File));
+            let heads = Fragment::splits(written).map(|(head, _)| head);
+            let made = heads.chain([written]);
+            let made = made.filter_map(|name| scope.destination(name).ok());
+            places.extend(made.map(ResourceId::File));
         }
         return Ok(places);
     }

@@ -163,7 +163,7 @@ impl Dialect for Rows {
 const READ_HASHLINE: &str = r"Reads a file, or lists a directory, an archive or a database. A file comes as rows N:TEXT under a header ¶PATH#TAG, which names exactly this text: copy it when you edit. Unsaved changes in the editor are part of what you see.
 
 - path alone: the file, or of a source file of 100 lines or more its structure, where a row A-B:… stands for folded lines; path:full gives all of it.
-- path:50-80 and path:50+30 give those lines with a little context; path:50 (or path:50-) goes on from line 50; path:-20 gives the last 20 lines; path:5-16,90-95 gives several ranges exactly.
+- path:50-80 and path:50+30 give those lines with a little context; path:50 means from line 50 on; path#Foo.bar is a declaration; path:-20 gives the last 20 lines; path:5-16,90-95 gives several ranges exactly.
 - path:raw gives the text without header and numbers; path:conflicts gives both sides of each merge conflict.
 - What a file holds is read by its path as well: a.zip:dir/x.txt, db.sqlite:table?where=a>5, notes.ipynb:outputs, photo.png, report.pdf:p3-5.
 - path may be a web address (https://…): a page as Markdown, a PDF, image, archive or feed there; #section, :links, :full and line ranges of it as well.
@@ -174,7 +174,7 @@ A long answer is cut; its last line then says which selector goes on. Read range
 const READ_NUMBERED: &str = r"Reads a file, or lists a directory, an archive or a database. A file comes as rows N:TEXT; the number and the colon are not part of the text. Unsaved changes in the editor are part of what you see.
 
 - path alone: the file, or of a source file of 100 lines or more its structure, where a row A-B:… stands for folded lines; path:full gives all of it.
-- path:50-80 and path:50+30 give those lines with a little context; path:50 (or path:50-) goes on from line 50; path:-20 gives the last 20 lines; path:5-16,90-95 gives several ranges exactly.
+- path:50-80 and path:50+30 give those lines with a little context; path:50 means from line 50 on; path#Foo.bar is a declaration; path:-20 gives the last 20 lines; path:5-16,90-95 gives several ranges exactly.
 - path:raw gives the text without numbers; path:conflicts gives both sides of each merge conflict.
 - What a file holds is read by its path as well: a.zip:dir/x.txt, db.sqlite:table?where=a>5, notes.ipynb:outputs, photo.png, report.pdf:p3-5.
 - path may be a web address (https://…): a page as Markdown, a PDF, image, archive or feed there; #section, :links, :full and line ranges of it as well.
@@ -184,7 +184,7 @@ A long answer is cut; its last line then says which selector goes on.";
 
 const READ_PLAIN: &str = r"Reads a file, as its text alone, or lists a directory, an archive or a database. Unsaved changes in the editor are part of what you see.
 
-- path:50-80 and path:50+30 give those lines with a little context; path:50 (or path:50-) goes on from line 50; path:-20 gives the last 20 lines; path:5-16,90-95 gives several ranges exactly.
+- path:50-80 and path:50+30 give those lines with a little context; path:50 means from line 50 on; path#Foo.bar is a declaration; path:-20 gives the last 20 lines; path:5-16,90-95 gives several ranges exactly.
 - path:raw keeps the file's own line ends; path:conflicts gives both sides of each merge conflict.
 - What a file holds is read by its path as well: a.zip:dir/x.txt, db.sqlite:table?where=a>5, notes.ipynb:outputs, photo.png, report.pdf:p3-5.
 - path may be a web address (https://…): a page as Markdown, a PDF, image, archive or feed there; #section, :links, :full and line ranges of it as well.
