@@ -104,7 +104,7 @@ fn a_line_with_a_column_is_that_line() {
     for (dialect, parameter) in [
         ("opencode", "filePath"),
         ("pikuri", "path"),
-        ("llm-gateway", "path"),
+        ("llm-gateway", "filePath"),
         ("roo", "path"),
     ] {
         let text = numbered(dialect, parameter);
@@ -129,9 +129,9 @@ fn a_declaration_is_found_by_its_name() {
     8:    r: f64,
     9:}
 
-    [3-9 of 38]
+    [3-9 of 36]
     ");
-    let new = "¶src/shapes.rs\n12:    /// Makes one.\n13:    pub fn new(r: f64) -> Circle {\n14:        Circle { r }\n15:    }\n\n[12-15 of 38]";
+    let new = "¶src/shapes.rs\n12:    /// Makes one.\n13:    pub fn new(r: f64) -> Circle {\n14:        Circle { r }\n15:    }\n\n[12-15 of 36]";
     for name in [
         "Circle::new",
         "Circle.new",
@@ -170,7 +170,12 @@ fn a_declaration_is_found_by_its_name() {
 fn several_are_listed_and_none_is_answered_with_near_names() {
     let tree = shapes();
     let daemon = daemon(&tree);
-    insta::assert_snapshot!(daemon.read_text("src/shapes.rs#new"), @"");
+    insta::assert_snapshot!(daemon.read_text("src/shapes.rs#new"), @r"
+    :12-15  Circle::new  pub fn new(r: f64) -> Circle in impl Circle
+    :31-33  Square::new  pub fn new(side: f64) -> Square in impl Square
+
+    [2 declarations are called 'new'. Read one by its lines, or by a longer name]
+    ");
     let (kind, message) = refused(&daemon, "src/shapes.rs#Circle::are");
     assert_eq!(kind, "notFound");
     assert_eq!(
@@ -196,8 +201,8 @@ fn a_tag_lines_and_selectors_behind_the_mark() {
     assert_eq!(daemon.read_text(format!("src/shapes.rs#{tag}")), whole);
     assert_eq!(daemon.read_text(format!("¶src/shapes.rs#{tag}")), whole);
     assert_eq!(
-        daemon.read_text(format!("¶src/shapes.rs#{tag}:38-")),
-        daemon.read_text("src/shapes.rs:38-")
+        daemon.read_text(format!("¶src/shapes.rs#{tag}:36-")),
+        daemon.read_text("src/shapes.rs:36-")
     );
     // A header of another process names the same file.
     assert_eq!(daemon.read_text("¶src/shapes.rs#0000"), whole);
@@ -206,7 +211,7 @@ fn a_tag_lines_and_selectors_behind_the_mark() {
     assert!(
         daemon
             .read_text("src/shapes.rs#FACE")
-            .contains("38:const FACE")
+            .contains("36:const FACE")
     );
     assert_eq!(
         daemon.read_text("src/shapes.rs#L10-L12"),
@@ -223,7 +228,6 @@ fn a_tag_lines_and_selectors_behind_the_mark() {
         "src/shapes.rs#a b",
         "src/shapes.rs#",
         "src/shapes.rs#Circle:5-9",
-        "src/shapes.rs#Circle:foo",
         "src#Circle",
         "n.txt#one",
         "¶src/shapes.rs#Circle",
@@ -279,7 +283,7 @@ fn parameters_page_within_a_name() {
 fn scratch_files_have_names_too() {
     let tree = Tree::new();
     let daemon = daemon(&tree);
-    let write = json!({ "path": "local://a.py", "content": "x = 1\n\ndef f():\n    pass\n" });
+    let write = json!({ "path": "local://a.py", "text": "x = 1\n\ndef f():\n    pass\n" });
     daemon.call("agent/write", write).expect("a write");
     let text = daemon.read_text("local://a.py#f");
     assert!(text.contains("\n3:def f():\n4:    pass"), "{text}");
@@ -306,7 +310,7 @@ fn an_edit_made_before_is_seen_by_its_names() {
     let daemon = daemon(&tree);
     let write = daemon.request(
         "agent/write",
-        json!({ "path": "made.rs", "content": "/// New.\npub fn made() {}\n" }),
+        json!({ "path": "made.rs", "text": "/// New.\npub fn made() {}\n" }),
     );
     let read = daemon.request("agent/read", json!({ "path": "made.rs#made" }));
     daemon.wait(&write).expect("a write");

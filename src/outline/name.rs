@@ -122,16 +122,21 @@ impl QualifiedName {
 
     /// Whether a name that is asked for, written so, is this one: its last parts, or the whole of its last.
     pub fn is_called(&self, asked: &QualifiedName, written: &str) -> bool {
-        let last = self.last();
-        if last == written || slug(last).is_some_and(|slug| slug == written) {
-            return true;
-        }
+        self.last() == written || self.ends_in(asked, |own, part| own == part)
+    }
+
+    /// Whether it may be meant by such a name: with marks left out that only some of its uses have, or as
+    /// a heading is written in addresses.
+    pub fn may_be_called(&self, asked: &QualifiedName, written: &str) -> bool {
+        slug(self.last()).is_some_and(|slug| slug == written)
+            || self.ends_in(asked, |own, part| without_marks(own) == without_marks(part))
+    }
+
+    fn ends_in(&self, asked: &QualifiedName, is_equal: impl Fn(&str, &str) -> bool) -> bool {
         let mut own = self.parts().rev();
-        let all_equal = asked.parts().rev().all(|part| {
-            own.next()
-                .is_some_and(|own| own == part || without_marks(own) == without_marks(part))
-        });
-        all_equal && !asked.is_empty()
+        let mut asked_parts = asked.parts().rev();
+        !asked.is_empty()
+            && asked_parts.all(|part| own.next().is_some_and(|own| is_equal(own, part)))
     }
 }
 
@@ -234,6 +239,12 @@ mod tests {
         assert!(!is_called("x::shapes::Circle::area"));
         assert!(!is_called("Area"));
         let heading = QualifiedName::whole("Path strings");
-        assert!(heading.is_called(&QualifiedName::parsed("path-strings"), "path-strings"));
+        let may_be = |name: &QualifiedName, asked: &str| {
+            name.may_be_called(&QualifiedName::parsed(asked), asked)
+        };
+        assert!(may_be(&heading, "path-strings"));
+        assert!(heading.is_called(&QualifiedName::parsed("Path strings"), "Path strings"));
+        let secret = QualifiedName::of_parts(&["A", "#secret"]);
+        assert!(may_be(&secret, "A.secret") && may_be(&secret, "A.#secret"));
     }
 }

@@ -176,7 +176,12 @@ struct Finder<'t> {
 impl<'t> Finder<'t> {
     fn declaration(&mut self, node: Node<'_>) {
         match node.kind() {
-            "impl_item" => self.field(node, "type"),
+            "impl_item" => {
+                self.field(node, "type");
+                for name in &mut self.found {
+                    *name = QualifiedName::whole(name.last());
+                }
+            }
             "struct_specifier" | "union_specifier" | "enum_specifier" | "class_specifier" => {
                 match node.child_by_field_name("name") {
                     Some(name) => self.name(name, MAX_STEPS),
@@ -186,6 +191,7 @@ impl<'t> Finder<'t> {
             "method_declaration" if node.child_by_field_name("receiver").is_some() => {
                 self.method_of_receiver(node);
             }
+            "call" if node.child_by_field_name("method").is_some() => self.accessors(node),
             "call" => self.macro_call(node),
             "block" => self.labels(node),
             "companion_object" => self.named_or(node, "Companion"),
@@ -262,7 +268,7 @@ impl<'t> Finder<'t> {
         }
     }
 
-    /// `def f(a) when …`, `defmodule A.B do`, `attr_reader :a`.
+    /// `def f(a) when …`, `defmodule A.B do`.
     fn macro_call(&mut self, node: Node<'_>) {
         let mut cursor = node.walk();
         let arguments = node
@@ -283,6 +289,19 @@ impl<'t> Finder<'t> {
             }
         }
         self.push_spelled(name);
+    }
+
+    /// `attr_accessor :a, :b`: each by its name, and as what is assigned to.
+    fn accessors(&mut self, node: Node<'_>) {
+        let Some(arguments) = node.child_by_field_name("arguments") else {
+            return;
+        };
+        let mut cursor = arguments.walk();
+        for symbol in arguments.named_children(&mut cursor).take(MAX_NAMES) {
+            let name = self.text[symbol.byte_range()].trim_matches([':', '"', '\'']);
+            self.push(name);
+            self.push(&format!("{name}="));
+        }
     }
 
     /// `resource "a" "b" {`.

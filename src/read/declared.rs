@@ -1,7 +1,7 @@
 //! A part of a text that is asked for by its name: the lines of the one declaration that has it, or a list of all that have.
 //!
-//! A definition goes before what only declares the name (a prototype), and that before what adds to what
-//! is defined elsewhere (an `impl`).
+//! What only adds to what is defined elsewhere, an `impl`, has the name of that for the sake of its
+//! members, and is meant by it itself only where nothing else is called so.
 
 use crate::outline::{Definition, QualifiedName, Rank};
 use crate::protocol::read::{MoreDetails, ResourceKind};
@@ -45,7 +45,9 @@ impl Reader {
             return Ok(Selected::Lines(ask.selected(&part.selector)));
         }
         let unknown = || SelectorError::Unknown(format!("#{}", part.written));
-        let is_name = Selector::parse(&part.written).is_err() && !part.is_in_header;
+        let reads_as = Selector::parse(&part.written);
+        let is_name = part.is_quoted || matches!(reads_as, Err(SelectorError::Unknown(_)));
+        let is_name = is_name && !part.is_in_header;
         let of = &opened.document;
         if is_name && of.kind == ResourceKind::File && of.text.whole().is_none() {
             return Err(too_large(name));
@@ -89,15 +91,25 @@ pub(super) enum Selected {
     List(Document),
 }
 
-/// Those that are meant by a name, in line order: of the first rank that there is.
+/// Those that are meant by a name, in line order. What only adds to something counts where nothing else
+/// is called so.
 fn called<'d>(found: &'d [Definition], part: &NamedPart) -> Vec<&'d Definition> {
-    let is_called = |it: &&Definition| {
+    let those = |is_it: &dyn Fn(&Definition) -> bool| -> Vec<&'d Definition> {
+        found.iter().filter(|it| is_it(it)).collect()
+    };
+    let mut called = those(&|it| {
         let mut names = it.names.iter();
         names.any(|name| name.is_called(&part.name, &part.written)) || it.signature == part.written
-    };
-    let mut called: Vec<&Definition> = found.iter().filter(is_called).collect();
-    let rank = called.iter().map(|it| it.rank).min();
-    called.retain(|it| Some(it.rank) == rank);
+    });
+    if called.is_empty() {
+        called = those(&|it| {
+            let mut names = it.names.iter();
+            names.any(|name| name.may_be_called(&part.name, &part.written))
+        });
+    }
+    if called.iter().any(|it| it.rank != Rank::Extension) {
+        called.retain(|it| it.rank != Rank::Extension);
+    }
     called.dedup_by_key(|it| it.whole);
     called
 }

@@ -29,6 +29,8 @@ pub struct NamedPart {
     pub name: QualifiedName,
     /// What it is where that is one of the document: the document itself is meant.
     pub tag: Option<Tag>,
+    /// It is a JSON string: a name, whatever it looks like.
+    pub is_quoted: bool,
     /// It stands in a header with its sign, so that it can be nothing but a tag.
     pub is_in_header: bool,
     pub selector: Selector,
@@ -72,9 +74,9 @@ impl FragmentText<'_> {
         let unknown = || SelectorError::Unknown(format!("#{}", self.text));
         if let Some(quoted) = self.quoted() {
             let (written, rest) = quoted.ok_or_else(unknown)?;
-            return self.named(written, selector_behind(rest)?);
+            return self.named(written, true, selector_behind(rest)?);
         }
-        let (name, rest) = match lone_colon(self.text) {
+        let (name, rest) = match selector_at(self.text) {
             Some(at) => self.text.split_at(at),
             None => (self.text, ""),
         };
@@ -86,7 +88,7 @@ impl FragmentText<'_> {
                 let is_one = name.ends_with(|c: char| c.is_ascii_digit());
                 return lines_and(lines, is_one, &selector).ok_or_else(unknown);
             }
-            let reads_otherwise = Selector::parse(name).is_ok()
+            let reads_otherwise = !matches!(Selector::parse(name), Err(SelectorError::Unknown(_)))
                 || name.is_empty()
                 || name.contains(|c: char| c.is_whitespace() || c.is_control() || c == '"');
             if reads_otherwise {
@@ -94,7 +96,7 @@ impl FragmentText<'_> {
             }
         }
         let called = name.strip_suffix("()").filter(|name| !name.is_empty());
-        self.named(called.unwrap_or(name).to_owned(), selector)
+        self.named(called.unwrap_or(name).to_owned(), false, selector)
     }
 
     /// The JSON string that it begins with and what follows it, where it begins with one.
@@ -109,8 +111,13 @@ impl FragmentText<'_> {
         Some(string.map(|string| (string, &text[strings.byte_offset()..])))
     }
 
-    fn named(self, written: String, selector: Selector) -> Result<Fragment, SelectorError> {
-        let tag = written.parse::<Tag>().ok();
+    fn named(
+        self,
+        written: String,
+        is_quoted: bool,
+        selector: Selector,
+    ) -> Result<Fragment, SelectorError> {
+        let tag = written.parse::<Tag>().ok().filter(|_| !is_quoted);
         let takes = selector.pieces.is_empty() && !selector.conflicts && selector.own.is_none();
         if !takes && tag.is_none() {
             return Err(SelectorError::Invalid(format!(
@@ -124,18 +131,27 @@ impl FragmentText<'_> {
             name: QualifiedName::parsed(&written),
             written,
             tag,
+            is_quoted,
             is_in_header: self.is_in_header,
             selector,
         }))
     }
 }
 
-/// Where a selector begins: at the first colon that is none of `::`.
-fn lone_colon(text: &str) -> Option<usize> {
+/// Where a selector begins: at the first colon that is none of `::` and has one behind it. Other colons
+/// are of the name (`Queue:push`).
+fn selector_at(text: &str) -> Option<usize> {
     let bytes = text.as_bytes();
     let is_colon = |at: Option<usize>| at.and_then(|at| bytes.get(at)) == Some(&b':');
-    memchr::memchr_iter(b':', bytes)
-        .find(|at| !is_colon(at.checked_sub(1)) && !is_colon(Some(at + 1)))
+    let lone = memchr::memchr_iter(b':', bytes)
+        .filter(|at| !is_colon(at.checked_sub(1)) && !is_colon(Some(at + 1)));
+    let is_selector = |at: &usize| {
+        !matches!(
+            Selector::parse(&text[at + 1..]),
+            Err(SelectorError::Unknown(_))
+        )
+    };
+    lone.take(MAX_ENDS).find(is_selector)
 }
 
 /// The selector that the rest of a fragment is, with its colon.
@@ -191,6 +207,7 @@ mod tests {
             ("operator()".into(), true)
         );
         assert_eq!(name("x.rb#Foo#bar?"), ("Foo::bar?".into(), false));
+        assert_eq!(name("x.lua#M:f:raw"), ("M::f".into(), true));
         assert_eq!(name("¶x.rs#0A1B"), ("0A1B".into(), false));
     }
 

@@ -13,6 +13,7 @@ import ast
 import json
 import os
 import random
+import re
 import shutil
 import subprocess
 import sys
@@ -26,8 +27,12 @@ ENDS = {
 }
 # As ctags calls them.
 CTAGS = {"c": "C", "cpp": "C++", "c-sharp": "C#", "go": "Go", "java": "Java", "lua": "Lua", "php": "PHP", "ruby": "Ruby"}
-# What an outline has no name for, or what is no declaration in the file.
-LEFT_OUT = {"alias", "package", "packageName", "local", "anonMember", "unknown", "parameter", "label", "externvar", "header", "namespace", "variable", "library"}
+# What is no declaration in the file, and what is inside of a body.
+LEFT_OUT = {"alias", "package", "packageName", "local", "anonMember", "unknown", "parameter", "label", "externvar", "header",
+            "namespace", "variable", "library", "prototype"}
+WITH_BODY = {"func", "function", "method", "class", "struct", "interface", "trait", "enum", "module"}
+AROUND = {"class", "struct", "interface", "trait", "enum", "union", "unknown"}
+NAME = re.compile(r"[\w.:~$?!=]+")
 
 
 def chosen(language, roots):
@@ -38,7 +43,7 @@ def chosen(language, roots):
             for name in sorted(names):
                 path = os.path.join(folder, name)
                 if name.endswith(ENDS[language]) and not name.endswith((".d.ts", ".min.js")) and not os.path.islink(path):
-                    if 500 < os.path.getsize(path) < 150_000:
+                    if 500 < os.path.getsize(path) < 60_000:
                         found.append(path)
     random.Random(7).shuffle(found)
     return found[:250]
@@ -73,20 +78,22 @@ def of_program(command, paths):
 
 
 def of_ctags(language, paths):
-    command = ["ctags", "--output-format=json", "--sort=no", "--fields=+neKs", "--kinds-C=+p", "--kinds-C++=+p",
-               f"--languages={CTAGS[language]}", f"--language-force={CTAGS[language]}", "-o", "-", "-L", "-"]
+    command = ["ctags", "--output-format=json", "--sort=no", "--fields=+neKs", "-o", "-", "-L", "-",
+               f"--languages={CTAGS[language]}", f"--language-force={CTAGS[language]}"]
     told = subprocess.run(command, input="\n".join(paths), capture_output=True, text=True, check=True)
     for line in told.stdout.splitlines():
         tag = json.loads(line)
-        anonymous = "__anon" in tag["name"] + tag.get("scope", "")
-        if tag["kind"] in LEFT_OUT or anonymous or "end" not in tag and language not in ("lua", "ruby", "php"):
-            continue
-        # The scope of a method is sometimes told to be the one before it; of names with namespaces the last part is enough.
+        name = tag["name"].split(".")[-1] if language == "c-sharp" else tag["name"]
+        # Of the scopes of Ruby and C# some are those of what came before, or parameters of a type.
         around = tag.get("scope", "").replace("::", ".").replace("\\", ".").split(".")[-1]
-        if tag.get("scopeKind") in ("package", "namespace", "function", "method") or language == "ruby" and not around[:1].isupper():
+        if language in ("ruby", "c-sharp") or tag.get("scopeKind") not in AROUND or len(around) < 2:
             around = ""
-        name = ".".join(it for it in (around, tag["name"].replace("\\", ".")) if it)
-        yield tag["path"], name.lstrip("$"), tag["line"], tag.get("end")
+        is_macro = name.isupper() and tag["kind"] in ("function", "method")
+        if tag["kind"] in LEFT_OUT or "__anon" in name + around or not NAME.fullmatch(name) or is_macro:
+            continue
+        # Of what has no body the end is often that of its first line.
+        last = tag.get("end") if tag["kind"] in WITH_BODY else None
+        yield tag["path"], ".".join(it for it in (around, name) if it), tag["line"], last
 
 
 def main():

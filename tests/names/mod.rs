@@ -171,27 +171,34 @@ fn ranges(read: &Value) -> Vec<(u64, Option<u64>)> {
         .collect()
 }
 
-/// Whether these are the lines of what is told. ctags tells the line of the name: what is above it is
-/// attributes, comments, or the beginning of the declaration.
+/// Whether these are the lines of what is told, but for comments: parsers do not agree whose those are. ctags
+/// tells the line of the name: what is above it is attributes, comments, or the beginning of the declaration.
 fn agrees((first, last): (u64, Option<u64>), told: &Value, text: &str) -> bool {
+    let lines: Vec<&str> = text.lines().collect();
+    let all = |from: u64, to: u64, is_it: fn(&str) -> bool| {
+        let some = lines.get(from as usize - 1..to as usize - 1);
+        some.is_some_and(|some| some.iter().all(|line| is_it(line.trim())))
+    };
     let ends = match (last, told["last"].as_u64()) {
-        (Some(last), Some(told)) => last == told,
+        (Some(last), Some(told)) => last == told || last > told && all(told + 1, last + 1, is_note),
         _ => true,
     };
-    let Some(at) = told["at"].as_u64() else {
-        return ends && told["first"] == first;
-    };
-    let above = text.lines().skip(first as usize - 1);
-    let mut above = above.take(at.saturating_sub(first) as usize);
-    let is_inside = first <= at && last.is_none_or(|last| at <= last);
-    ends && is_inside && above.all(is_head)
+    match (told["at"].as_u64(), told["first"].as_u64()) {
+        (None, Some(told)) => ends && (first == told || first < told && all(first, told, is_note)),
+        (Some(at), _) => {
+            let is_inside = first <= at && last.is_none_or(|last| at <= last);
+            ends && is_inside && (told["last"].is_null() || all(first, at, is_head))
+        }
+        (None, None) => false,
+    }
+}
+
+fn is_note(line: &str) -> bool {
+    let marks = ["/", "*", "#", "--"];
+    line.is_empty() || marks.iter().any(|mark| line.starts_with(mark))
 }
 
 /// Whether a line above a name may belong to it.
 fn is_head(line: &str) -> bool {
-    let line = line.trim();
-    let is_note = ["/", "*", "#", "@", "[", "-"]
-        .iter()
-        .any(|mark| line.starts_with(mark));
-    is_note || !line.ends_with([';', '}'])
+    is_note(line) || line.starts_with(['@', '[']) || !line.ends_with([';', '}'])
 }

@@ -24,7 +24,7 @@ for (const path of fs.readFileSync(0, "utf8").split("\n").filter(Boolean)) {
       if (ts.isVariableStatement(node)) {
         const [only, ...more] = node.declarationList.declarations;
         if (more.length === 0 && nameOf(only)) tell(node, around, nameOf(only));
-      } else if (ts.isModuleDeclaration(node) && name && node.body && ts.isModuleBlock(node.body)) {
+      } else if (ts.isModuleDeclaration(node) && name && name !== "global" && node.body && ts.isModuleBlock(node.body)) {
         tell(node, around, name);
         visit(node.body.statements, around + name + ".");
       } else if (ts.isClassDeclaration(node) || ts.isInterfaceDeclaration(node) || ts.isEnumDeclaration(node)) {

@@ -15,3 +15,5 @@
 [(class) (module) (method) (singleton_method)] @definition
 (assignment left: [(constant) (scope_resolution)]) @declaration
 (alias) @declaration
+((call method: (identifier) @_name) @declaration
+  (#any-of? @_name "attr_reader" "attr_writer" "attr_accessor"))

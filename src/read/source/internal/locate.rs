@@ -187,7 +187,9 @@ impl Lookup<'_> {
                 Err(refusal) => return Err(refusal),
             };
             if has_names && let Some(spot) = at(false)? {
-                let fragment = text.parse().map_err(|error| mistyped(self.written, error))?;
+                let fragment = text
+                    .parse()
+                    .map_err(|error| mistyped(self.written, error))?;
                 return Ok(Some(located(spot, Selector::default()).in_part(fragment)));
             }
         }
