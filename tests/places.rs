@@ -92,13 +92,12 @@ fn a_line_with_a_column_is_that_line() {
     for path in ["n.txt:62:13:4", "n.txt:62-:4", "n.txt:1-2:4", "n.txt:0:4"] {
         assert_eq!(refused(&daemon, path).0, "badSelector", "{path}");
     }
+    let absolute = format!("{}:62:13", tree.spelled("n.txt"));
     let numbered = |dialect: &str, parameter: &str| {
-        let params = json!({ parameter: "n.txt:62:13", "dialect": dialect });
+        let params = json!({ parameter: absolute, "dialect": dialect });
         let read = daemon.read_with(params).expect(dialect);
-        read["content"][0]["text"]
-            .as_str()
-            .unwrap_or_default()
-            .to_owned()
+        let text = read["content"][0]["text"].as_str();
+        text.unwrap_or_default().to_owned()
     };
     assert!(numbered("numbered", "path").starts_with("61:line 61\n62:line 62\n"));
     for (dialect, parameter) in [

@@ -220,6 +220,8 @@ fn no_such(found: &[Definition], part: &NamedPart, name: &str) -> Refusal {
         .collect();
     near.sort_unstable();
     near.dedup();
+    let nearest = near.first().map(|(distance, ..)| *distance);
+    near.retain(|(distance, ..)| Some(*distance) == nearest);
     let written = near.iter().map(|(_, _, _, near)| {
         let near = near.to_string();
         let is_bare = |c: char| !c.is_whitespace() && c != '"';

@@ -88,6 +88,9 @@ def of_ctags(language, paths):
         around = tag.get("scope", "").replace("::", ".").replace("\\", ".").split(".")[-1]
         if language in ("ruby", "c-sharp") or tag.get("scopeKind") not in AROUND or len(around) < 2:
             around = ""
+        # What ctags takes for a field of C# may be a parameter or a constraint.
+        if language == "c-sharp" and tag["kind"] == "field":
+            continue
         is_macro = name.isupper() and tag["kind"] in ("function", "method")
         if tag["kind"] in LEFT_OUT or "__anon" in name + around or not NAME.fullmatch(name) or is_macro:
             continue
