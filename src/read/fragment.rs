@@ -237,8 +237,8 @@ mod tests {
     #[test]
     fn selectors_are_no_names() {
         for text in [
-            "x#raw", "x#50", "x#50-80", "x#", "x#a b", "x#a:foo", "x#a:5-9", "x#\"a", "x#\"\"",
-            "x#\"a\"b", "¶x#foo",
+            "x#raw", "x#50", "x#50-80", "x#", "x#a b", "x#a:5-9", "x#\"a", "x#\"\"", "x#\"a\"b",
+            "¶x#foo",
         ] {
             assert!(parsed(text).is_err(), "{text}");
         }

@@ -32,6 +32,7 @@ LEFT_OUT = {"alias", "package", "packageName", "local", "anonMember", "unknown",
             "namespace", "variable", "library", "prototype"}
 WITH_BODY = {"func", "function", "method", "class", "struct", "interface", "trait", "enum", "module"}
 AROUND = {"class", "struct", "interface", "trait", "enum", "union", "unknown"}
+ONLY = {"lua": ("function",), "c-sharp": ("class", "interface", "struct", "enum", "method")}
 NAME = re.compile(r"[\w.:~$?!=]+")
 
 
@@ -88,14 +89,16 @@ def of_ctags(language, paths):
         around = tag.get("scope", "").replace("::", ".").replace("\\", ".").split(".")[-1]
         if language in ("ruby", "c-sharp") or tag.get("scopeKind") not in AROUND or len(around) < 2:
             around = ""
-        # What ctags takes for a field of C# may be a parameter or a constraint.
-        if language == "c-sharp" and tag["kind"] == "field":
+        # Of these languages ctags takes calls, parameters and constraints for other kinds.
+        if tag["kind"] not in ONLY.get(language, (tag["kind"],)):
             continue
-        is_macro = name.isupper() and tag["kind"] in ("function", "method")
-        if tag["kind"] in LEFT_OUT or "__anon" in name + around or not NAME.fullmatch(name) or is_macro:
+        # A use of a macro, and a template made for a type, declare nothing by that name.
+        is_macro = name.isupper() and language in ("c", "cpp") and tag["kind"] not in ("macro", "enumerator")
+        is_use = re.match(r"/\^\s*template\s+[^<\s]", tag.get("pattern") or "")
+        if tag["kind"] in LEFT_OUT or "__anon" in name + around or not NAME.fullmatch(name) or is_macro or is_use:
             continue
-        # Of what has no body the end is often that of its first line.
-        last = tag.get("end") if tag["kind"] in WITH_BODY else None
+        # Of what has no body the end is often that of its first line; in Ruby here documents mislead it.
+        last = tag.get("end") if tag["kind"] in WITH_BODY and language != "ruby" else None
         yield tag["path"], ".".join(it for it in (around, name) if it), tag["line"], last
 
 

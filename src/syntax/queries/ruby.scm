@@ -17,3 +17,4 @@
 (alias) @declaration
 ((call method: (identifier) @_name) @declaration
   (#any-of? @_name "attr_reader" "attr_writer" "attr_accessor"))
+(operator_assignment left: (constant)) @declaration
