@@ -186,10 +186,7 @@ fn a_read_that_meets_a_conflict_says_so() {
         footers.unwrap_or_default()
     };
     assert_eq!(footers(""), TWO);
-    assert_eq!(
-        footers(":1-3"),
-        format!("{ONE}\n[Showing lines 1-6 of 19. Use :7- to continue]")
-    );
+    assert_eq!(footers(":1-3"), format!("{ONE}\n[1-6 of 19]"));
     // In the middle of one, no marker in sight.
     assert_eq!(footers(":3,8"), ONE);
     assert_eq!(footers(":1,7,19"), "");
@@ -218,7 +215,7 @@ fn the_footer_stands_between_cut_rows_and_showing() {
     let text = daemon.read_text("c.txt:1-4");
     assert!(
         text.ends_with(&format!(
-            "\n\n[Line 1 cut at 2000 of 3000 characters. Use :1-1:raw for the whole line]\n{ONE}\n[Showing lines 1-7 of 9. Use :8- to continue]"
+            "\n\n[Line 1 cut at 2000 of 3000 characters. Use :1-1:raw for the whole line]\n{ONE}\n[1-7 of 9]"
         )),
         "{text}"
     );

@@ -57,6 +57,8 @@ mod memory;
 mod missing_names;
 #[cfg(target_os = "linux")]
 mod mounts;
+#[cfg(unix)]
+mod names;
 mod notebook_cells;
 mod notebook_edits;
 mod notebook_laws;
@@ -66,6 +68,7 @@ mod odd_files;
 mod order;
 mod overlays;
 mod paging;
+mod places;
 mod processes;
 #[cfg(target_os = "linux")]
 mod query_workers;

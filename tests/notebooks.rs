@@ -202,7 +202,7 @@ fn outputs_are_shown_when_they_are_asked_for() {
 fn selectors_are_those_of_text_but_for_its_own() {
     let daemon = Daemon::start(&fixtures());
     let result = daemon.read("survey.ipynb:6-8").expect("a read");
-    let expected = "5:# %% [code] cell:1\n6:import math\n7:\n8:heights = [21, 34, 55]\n9:# %% [code] cell:2\n10:for n in range(3):\n11:    print('row', n)\n\n[Showing lines 5-11 of 24. Use :12- to continue]";
+    let expected = "5:# %% [code] cell:1\n6:import math\n7:\n8:heights = [21, 34, 55]\n9:# %% [code] cell:2\n10:for n in range(3):\n11:    print('row', n)\n\n[5-11 of 24]";
     assert_eq!(body(&result, "survey.ipynb"), expected);
     let raw = daemon.read("survey.ipynb:raw").expect("a read");
     assert_eq!(raw["details"]["kind"], "file");

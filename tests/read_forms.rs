@@ -46,7 +46,7 @@ fn a_range_is_given_its_context() {
     let result = daemon.read("src/foo.ts:50-52").expect("a read");
     assert_eq!(
         without_tag(text_of(&result)),
-        "¶src/foo.ts#TAG\n49:  // one line of context\n50:export function f() {\n51:  return 1;\n52:}\n53:\n54:// context\n55:// context\n\n[Showing lines 49-55 of 200. Use :56- to continue]"
+        "¶src/foo.ts#TAG\n49:  // one line of context\n50:export function f() {\n51:  return 1;\n52:}\n53:\n54:// context\n55:// context\n\n[49-55 of 200]"
     );
     let details = &result["details"];
     assert_eq!(details["kind"], "file");
@@ -271,7 +271,7 @@ fn numbered_and_plain_are_the_same_without_header_or_numbers() {
         daemon.read_with(params).expect("a read")
     };
     let numbered = read(&mut daemon, "numbered");
-    let footer = "[Showing lines 1-6 of 9. Use :7- to continue]";
+    let footer = "[1-6 of 9]";
     assert_eq!(
         text_of(&numbered),
         format!("1:line 1\n2:line 2\n3:line 3\n4:line 4\n5:line 5\n6:line 6\n\n{footer}")

@@ -39,9 +39,9 @@ fn mistakes_are_named() {
     for tail in [
         ":foo",
         ":end",
-        ":1:5",
+        ":1:5:5",
         ": 5-6",
-        "#L5",
+        "#L5x y",
         ":10:",
         ":-0",
         ":raw:raw",
@@ -50,7 +50,7 @@ fn mistakes_are_named() {
     ] {
         bad_selector(&mut daemon, &format!("src/mid.ts{tail}"));
     }
-    for selector in ["foo", "0", "1:2", "5-6,", "bar:raw"] {
+    for selector in ["foo", "0", "1-:2", "5-6,", "bar:raw"] {
         let params = json!({ "path": "src/mid.ts", "selector": selector });
         let error = daemon.read_with(params).expect_err(selector);
         assert_eq!(error.kind(), "badSelector", "{selector}");

@@ -5,6 +5,8 @@
 
 use std::fmt::Write;
 
+use crate::hashline::changed::Outcome;
+use crate::hashline::line_map::LineMap;
 use crate::protocol::edit::{Block, EditDetails, EditResult, EditedFile, Remapped, Via, Warning};
 use crate::protocol::read::{ContentBlock, LineSpan};
 use crate::read::cut;
@@ -15,8 +17,9 @@ use crate::view::{LineSet, in_header};
 use super::Planned;
 use super::planned::{Removed, ReplacedText};
 
-/// Unchanged rows on each side of a change.
+/// Unchanged rows on each side of a change, and of one line that took the place of one.
 const CONTEXT: u64 = 2;
+const CONTEXT_OF_LINE: u64 = 1;
 /// Written rows that are given whole; of more, this many less one from each end.
 const WHOLE_RUN: u64 = 5;
 const RUN_ENDS: u64 = 2;
@@ -105,7 +108,8 @@ pub fn rows(files: &[Done], columns: usize, chars: usize) -> Vec<Rows> {
     let mut bytes = 0;
     let rows = |file: &Done| match &file.outcome {
         FileOutcome::Written { changed, .. } => {
-            let wanted = rows_around(changed, &file.planned.replaced, &file.version().text);
+            let changed = with_context(&file.planned, changed);
+            let wanted = rows_around(&changed, &file.planned.replaced, &file.version().text);
             let rows = write_rows(&file.version().text, &wanted, columns, (bytes, most));
             bytes += rows.text.len();
             rows
@@ -287,12 +291,49 @@ struct WantedRows {
     is_cut: bool,
 }
 
+/// What was changed, each with as many rows as are shown on each side of it.
+fn with_context(planned: &Planned, changed: &[LineSpan]) -> Vec<(LineSpan, u64)> {
+    let Outcome {
+        map,
+        text,
+        changed: planned_at,
+        ..
+    } = &*planned.outcome;
+    let totals = (
+        planned.live.version.text.len_lines() as u64,
+        text.len_lines() as u64,
+    );
+    let context = |index: usize| {
+        let is_one = planned_at.get(index).is_some_and(|span| {
+            span.start == span.end && took_place_of_one(map, span.start, totals)
+        });
+        if is_one { CONTEXT_OF_LINE } else { CONTEXT }
+    };
+    let changed = changed.iter().enumerate();
+    changed
+        .map(|(index, span)| (*span, context(index)))
+        .collect()
+}
+
+/// Whether a new line stands alone where one line stood before.
+fn took_place_of_one(map: &LineMap, line: u64, (old_total, new_total): (u64, u64)) -> bool {
+    let end = (old_total + 1, new_total + 1, 0);
+    let (mut old_at, mut new_at) = (1, 1);
+    for (old, new, length) in map.runs().chain([end]) {
+        if new > line {
+            return new_at == line && new == line + 1 && old == old_at + 1;
+        }
+        (old_at, new_at) = (old + length, new + length);
+    }
+    false
+}
+
 /// Of a text that was replaced wherever it was, a row for each line is enough.
-fn rows_around(changed: &[LineSpan], replaced: &[ReplacedText], text: &Text) -> WantedRows {
+fn rows_around(changed: &[(LineSpan, u64)], replaced: &[ReplacedText], text: &Text) -> WantedRows {
     let total = text.len_lines() as u64;
     let is_replaced = |line: u64| replaced.iter().any(|it| it.lines.contains(line));
     let (mut rows, mut left, mut is_cut) = (LineSet::new(), MAX_REPLACED_ROWS, false);
-    for span in changed {
+    for (span, context) in changed {
         if is_replaced(span.start) {
             let mut lines = span.lines().filter(|line| is_replaced(*line));
             for line in lines.by_ref().take(left) {
@@ -302,8 +343,8 @@ fn rows_around(changed: &[LineSpan], replaced: &[ReplacedText], text: &Text) -> 
             is_cut |= lines.next().is_some();
             continue;
         }
-        let first = span.start.saturating_sub(CONTEXT).max(1);
-        let last = (span.end + CONTEXT).min(total);
+        let first = span.start.saturating_sub(*context).max(1);
+        let last = (span.end + context).min(total);
         if span.end - span.start < WHOLE_RUN {
             rows.insert(first, last);
         } else {

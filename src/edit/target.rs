@@ -170,7 +170,15 @@ pub fn find(
         true => Target::Spelled(path.to_owned()),
         false => Target::Literal(path.to_owned(), Selector::default()),
     };
-    locate(&target, guess, scope, overlays, work)
+    let located = locate(&target, guess, scope, overlays, work)?;
+    match located.part {
+        None => Ok(located),
+        // Names are for reading; the read shows what an edit takes.
+        Some(_) => Err(Refusal::NotFound {
+            path: shortened(path).into_owned(),
+            suggestions: vec![located.display().to_owned()],
+        }),
+    }
 }
 
 /// The one document that this session was shown under the section's tag and that has the same

@@ -114,7 +114,7 @@ impl LineMap {
 
     /// The runs of unchanged lines, as first line in the old text, first line in the new one, and
     /// length.
-    pub(super) fn runs(&self) -> impl Iterator<Item = (u64, u64, u64)> {
+    pub fn runs(&self) -> impl Iterator<Item = (u64, u64, u64)> {
         self.runs.iter().map(|run| (run.old, run.new, run.length))
     }
 

@@ -9,11 +9,15 @@ mod comment;
 mod definitions;
 mod geometry;
 mod group;
+mod name;
+mod node_names;
 mod prose;
 mod walk;
 
 #[cfg(test)]
 mod tests;
+
+use serde::{Deserialize, Serialize};
 
 use crate::protocol::read::LineSpan;
 #[cfg(test)]
@@ -26,6 +30,7 @@ use candidate::Candidate;
 use walk::Walk;
 
 pub use definitions::{MAX_DEFINITIONS, definitions};
+pub use name::QualifiedName;
 
 /// What the settings say about outlines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -44,12 +49,35 @@ impl Rules {
     }
 }
 
-/// A class, a function or the like, as a list of definitions names it.
+/// A class, a function or the like, as a list of definitions names it, or whatever else has a name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Definition {
     pub span: LineSpan,
+    /// The same with its attributes and what documents it.
+    pub whole: LineSpan,
     /// On one line, without what follows it.
     pub signature: String,
+    pub rank: Rank,
+    /// Those that it gives; none where it has none.
+    pub names: Vec<QualifiedName>,
+}
+
+/// Which of what has one name is meant by it: the first of these ranks that there is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum Rank {
+    /// A class, a function or the like.
+    Definition,
+    /// What has a name and no body: a constant, a field, a prototype.
+    Declaration,
+    /// What adds to what is defined elsewhere: an `impl`.
+    Extension,
+}
+
+impl Rank {
+    /// Whether lists of definitions have it.
+    pub fn is_listed(self) -> bool {
+        self != Rank::Declaration
+    }
 }
 
 /// A text with its long parts folded.

@@ -174,9 +174,12 @@ impl<'tree> Walk<'tree> {
             Role::Callback => self.scope(cursor, capture, FoldKind::Function, place),
             Role::Literal => self.scope(cursor, capture, FoldKind::Literal, place),
             Role::Markup => self.scope(cursor, capture, FoldKind::Markup, place),
-            Role::Container | Role::Comment | Role::Doc | Role::Import | Role::Definition => {
-                self.children(cursor, place)
-            }
+            Role::Container
+            | Role::Comment
+            | Role::Doc
+            | Role::Import
+            | Role::Definition
+            | Role::Declaration => self.children(cursor, place),
         }
     }
 

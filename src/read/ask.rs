@@ -18,6 +18,7 @@ use crate::view::window::Limits;
 use crate::view::{Budget, Document, Selector, Style};
 use crate::workspace::{FileType, Scope};
 
+use super::fragment::Fragment;
 use super::obtained::Lacking;
 use super::scheme;
 use super::source::internal::github::pages::address_of_page;
@@ -175,8 +176,11 @@ impl Ask {
         let path = self.path();
         let open = || {
             let ends = Selector::splits(path).into_iter().map(|(end, _)| end);
-            ends.chain([path.len()])
-                .any(|end| overlays.called(&path[..end]).is_some())
+            let names = ends.chain([path.len()]).map(|end| &path[..end]);
+            let heads = Fragment::splits(path).map(|(head, _)| head);
+            names
+                .chain(heads)
+                .any(|name| overlays.called(name).is_some())
         };
         self.is_of_web() || (scheme::is_elsewhere(path, overlays) && !open())
     }
@@ -299,7 +303,7 @@ impl Ask {
         let Spot::OnDisk(found) = &located.spot else {
             return Ok(());
         };
-        let bare = located.selector == Selector::default() && located.inner.is_none();
+        let bare = located.is_bare();
         let path = || self.path().to_owned();
         match found.handle.file_type() {
             FileType::Directory if bare && self.request.refused_by_default.directories => {

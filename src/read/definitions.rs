@@ -5,7 +5,7 @@ use std::sync::Arc;
 use quick_cache::Weighter;
 use quick_cache::sync::Cache as Bounded;
 
-use crate::outline::Definition;
+use crate::outline::{Definition, QualifiedName};
 use crate::session::Document;
 use crate::structure::Parsers;
 use crate::syntax::Language;
@@ -26,7 +26,11 @@ struct DefinitionWeights;
 
 impl Weighter<Document, KnownDefinitions> for DefinitionWeights {
     fn weight(&self, _document: &Document, made: &KnownDefinitions) -> u64 {
-        let of_definition = |it: &Definition| size_of::<Definition>() + it.signature.len();
+        let of_name = |name: &QualifiedName| size_of::<QualifiedName>() + name.as_text().len();
+        let of_definition = |it: &Definition| {
+            let names: usize = it.names.iter().map(of_name).sum();
+            size_of::<Definition>() + it.signature.len() + names
+        };
         (made.found.iter().map(of_definition).sum::<usize>() + 256) as u64
     }
 }

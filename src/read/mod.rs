@@ -1,10 +1,12 @@
 //! The pipeline of a read: what is there, what of it is shown, how it is written; nothing later ever goes back to an earlier stage.
 
 mod ask;
+mod declared;
 mod definitions;
 mod details;
 mod finish;
 mod fit;
+mod fragment;
 mod look;
 mod obtained;
 mod outlines;

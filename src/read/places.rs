@@ -9,6 +9,7 @@ use crate::view::{Guess, Selector, Target};
 use crate::workspace::{ResourceId, Scope, decode_file_uri};
 
 use super::ask::Ask;
+use super::fragment::Fragment;
 use super::scheme;
 use super::source::internal::{self, Given, InternalContext};
 use super::target::{
@@ -78,8 +79,10 @@ pub fn places_to_read(ask: &Ask, context: &InternalContext) -> Result<Vec<Resour
         places.extend(located.map(|located| located.place(scope)));
         if scope.is_in_writable_folder(written) {
             // What an edit before it may make.
-            let whole = scope.destination(written).ok();
-            places.extend(whole.map(ResourceId::File));
+            let heads = Fragment::splits(written).map(|(head, _)| head);
+            let made = heads.chain([written]);
+            let made = made.filter_map(|name| scope.destination(name).ok());
+            places.extend(made.map(ResourceId::File));
         }
         return Ok(places);
     }
@@ -116,8 +119,10 @@ pub fn places_to_read(ask: &Ask, context: &InternalContext) -> Result<Vec<Resour
             Target::Spelled(_) => Selector::splits(path),
         };
         let ends = std::iter::once(path.len()).chain(splits.iter().map(|(colon, _)| *colon));
-        for end in ends {
-            let name = &path[..end];
+        let heads = Some(path).filter(|_| matches!(target, Target::Spelled(_)));
+        let heads = heads.into_iter().flat_map(Fragment::splits);
+        let heads = heads.map(|(head, _)| head);
+        for name in ends.map(|end| &path[..end]).chain(heads) {
             if let Ok(real) = scope.destination(name) {
                 add(ResourceId::File(real));
             }

@@ -18,6 +18,7 @@ use crate::worker;
 use crate::workspace::{At, FileType, ResourceId, Scope};
 
 use super::ask::Ask;
+use super::declared::Selected;
 use super::definitions::Definitions;
 use super::look::Wanted;
 use super::obtained::{Lacking, Obtained, StageResult};
@@ -188,7 +189,7 @@ impl Reader {
         // Until it is opened it stays as it is.
         let hold = located.take_hold();
         ask.refuse_barred(&located)?;
-        let is_bare = located.selector == Selector::default() && located.inner.is_none();
+        let is_bare = located.is_bare();
         let is_shown_whole =
             matches!(&located.spot, Spot::Internal(spot) if spot.provider.facts().is_shown_whole);
         located.selector = ask.selected(&located.selector);
@@ -236,6 +237,14 @@ impl Reader {
         };
         drop(hold);
         opened.selector = opened.selector.map(|selector| ask.selected(&selector));
+        if let Some(part) = &located.part {
+            let source = source_file(&opened, &located);
+            let name = opened.name.as_deref().unwrap_or(located.display());
+            match self.select_part(ask, part, (&opened, source), name, work)? {
+                Selected::Lines(selector) => opened.selector = Some(selector),
+                Selected::List(document) => opened = Opened::read_only(document),
+            }
+        }
         let selector = opened.selector.as_ref().unwrap_or(&located.selector);
         let document = &opened.document;
         if is_bare {

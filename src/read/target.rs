@@ -13,6 +13,7 @@ use crate::workspace::{
     At, FileType, Found, Look, MAX_PATH_BYTES, RealPath, Scope, Via, decode_file_uri, is_too_long,
 };
 
+use super::fragment::{Fragment, NamedPart};
 use super::obtained::Lacking;
 use super::source::internal::{Given, GivenSpot, Hold};
 use super::source::web::WebAddress;
@@ -23,6 +24,8 @@ use super::{scheme, source};
 pub struct Located {
     pub spot: Spot,
     pub selector: Selector,
+    /// What of it is asked for by its name, where it is.
+    pub part: Option<NamedPart>,
     /// What follows the path of a resource that may hold more, with the character that parts them.
     pub inner: Option<String>,
     /// How the path was understood, one sentence each.
@@ -47,8 +50,34 @@ impl Located {
         Located {
             spot,
             selector,
+            part: None,
             inner: None,
             understood: Vec::new(),
+        }
+    }
+
+    /// What was found, and what a fragment asks for of it.
+    pub fn in_part(self, fragment: Fragment) -> Located {
+        match fragment {
+            Fragment::Lines(selector) => Located { selector, ..self },
+            Fragment::Name(part) => Located {
+                part: Some(part),
+                ..self
+            },
+        }
+    }
+
+    /// Whether nothing is named but it itself.
+    pub fn is_bare(&self) -> bool {
+        self.selector == Selector::default() && self.inner.is_none() && self.part.is_none()
+    }
+
+    /// Whether it may be a text that has names in it.
+    fn may_have_names(&self) -> bool {
+        match &self.spot {
+            Spot::OnDisk(found) => found.handle.file_type() == FileType::Regular,
+            Spot::InEditor(..) => true,
+            Spot::Internal(_) | Spot::Web(_) => false,
         }
     }
 
@@ -266,7 +295,8 @@ impl Search<'_> {
         Some(Spot::InEditor(overlay.clone(), display))
     }
 
-    /// Literal, then split at a selector, then a mistyped selector, then further afield.
+    /// Literal, then split at a selector, then at a fragment, then a mistyped selector, then further
+    /// afield.
     fn spelled(&self, path: &str) -> Result<Located, Refusal> {
         let literal = self.exactly(path);
         if let Ok(Some(spot)) = literal {
@@ -284,6 +314,15 @@ impl Search<'_> {
                 return Ok(located(spot, selector.clone()));
             }
         }
+        for (head, text) in Fragment::splits(path) {
+            if let Ok(Some(spot)) = self.exactly(head) {
+                let found = located(spot, Selector::default());
+                if found.may_have_names() {
+                    let fragment = text.parse().map_err(|error| mistyped(path, error))?;
+                    return Ok(found.in_part(fragment));
+                }
+            }
+        }
         if let Some(address) = scheme::web_address_of_no_file(&Target::Spelled(path.to_owned()))? {
             return Ok(Located::on_web(address));
         }
@@ -297,12 +336,29 @@ impl Search<'_> {
                 ..further
             });
         }
-        match splits.into_iter().next_back() {
+        let further = match splits.into_iter().next_back() {
             Some((colon, selector)) => self.further(&path[..colon], selector),
             None => {
                 literal?;
                 self.further(path, Selector::default())
             }
+        };
+        match further {
+            Err(Refusal::NotFound { .. }) => self.further_in_part(path).unwrap_or(further),
+            further => further,
+        }
+    }
+
+    /// The same of what is before a fragment; `None` where there is no fragment, and nothing to suggest
+    /// either.
+    fn further_in_part(&self, path: &str) -> Option<Result<Located, Refusal>> {
+        let (head, text) = Fragment::splits(path).last()?;
+        let fragment = text.parse().ok()?;
+        match self.further(head, Selector::default()) {
+            Ok(found) if found.may_have_names() => Some(Ok(found.in_part(fragment))),
+            Err(Refusal::NotFound { suggestions, .. }) if suggestions.is_empty() => None,
+            Err(refusal) => Some(Err(refusal)),
+            Ok(_) => None,
         }
     }
 
@@ -325,10 +381,6 @@ impl Search<'_> {
 
     /// An existing path followed by something that is no selector was meant as one.
     fn refuse_mistyped_selector(&self, path: &str) -> Result<(), Refusal> {
-        let bad = |message| Refusal::BadSelector {
-            path: Some(shortened(path).into_owned()),
-            message,
-        };
         for index in Selector::places(path, [b':', b'#']).take(4) {
             if !matches!(self.exactly(&path[..index]), Ok(Some(_))) {
                 continue;
@@ -338,14 +390,22 @@ impl Search<'_> {
                 Err(error) => error,
                 Ok(_) => SelectorError::Unknown(path[index..].to_owned()),
             };
-            return Err(bad(error.to_string()));
+            return Err(mistyped(path, error));
         }
         // Nothing of that name is there, but a malformed number cannot be a path either.
         let colon = Selector::places(path, [b':'; 2]).next();
         match colon.map(|colon| Selector::parse(&path[colon + 1..])) {
-            Some(Err(SelectorError::Invalid(message))) => Err(bad(message)),
+            Some(Err(error @ SelectorError::Invalid(_))) => Err(mistyped(path, error)),
             _ => Ok(()),
         }
+    }
+}
+
+/// What was meant as a selector, or as a name, and is none.
+pub fn mistyped(path: &str, error: SelectorError) -> Refusal {
+    Refusal::BadSelector {
+        path: Some(shortened(path).into_owned()),
+        message: error.to_string(),
     }
 }
 

@@ -1,12 +1,12 @@
 //! What a worker answered, as far as it can be of the text that was asked about; it is not to be trusted.
 
 use crate::hashline::{NoBlock, SyntaxErrors};
-use crate::outline::{Definition, Fold, MAX_DEFINITIONS, OutlineRow};
+use crate::outline::{Definition, Fold, MAX_DEFINITIONS, OutlineRow, QualifiedName};
 use crate::protocol::read::LineSpan;
 use crate::text::Text;
 
 use super::errors::MAX_ERRORS;
-use super::messages::StructureResponse;
+use super::messages::{Defined, StructureResponse};
 
 /// The strings of an answer, which stand one after the other in its body.
 struct Strings<'b> {
@@ -51,10 +51,17 @@ pub(super) fn definitions(
         return None;
     };
     let mut strings = Strings { rest: body };
-    let definition = |(span, bytes): (LineSpan, usize)| {
+    let definition = |defined: Defined| {
+        let within = |span: LineSpan| Some(span).filter(|span| is_within(span, text));
+        let signature = strings.next(defined.signature)?.to_owned();
+        let names = defined.names.iter();
+        let names = names.map(|bytes| strings.next(*bytes).map(QualifiedName::of_text));
         Some(Definition {
-            span: Some(span).filter(|span| is_within(span, text))?,
-            signature: strings.next(bytes)?.to_owned(),
+            span: within(defined.span)?,
+            whole: within(defined.whole)?,
+            signature,
+            rank: defined.rank,
+            names: names.collect::<Option<_>>()?,
         })
     };
     if found.len() > MAX_DEFINITIONS {

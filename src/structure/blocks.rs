@@ -4,11 +4,10 @@ use std::ops::Range;
 
 use tree_sitter::{Node, Tree};
 
-use super::item_head::ItemHead;
 use super::sections::{Sections, is_of_section};
 use crate::hashline::{BlockAt, NoBlock, NoBlockReason};
 use crate::protocol::read::LineSpan;
-use crate::syntax::{Language, Parsed, Piece, Source};
+use crate::syntax::{ItemHead, Language, Parsed, Piece, Source};
 
 /// Rows at the end of a node that are looked at for comments on what comes next.
 const MAX_COMMENT_ROWS: usize = 200;

@@ -10,7 +10,7 @@ use crate::worker::{WorkerLoop, child};
 
 use super::blocks::Blocks;
 use super::errors::syntax_errors;
-use super::messages::{Ask, Folded, StructureRequest, StructureResponse};
+use super::messages::{Ask, Defined, Folded, StructureRequest, StructureResponse};
 use super::trees::{ParseRequest, Trees};
 
 /// Processor time of one answer, after which the parser is stopped and the worker goes on.
@@ -105,7 +105,15 @@ fn answer_on(
             let found = outline::definitions(parsed, &work)?;
             let mut add = |definition: outline::Definition| {
                 body.push_str(&definition.signature);
-                (definition.span, definition.signature.len())
+                let names = definition.names.iter().map(|name| name.as_text());
+                names.clone().for_each(|name| body.push_str(name));
+                Defined {
+                    span: definition.span,
+                    whole: definition.whole,
+                    rank: definition.rank,
+                    signature: definition.signature.len(),
+                    names: names.map(str::len).collect(),
+                }
             };
             StructureResponse::Definitions(found.into_iter().map(&mut add).collect())
         }

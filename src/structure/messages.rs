@@ -6,6 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::hashline::{BlockAt, NoBlock, SyntaxErrors};
+use crate::outline::Rank;
 use crate::protocol::read::LineSpan;
 
 /// A question about the text in the body.
@@ -32,13 +33,24 @@ pub enum Ask {
 pub enum StructureResponse {
     /// Of each fold its head and its tail are in the body.
     Folds(Vec<Folded>),
-    /// The lines of each definition, and the bytes of its signature.
-    Definitions(Vec<(LineSpan, usize)>),
+    /// Of each definition its signature and its names are in the body.
+    Definitions(Vec<Defined>),
     Errors(SyntaxErrors),
     /// As many as were asked for, in that order.
     Blocks(Vec<Result<LineSpan, NoBlock>>),
     /// It took more than its processor time, or a parser of ours panicked.
     NotFinished,
+}
+
+/// What is defined.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Defined {
+    pub span: LineSpan,
+    pub whole: LineSpan,
+    pub rank: Rank,
+    /// Bytes.
+    pub signature: usize,
+    pub names: Vec<usize>,
 }
 
 /// A folded range of lines.

@@ -1,10 +1,11 @@
 //! What a parser does wrong when the text of a test asks for it: lies about lengths, lines and kinds. Not in releases.
 
 use crate::hashline::SyntaxErrors;
+use crate::outline::Rank;
 use crate::protocol::read::LineSpan;
 use crate::worker::WorkerLoop;
 
-use super::messages::{Folded, StructureResponse};
+use super::messages::{Defined, Folded, StructureResponse};
 
 /// Does what the text asks of a parser. Whether that was all that is to be done; `None` where nobody
 /// listens any more.
@@ -17,14 +18,14 @@ pub(super) fn misbehave(requests: &mut WorkerLoop, text: &[u8]) -> Option<bool> 
         let report = crate::worker::probe();
         // Each row as the signature of a definition.
         let lines = report.lines();
-        let found = lines.clone().map(|row| (line(1), row.len())).collect();
+        let found = lines.clone().map(|row| defined(row.len())).collect();
         requests.answer(
             &StructureResponse::Definitions(found),
             lines.collect::<String>(),
         )?;
     } else if asks("lengths") {
         requests.answer(
-            &StructureResponse::Definitions(vec![(line(1), 1 << 40)]),
+            &StructureResponse::Definitions(vec![defined(1 << 40)]),
             "short",
         )?;
     } else if asks("lines") {
@@ -35,6 +36,17 @@ pub(super) fn misbehave(requests: &mut WorkerLoop, text: &[u8]) -> Option<bool> 
         return Some(false);
     }
     Some(true)
+}
+
+/// One whose signature has so many bytes.
+fn defined(signature: usize) -> Defined {
+    Defined {
+        span: line(1),
+        whole: line(1),
+        rank: Rank::Definition,
+        signature,
+        names: Vec::new(),
+    }
 }
 
 fn line(number: u64) -> LineSpan {

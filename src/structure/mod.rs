@@ -12,7 +12,6 @@ mod answers;
 mod blocks;
 mod child;
 mod errors;
-mod item_head;
 mod messages;
 #[cfg(any(feature = "failpoints", debug_assertions))]
 mod misbehave;

@@ -33,6 +33,8 @@ pub enum Role {
     Keep,
     /// A class, a function or the like, for lists of definitions; nothing to an outline.
     Definition,
+    /// Whatever else is given a name; nothing to an outline.
+    Declaration,
 }
 
 impl Role {
@@ -50,6 +52,7 @@ impl Role {
             "heading" => Role::Heading,
             "keep" => Role::Keep,
             "definition" => Role::Definition,
+            "declaration" => Role::Declaration,
             _ => return None,
         })
     }
@@ -73,7 +76,7 @@ pub struct PathNode<'tree> {
 #[derive(Debug)]
 pub struct Captures {
     by_kind: Vec<Vec<CaptureRule>>,
-    /// Those of definitions: a node may be one and something else as well.
+    /// Those of definitions and declarations: a node may be one and something else as well.
     definitions: Vec<Vec<CaptureRule>>,
     roles: Vec<Role>,
 }
@@ -148,9 +151,15 @@ impl Captures {
         matching(&self.by_kind, cursor, way, text)
     }
 
-    /// Whether the node under the cursor is a definition; `way` as in [`Captures::find`].
-    pub fn defines(&self, cursor: &TreeCursor<'_>, way: &[PathNode<'_>], text: &str) -> bool {
-        matching(&self.definitions, cursor, way, text).is_some()
+    /// Whether the node under the cursor is a definition, or else a declaration; `way` as in
+    /// [`Captures::find`].
+    pub fn defines(
+        &self,
+        cursor: &TreeCursor<'_>,
+        way: &[PathNode<'_>],
+        text: &str,
+    ) -> Option<Role> {
+        matching(&self.definitions, cursor, way, text).map(|capture| capture.role)
     }
 }
 
@@ -249,7 +258,7 @@ impl<'a> Compiler<'a> {
             let role = rule.capture.role;
             captures.roles.push(role);
             let table = match role {
-                Role::Definition => &mut captures.definitions,
+                Role::Definition | Role::Declaration => &mut captures.definitions,
                 _ => &mut captures.by_kind,
             };
             table[usize::from(kind)].push(rule);

@@ -6,6 +6,7 @@ mod again;
 mod captures;
 mod detect;
 mod grammars;
+mod item_head;
 mod languages;
 mod parse;
 mod query;
@@ -17,6 +18,7 @@ mod tests;
 
 pub use captures::{Capture, Captures, PathNode, Role};
 pub use detect::{detect, named};
+pub use item_head::ItemHead;
 pub use languages::{Language, languages};
 pub use parse::{Parsed, Piece, parse};
 pub use source::Source;

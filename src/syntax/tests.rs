@@ -79,7 +79,7 @@ fn by_table<'tree>(
     found: &mut BTreeSet<(usize, usize, String)>,
 ) {
     let node = cursor.node();
-    if captures.find(cursor, way, text).is_some() || captures.defines(cursor, way, text) {
+    if captures.find(cursor, way, text).is_some() || captures.defines(cursor, way, text).is_some() {
         found.insert((node.start_byte(), node.end_byte(), node.kind().to_owned()));
     }
     way.push(PathNode {

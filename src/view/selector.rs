@@ -29,7 +29,7 @@ pub struct Selector {
     pub full: bool,
     /// The unresolved merge conflicts only.
     pub conflicts: bool,
-    /// A single `A-B` or `A+C`: the only form that is given context.
+    /// A single `A-B`, `A+C` or `LINE:COLUMN`: the only forms that are given context.
     pub bounded: bool,
     /// What only one kind of resource knows.
     pub own: Option<Own>,
@@ -128,7 +128,7 @@ pub enum SelectorError {
 }
 
 /// The forms in words, for messages.
-const FORMS: &str = ":N, :N-, :A-B, :A+C, :-N, lists of these by comma, :raw, a range with :raw on either side, :full, :conflicts, :outputs (notebooks), :crop=x,y,w,h (images), :pN or :pN-M (documents), :table (CSV), or :links and :page (web pages)";
+const FORMS: &str = ":N, :N-, :A-B, :A+C, :-N, :LINE:COLUMN, lists of these by comma, :raw, a range with :raw on either side, :full, :conflicts, :outputs (notebooks), :crop=x,y,w,h (images), :pN or :pN-M (documents), :table (CSV), or :links and :page (web pages)";
 
 /// Bytes of the longest selector that is looked for at the end of a path string: some thousand
 /// ranges.
@@ -152,11 +152,15 @@ impl Selector {
         }
     }
 
-    /// Parses `813-`, `raw`, `5-16,960-973:raw` and the like; the text is without its leading colon.
+    /// Parses `813-`, `raw`, `5-16,960-973:raw`, `62:13` and the like; the text is without its leading
+    /// colon.
     pub fn parse(text: &str) -> Result<Selector, SelectorError> {
         let mut selector = Selector::default();
         let mut seen_lines = false;
+        // A line right before, which may have a column.
+        let mut line = None;
         for part in text.split(':') {
+            let place = line.take().filter(|_| is_number(part));
             match part.to_ascii_lowercase().as_str() {
                 "raw" if !selector.raw => selector.raw = true,
                 "full" if !selector.full => selector.full = true,
@@ -166,6 +170,11 @@ impl Selector {
                 {
                     selector.own = Some(own?);
                 }
+                // As compilers and `grep` print a place.
+                _ if let Some(line) = place => {
+                    selector.pieces = vec![Piece::Range(line, line)];
+                    selector.bounded = true;
+                }
                 _ if seen_lines => return Err(SelectorError::Unknown(text.to_owned())),
                 _ => {
                     selector.pieces = parse_list(part).map_err(|error| {
@@ -173,6 +182,10 @@ impl Selector {
                     })?;
                     selector.bounded = matches!(selector.pieces[..], [Piece::Range(..)]);
                     seen_lines = true;
+                    line = match selector.pieces[..] {
+                        [Piece::From(line)] if is_number(part) => Some(line),
+                        _ => None,
+                    };
                 }
             }
         }
@@ -209,6 +222,15 @@ impl Selector {
     /// The same with the lines of parameters in the place of those that it names; of pages, which
     /// are lines as well once a document is open, as much as is in both.
     pub fn with_lines(&self, lines: Piece) -> Selector {
+        match self.own {
+            Some(Own::Pages(..)) => self.with_lines_within(lines),
+            _ => self.with_pieces(vec![lines]),
+        }
+    }
+
+    /// The same of as much as is in both, whatever it names; where that is nothing, the lines of
+    /// parameters alone.
+    pub fn with_lines_within(&self, lines: Piece) -> Selector {
         let clipped = |piece: &Piece| match (*piece, lines) {
             (Piece::Range(start, end), Piece::From(first)) if first <= end => {
                 Some(Piece::Range(start.max(first), end))
@@ -220,12 +242,16 @@ impl Selector {
             }
             _ => None,
         };
-        let pages: Vec<Piece> = match self.own {
-            Some(Own::Pages(..)) => self.pieces.iter().filter_map(clipped).collect(),
-            _ => Vec::new(),
-        };
+        let pieces: Vec<Piece> = self.pieces.iter().filter_map(clipped).collect();
+        match pieces.is_empty() {
+            true => self.with_pieces(vec![lines]),
+            false => self.with_pieces(pieces),
+        }
+    }
+
+    fn with_pieces(&self, pieces: Vec<Piece>) -> Selector {
         Selector {
-            pieces: if pages.is_empty() { vec![lines] } else { pages },
+            pieces,
             bounded: false,
             soft: true,
             ..self.clone()
@@ -357,6 +383,10 @@ fn parse_piece(text: &str) -> Result<Piece, Option<SelectorError>> {
     }
 }
 
+fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
 fn strip_l(text: &str) -> &str {
     text.strip_prefix(['L', 'l']).unwrap_or(text)
 }
@@ -371,7 +401,7 @@ fn parse_line(text: &str) -> Result<u64, Option<SelectorError>> {
 }
 
 fn parse_number(text: &str) -> Result<u64, Option<SelectorError>> {
-    if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_digit()) {
+    if !is_number(text) {
         return Err(None);
     }
     text.parse().map_err(|_| {
@@ -410,6 +440,9 @@ mod tests {
         assert!(Selector::parse("raw:5-6").is_ok_and(|s| s.raw && s.bounded));
         assert!(Selector::parse("5-6:raw").is_ok_and(|s| s.raw && s.bounded));
         assert!(Selector::parse("5-6,7").is_ok_and(|s| !s.bounded));
+        assert_eq!(pieces("62:13"), [Range(62, 62)]);
+        assert_eq!(Selector::parse("62:0"), Selector::parse("62-62"));
+        assert_eq!(Selector::parse("62:13:raw"), Selector::parse("62-62:raw"));
     }
 
     #[test]
@@ -425,7 +458,10 @@ mod tests {
         assert_eq!(message("10-5"), "Invalid range 10-5: end must be >= start.");
         assert_eq!(message("5+0"), "Invalid range 5+0: count must be >= 1.");
         assert!(message("-0").starts_with("Tail selector -0"));
-        for text in ["foo", "", "1:5", " 5-6", "5-6x", "1,,2", "raw:raw", "L"] {
+        for text in [
+            "foo", "", "1:", "1-:5", "1-2:5", "1,2:5", "L1:5", "1:5:5", "1:raw:5", " 5-6", "5-6x",
+            "1,,2", "raw:raw", "L",
+        ] {
             assert!(
                 matches!(Selector::parse(text), Err(SelectorError::Unknown(_))),
                 "{text}"

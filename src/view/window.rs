@@ -187,9 +187,9 @@ pub struct Window<'t> {
     /// Pieces of the selector that lie wholly beyond the end.
     pub beyond: Vec<LineSpan>,
     pub stop: Option<Stop>,
-    /// Where the text goes on after a window that nothing cut (`56-`); `None` at the end of the
-    /// text and after a list, which is exactly what was asked for.
-    pub goes_on: Option<String>,
+    /// Whether the text goes on after one range that nothing cut; a list is exactly what was asked for,
+    /// and nothing is said of where it stands.
+    pub goes_on: bool,
     /// Lines and bytes as the budget counts them.
     pub spent: Spent,
 }
@@ -316,24 +316,15 @@ pub fn open<'t>(lines: impl Into<Lines<'t>>, selector: &Selector, limits: &Limit
         raw: selector.raw,
         beyond: wanted.beyond,
         stop,
-        goes_on: None,
+        goes_on: false,
         spent: filler.spent,
     };
     let last = window.rows().last().map(|row| row.number);
     if let (Some(stop), Some(own)) = (&mut window.stop, selector.own) {
         stop.next_selector.push_str(own.suffix());
     }
-    if let ([_], Some(last), None, 0..=1) = (
-        &window.blocks[..],
-        last,
-        &window.stop,
-        selector.pieces.len(),
-    ) && last < total_lines
-    {
-        let raw = if selector.raw { ":raw" } else { "" };
-        let own = selector.own.map_or("", |own| own.suffix());
-        window.goes_on = Some(format!("{}-{raw}{own}", last + 1));
-    }
+    let is_one = window.blocks.len() == 1 && selector.pieces.len() <= 1;
+    window.goes_on = is_one && window.stop.is_none() && last.is_some_and(|last| last < total_lines);
     window
 }
 

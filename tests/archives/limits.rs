@@ -81,7 +81,7 @@ fn a_member_of_64_mib_and_one_byte_more() {
     let texts: Vec<_> = texts.collect();
     assert_eq!(
         texts[0],
-        "8:line 7\n9:line 8\n10:line 9\n11:line 10\n12:line 11\n13:line 12\n\n[Showing lines 8-13 of 5247691. Use :14- to continue]"
+        "8:line 7\n9:line 8\n10:line 9\n11:line 10\n12:line 11\n13:line 12\n\n[8-13 of 5247691]"
     );
     assert_eq!(texts[1], "1310720:café à la carte");
     assert_eq!(

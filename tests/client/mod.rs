@@ -524,3 +524,12 @@ fn spawned(command: &mut Command) -> Child {
 
 #[cfg(unix)]
 mod tests;
+
+/// The text of an answer without the footer that says which of its lines these are.
+pub fn before_footer(text: &str) -> &str {
+    let text = text.split("\n\n[Showing").next().unwrap_or(text);
+    match text.rsplit_once("\n\n[") {
+        Some((rows, place)) if place.starts_with(|c: char| c.is_ascii_digit()) => rows,
+        _ => text,
+    }
+}

@@ -329,7 +329,7 @@ fn pages_without_text_are_said() {
     assert_eq!(mixed["details"]["notices"], json!([said]));
     assert_eq!(
         text(&daemon, "mixed-scan.pdf:p3-4"),
-        "9:--- Page 3 ---\n10:\n11:Page three text Second line of it.\n12:\n13:--- Page 4 ---\n\n[Page 4 has no extractable text]\n[Showing lines 9-13 of 27. Use :14- to continue]"
+        "9:--- Page 3 ---\n10:\n11:Page three text Second line of it.\n12:\n13:--- Page 4 ---\n\n[Page 4 has no extractable text]\n[9-13 of 27]"
     );
     assert_eq!(
         text(&daemon, "scan.pdf"),

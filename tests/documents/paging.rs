@@ -11,7 +11,7 @@ fn pages_are_converted_as_far_as_they_are_needed() {
     let first = daemon.read("many.pdf:1-3").expect("a read");
     assert_eq!(
         text_of(&first),
-        "1:--- Page 1 ---\n2:\n3:This is page 1 of 60\n4:\n5:--- Page 2 ---\n6:\n\n[Showing lines 1-6, pages 1-2 of 60. Use :7- to continue]"
+        "1:--- Page 1 ---\n2:\n3:This is page 1 of 60\n4:\n5:--- Page 2 ---\n6:\n\n[1-6, pages 1-2 of 60]"
     );
     assert_eq!(first["details"]["totalLines"], Value::Null);
     assert_eq!(first["details"]["cache"], "miss");
@@ -19,14 +19,14 @@ fn pages_are_converted_as_far_as_they_are_needed() {
     assert_eq!(warm["details"]["cache"], "hit");
     assert_eq!(
         text_of(&warm),
-        "1:--- Page 1 ---\n2:\n3:This is page 1 of 60\n\n[Showing lines 1-3, page 1 of 60. Use :4- to continue]"
+        "1:--- Page 1 ---\n2:\n3:This is page 1 of 60\n\n[1-3, page 1 of 60]"
     );
     // More of it, and still the same lines.
     let later = daemon.read("many.pdf:p40").expect("a read");
     assert_eq!(later["details"]["cache"], "miss");
     assert_eq!(
         text_of(&later),
-        "157:--- Page 40 ---\n158:\n159:This is page 40 of 60\n\n[Showing lines 157-159, page 40 of 60. Use :160- to continue]"
+        "157:--- Page 40 ---\n158:\n159:This is page 40 of 60\n\n[157-159, page 40 of 60]"
     );
     assert_eq!(text(&daemon, "many.pdf:1-3"), text_of(&first));
     let last = daemon.read("many.pdf:-1").expect("a read");
@@ -34,7 +34,7 @@ fn pages_are_converted_as_far_as_they_are_needed() {
     assert_eq!(last["details"]["totalLines"], 239);
     assert_eq!(
         text(&daemon, "many.pdf:p40"),
-        "157:--- Page 40 ---\n158:\n159:This is page 40 of 60\n\n[Showing lines 157-159 of 239. Use :160- to continue]"
+        "157:--- Page 40 ---\n158:\n159:This is page 40 of 60\n\n[157-159 of 239]"
     );
     let status = daemon.call("agent/status", json!({})).expect("status");
     let mut converters = status["workers"]["convert"].clone();

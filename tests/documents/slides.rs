@@ -90,7 +90,7 @@ No title here.";
     );
     assert_eq!(
         text(&daemon, "reordered.pptx:p2"),
-        "3:## File three, shown second\n\n[Showing lines 3-3 of 5. Use :4- to continue]"
+        "3:## File three, shown second\n\n[3-3 of 5]"
     );
 }
 

@@ -4,7 +4,7 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use crate::client::Daemon;
+use crate::client::{Daemon, before_footer};
 use crate::tree::Tree;
 
 use super::{numbered, text};
@@ -119,7 +119,7 @@ fn following_the_selectors_shows_every_line_once() {
             match rows.is_empty() {
                 true => seen.push_str(part),
                 false => {
-                    let part = part.split("\n\n[Showing").next().expect("rows");
+                    let part = before_footer(part);
                     seen.push_str(part);
                     seen.push('\n');
                 }

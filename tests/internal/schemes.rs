@@ -4,7 +4,7 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use crate::client::{Daemon, WireError};
+use crate::client::{Daemon, WireError, before_footer};
 use crate::tree::Tree;
 
 use super::clients::{contents, offering, read_by};
@@ -47,7 +47,7 @@ fn start(folders: &Folders) -> Daemon {
 
 /// The rows alone.
 fn rows(result: &Value) -> &str {
-    text(result).split("\n\n[Showing").next().expect("rows")
+    before_footer(text(result))
 }
 
 #[test]

@@ -187,7 +187,7 @@ fn the_clients_and_servers_texts_are_there_as_a_whole() {
     assert_eq!(read["details"]["truncation"]["artifactId"], "2");
     assert_eq!(
         daemon.read_text("artifact://2:1-1"),
-        "1:line 2\n\n[Showing lines 1-1 of 5000. Use :2- to continue]"
+        "1:line 2\n\n[1-1 of 5000]"
     );
 }
 

@@ -141,7 +141,7 @@ fn sections_links_and_ranges_are_parts_of_one_page() {
     11:    print(chunk)
     12:```
 
-    [Showing lines 5-12 of 16. Use :13- to continue]
+    [5-12 of 16]
     ");
     insta::assert_snapshot!(shown(&daemon, &server, "/page#instal"), @r"
     URL: http://h/page
@@ -192,7 +192,7 @@ fn sections_links_and_ranges_are_parts_of_one_page() {
     2:
     3:A stream is read in chunks. See [the API](http://h/api#stream).
 
-    [Showing lines 1-3 of 16. Use :4- to continue]
+    [1-3 of 16]
     ");
     insta::assert_snapshot!(shown(&daemon, &server, "/page:page"), @r"
     URL: http://h/page

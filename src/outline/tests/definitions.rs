@@ -1,4 +1,4 @@
-//! What the samples of `fixtures/outline` define, compared with one golden file; and what is no definition.
+//! What the samples of `fixtures/outline` define and declare, compared with two golden files; and what is no definition.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -9,32 +9,64 @@ use crate::task::{CancelToken, Work};
 use crate::text::Text;
 
 use super::goldens::samples;
-use crate::outline::definitions;
+use crate::outline::{Definition, Rank, definitions};
 
-fn listed(name: &str, text: &str) -> String {
+fn found(name: &str, text: &str) -> Vec<Definition> {
     let work = Work::new(CancelToken::new(), Duration::from_secs(60));
     let text = Text::new(text);
     let language = syntax::detect(name, &text).expect("a language");
     let parsed = syntax::parse(syntax::Source::new(&text), language, &work).expect("time enough");
+    definitions(&parsed, &work).expect("time enough")
+}
+
+/// As lists of definitions have it.
+fn listed(name: &str, text: &str) -> String {
     let mut listed = String::new();
-    for definition in definitions(&parsed, &work).expect("time enough") {
-        let (span, signature) = (definition.span, definition.signature);
-        let _ = writeln!(listed, "{}-{} | {signature}", span.start, span.end);
+    for definition in found(name, text) {
+        if definition.rank.is_listed() {
+            let (span, signature) = (definition.span, definition.signature);
+            let _ = writeln!(listed, "{}-{} | {signature}", span.start, span.end);
+        }
     }
     listed
 }
 
+/// By its names, with all lines that belong to it.
+fn named(name: &str, text: &str) -> String {
+    let mut named = String::new();
+    for definition in found(name, text) {
+        let names: Vec<String> = definition.names.iter().map(ToString::to_string).collect();
+        let mark = match definition.rank {
+            Rank::Definition => "",
+            Rank::Declaration => "~",
+            Rank::Extension => "+",
+        };
+        let (lines, names) = (definition.whole, names.join(" | "));
+        let _ = writeln!(named, "{}-{} {mark}{names}", lines.start, lines.end);
+    }
+    named
+}
+
 #[test]
 fn samples_define_what_the_golden_says() {
+    compare("definitions.golden", &listed);
+}
+
+#[test]
+fn samples_have_the_names_that_the_golden_says() {
+    compare("names.golden", &named);
+}
+
+fn compare(golden: &str, written: &dyn Fn(&str, &str) -> String) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/outline");
     let mut all = String::new();
     for (_, path) in samples() {
         let name = path.file_name().expect("a name").to_string_lossy();
         let text = std::fs::read_to_string(&path).expect("a sample");
         let shown = path.strip_prefix(&folder).expect("below the folder");
-        let _ = writeln!(all, "== {}\n{}", shown.display(), listed(&name, &text));
+        let _ = writeln!(all, "== {}\n{}", shown.display(), written(&name, &text));
     }
-    let golden = folder.join("definitions.golden");
+    let golden = folder.join(golden);
     if std::env::var_os("PILCROW_BLESS").is_some() {
         std::fs::write(&golden, all).expect("a golden written");
         return;
@@ -91,6 +123,6 @@ fn a_signature_is_without_notes_and_body() {
 
 #[test]
 fn there_are_so_many_at_most() {
-    let many = "def f(): pass\n".repeat(12_000);
-    assert_eq!(listed("a.py", &many).lines().count(), 10_000);
+    let many = "def f(): pass\n".repeat(21_000);
+    assert_eq!(listed("a.py", &many).lines().count(), 20_000);
 }

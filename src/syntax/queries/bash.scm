@@ -6,3 +6,4 @@
 (comment) @comment
 
 (function_definition) @definition
+(variable_assignment) @declaration

@@ -23,3 +23,5 @@
 
 [(class_declaration) (struct_declaration) (interface_declaration) (enum_declaration) (record_declaration)] @definition
 [(method_declaration) (constructor_declaration) (destructor_declaration) (operator_declaration) (conversion_operator_declaration) (local_function_statement)] @definition
+[(namespace_declaration) (delegate_declaration) (property_declaration) (field_declaration)] @declaration
+[(indexer_declaration) (event_declaration) (event_field_declaration) (enum_member_declaration)] @declaration

@@ -12,3 +12,4 @@
 
 (function_definition) @definition
 [(struct_specifier body: (_)) (union_specifier body: (_)) (enum_specifier body: (_))] @definition
+[(declaration) (type_definition) (preproc_def) (preproc_function_def) (field_declaration) (enumerator)] @declaration

@@ -15,3 +15,5 @@
 
 (function_definition) @definition
 [(class_specifier body: (_)) (struct_specifier body: (_)) (union_specifier body: (_)) (enum_specifier body: (_))] @definition
+[(declaration) (type_definition) (preproc_def) (preproc_function_def) (field_declaration) (enumerator)] @declaration
+[(namespace_definition) (alias_declaration) (concept_definition)] @declaration

@@ -6,3 +6,4 @@
 
 (comment) @comment
 (import_statement) @import
+[(rule_set) (keyframes_statement)] @declaration

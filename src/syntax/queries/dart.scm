@@ -7,3 +7,4 @@
 
 [(class_declaration) (mixin_declaration) (enum_declaration) (extension_declaration) (extension_type_declaration)] @definition
 [(function_declaration) (method_declaration) (local_function_declaration) (getter_declaration) (setter_declaration)] @definition
+[(top_level_variable_declaration) (declaration) (enum_entry) (type_alias)] @declaration

@@ -23,3 +23,4 @@
 (variable_declarator value: [(arrow_function) (function_expression) (generator_function) (class)]) @definition
 (assignment_expression right: [(arrow_function) (function_expression) (generator_function) (class)]) @definition
 (pair value: [(arrow_function) (function_expression) (generator_function)]) @definition
+(variable_declarator) @declaration

@@ -3,3 +3,4 @@
 (comment) @comment
 
 [(fun_decl) (record_decl)] @definition
+[(type_alias) (opaque) (pp_define)] @declaration

@@ -11,3 +11,5 @@
 
 [(function_declaration) (method_declaration)] @definition
 (type_spec type: [(struct_type) (interface_type)]) @definition
+[(type_spec) (type_alias) (const_spec) (var_spec) (method_elem)] @declaration
+(type_spec type: (struct_type (field_declaration_list (field_declaration) @declaration)))

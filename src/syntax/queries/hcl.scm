@@ -2,3 +2,4 @@
 [(object) (tuple) (heredoc_template)] @literal
 
 (comment) @comment
+[(block) (attribute)] @declaration

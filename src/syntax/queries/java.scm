@@ -18,3 +18,4 @@
 
 [(class_declaration) (interface_declaration) (enum_declaration) (record_declaration) (annotation_type_declaration)] @definition
 [(method_declaration) (constructor_declaration) (compact_constructor_declaration)] @definition
+[(field_declaration) (constant_declaration) (enum_constant) (annotation_type_element_declaration)] @declaration

@@ -2,3 +2,4 @@
 (array [(object) (array)] @literal)
 
 (comment) @comment
+(pair) @declaration

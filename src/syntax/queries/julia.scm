@@ -10,3 +10,4 @@
 [(using_statement) (import_statement)] @import
 
 [(function_definition) (macro_definition) (struct_definition) (abstract_definition)] @definition
+[(module_definition) (assignment)] @declaration

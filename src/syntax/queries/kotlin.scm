@@ -16,3 +16,4 @@
 (import) @import
 
 [(class_declaration) (object_declaration) (companion_object) (function_declaration) (secondary_constructor)] @definition
+[(property_declaration) (type_alias) (enum_entry)] @declaration

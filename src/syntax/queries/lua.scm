@@ -10,3 +10,4 @@
 (function_declaration) @definition
 (assignment_statement (expression_list value: (function_definition))) @definition
 (field value: (function_definition)) @definition
+[(assignment_statement) (variable_declaration)] @declaration

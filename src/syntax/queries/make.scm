@@ -3,3 +3,4 @@
 (variable_assignment value: (text)) @literal.rest
 
 (comment) @comment
+[(rule) (variable_assignment) (define_directive)] @declaration

@@ -11,3 +11,4 @@
 (comment) @comment
 
 (binding expression: (function_expression)) @definition
+(binding) @declaration

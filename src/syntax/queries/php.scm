@@ -12,3 +12,5 @@
 (namespace_use_declaration) @import
 
 [(class_declaration) (interface_declaration) (trait_declaration) (enum_declaration) (function_definition) (method_declaration)] @definition
+[(const_declaration) (property_declaration) (enum_case)] @declaration
+(namespace_definition body: (_)) @declaration

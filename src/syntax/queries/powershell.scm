@@ -6,3 +6,4 @@
 (comment) @comment
 
 [(function_statement) (class_statement) (enum_statement) (class_method_definition)] @definition
+(class_property_definition) @declaration

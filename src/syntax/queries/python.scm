@@ -13,3 +13,4 @@
 [(import_statement) (import_from_statement) (future_import_statement)] @import
 
 [(class_definition) (function_definition)] @definition
+[(assignment) (type_alias_statement)] @declaration

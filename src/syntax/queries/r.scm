@@ -9,3 +9,4 @@
   (#any-of? @_name "library" "require" "source" "suppressPackageStartupMessages"))
 
 (binary_operator rhs: (function_definition)) @definition
+(program (binary_operator lhs: (identifier)) @declaration)

@@ -13,3 +13,8 @@
   (#any-of? @_name "require" "require_relative" "autoload"))
 
 [(class) (module) (method) (singleton_method)] @definition
+(assignment left: [(constant) (scope_resolution)]) @declaration
+(alias) @declaration
+((call method: (identifier) @_name) @declaration
+  (#any-of? @_name "attr_reader" "attr_writer" "attr_accessor"))
+(operator_assignment left: (constant)) @declaration

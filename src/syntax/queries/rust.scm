@@ -16,3 +16,4 @@
 
 [(function_item) (function_signature_item) (macro_definition)] @definition
 [(struct_item) (enum_item) (union_item) (trait_item) (impl_item)] @definition
+[(const_item) (static_item) (type_item) (associated_type) (mod_item body: (_)) (field_declaration) (enum_variant)] @declaration

@@ -10,3 +10,4 @@
 (import_declaration) @import
 
 [(class_definition) (object_definition) (trait_definition) (enum_definition) (function_definition) (function_declaration)] @definition
+[(val_definition) (var_definition) (val_declaration) (var_declaration) (type_definition) (given_definition)] @declaration

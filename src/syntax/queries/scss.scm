@@ -12,3 +12,4 @@
 [(import_statement) (use_statement) (forward_statement)] @import
 
 [(mixin_statement) (function_statement)] @definition
+[(rule_set) (keyframes_statement)] @declaration

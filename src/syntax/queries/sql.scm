@@ -6,3 +6,4 @@
 [(comment) (marginalia)] @comment
 
 [(create_function) (create_table)] @definition
+[(create_view) (create_materialized_view) (create_index) (create_type) (create_trigger) (create_sequence)] @declaration

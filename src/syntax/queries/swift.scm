@@ -13,3 +13,4 @@
 (import_declaration) @import
 
 [(class_declaration) (protocol_declaration) (function_declaration) (protocol_function_declaration) (init_declaration) (deinit_declaration)] @definition
+[(property_declaration) (typealias_declaration) (enum_entry) (protocol_property_declaration) (associatedtype_declaration) (subscript_declaration)] @declaration

@@ -2,3 +2,4 @@
 [(array) (inline_table) (string)] @literal
 
 (comment) @comment
+[(table) (table_array_element) (pair)] @declaration

@@ -2,3 +2,4 @@
 (block_sequence_item [(block_node) (flow_node)] @literal)
 
 (comment) @comment
+(block_mapping_pair) @declaration

@@ -11,3 +11,4 @@
 
 [(function_declaration) (test_declaration)] @definition
 (variable_declaration [(struct_declaration) (enum_declaration) (union_declaration)]) @definition
+[(variable_declaration) (container_field)] @declaration

@@ -241,7 +241,7 @@ pub fn ended(mut rows: String, below: &str) -> String {
 
 /// Whether the text goes on after what is shown, by a limit or because no more was asked for.
 pub fn goes_on(view: &View) -> bool {
-    view.window.stop.is_some() || view.window.goes_on.is_some()
+    view.window.stop.is_some() || view.window.goes_on
 }
 
 pub fn is_cut_by_bytes(view: &View) -> bool {

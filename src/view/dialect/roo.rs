@@ -155,7 +155,7 @@ fn lines(view: &View) -> String {
 /// What the text defines that goes on beyond the last line that is shown, as far as there is room,
 /// then what was shown of it.
 fn list_definitions(view: &View, last: u64, out: &mut String) {
-    let definitions = view.definitions.iter();
+    let definitions = view.definitions.iter().filter(|it| it.rank.is_listed());
     let (left, seen): (Vec<_>, Vec<_>) = definitions.partition(|it| it.span.end > last);
     let (first, rest) = left.split_at(left.len().min(MAX_DEFINITIONS));
     let mut rows: Vec<String> = first.iter().map(|it| definition_row(it)).collect();

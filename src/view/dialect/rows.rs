@@ -163,7 +163,7 @@ impl Dialect for Rows {
 const READ_HASHLINE: &str = r"Reads a file, or lists a directory, an archive or a database. A file comes as rows N:TEXT under a header ¶PATH#TAG, which names exactly this text: copy it when you edit. Unsaved changes in the editor are part of what you see.
 
 - path alone: the file, or of a source file of 100 lines or more its structure, where a row A-B:… stands for folded lines; path:full gives all of it.
-- path:50-80 and path:50+30 give those lines with a little context; path:50 (or path:50-) goes on from line 50; path:-20 gives the last 20 lines; path:5-16,90-95 gives several ranges exactly.
+- path:50-80 and path:50+30 give those lines with a little context; path:50 means from line 50 on; path#Foo.bar is a declaration; path:-20 gives the last 20 lines; path:5-16,90-95 gives several ranges exactly.
 - path:raw gives the text without header and numbers; path:conflicts gives both sides of each merge conflict.
 - What a file holds is read by its path as well: a.zip:dir/x.txt, db.sqlite:table?where=a>5, notes.ipynb:outputs, photo.png, report.pdf:p3-5.
 - path may be a web address (https://…): a page as Markdown, a PDF, image, archive or feed there; #section, :links, :full and line ranges of it as well.
@@ -174,7 +174,7 @@ A long answer is cut; its last line then says which selector goes on. Read range
 const READ_NUMBERED: &str = r"Reads a file, or lists a directory, an archive or a database. A file comes as rows N:TEXT; the number and the colon are not part of the text. Unsaved changes in the editor are part of what you see.
 
 - path alone: the file, or of a source file of 100 lines or more its structure, where a row A-B:… stands for folded lines; path:full gives all of it.
-- path:50-80 and path:50+30 give those lines with a little context; path:50 (or path:50-) goes on from line 50; path:-20 gives the last 20 lines; path:5-16,90-95 gives several ranges exactly.
+- path:50-80 and path:50+30 give those lines with a little context; path:50 means from line 50 on; path#Foo.bar is a declaration; path:-20 gives the last 20 lines; path:5-16,90-95 gives several ranges exactly.
 - path:raw gives the text without numbers; path:conflicts gives both sides of each merge conflict.
 - What a file holds is read by its path as well: a.zip:dir/x.txt, db.sqlite:table?where=a>5, notes.ipynb:outputs, photo.png, report.pdf:p3-5.
 - path may be a web address (https://…): a page as Markdown, a PDF, image, archive or feed there; #section, :links, :full and line ranges of it as well.
@@ -184,7 +184,7 @@ A long answer is cut; its last line then says which selector goes on.";
 
 const READ_PLAIN: &str = r"Reads a file, as its text alone, or lists a directory, an archive or a database. Unsaved changes in the editor are part of what you see.
 
-- path:50-80 and path:50+30 give those lines with a little context; path:50 (or path:50-) goes on from line 50; path:-20 gives the last 20 lines; path:5-16,90-95 gives several ranges exactly.
+- path:50-80 and path:50+30 give those lines with a little context; path:50 means from line 50 on; path#Foo.bar is a declaration; path:-20 gives the last 20 lines; path:5-16,90-95 gives several ranges exactly.
 - path:raw keeps the file's own line ends; path:conflicts gives both sides of each merge conflict.
 - What a file holds is read by its path as well: a.zip:dir/x.txt, db.sqlite:table?where=a>5, notes.ipynb:outputs, photo.png, report.pdf:p3-5.
 - path may be a web address (https://…): a page as Markdown, a PDF, image, archive or feed there; #section, :links, :full and line ranges of it as well.
@@ -364,18 +364,17 @@ fn write_own_footers(view: &View, text: &mut String) {
     }
 }
 
+/// What is shown, and how a read goes on that a limit cut. Who named a range has all of it.
 fn showing(window: &Window, view: &View) -> Option<String> {
-    let next = match (&window.stop, &window.goes_on) {
-        (Some(stop), _) => &stop.next_selector,
-        (None, Some(next)) if !window.raw => next,
-        _ => return None,
-    };
     let spans: Vec<String> = window.spans().map(span_text).collect();
-    let limit = match &window.stop {
-        Some(stop) if stop.reason == CutReason::Bytes => {
-            format!(" ({} limit)", count_bytes(view.byte_limit))
-        }
-        _ => String::new(),
+    let Some(stop) = &window.stop else {
+        let is_said = window.goes_on && !window.raw;
+        return is_said.then(|| place(window, view, &spans));
+    };
+    let next = &stop.next_selector;
+    let limit = match stop.reason {
+        CutReason::Bytes => format!(" ({} limit)", count_bytes(view.byte_limit)),
+        CutReason::Lines => String::new(),
     };
     if let Body::Conflicts(sheet) = view.body {
         return Some(format!(
@@ -383,36 +382,37 @@ fn showing(window: &Window, view: &View) -> Option<String> {
             sheet.shown, sheet.total
         ));
     }
-    if let Some(rows) = view.document.extras.rows_are {
+    let place = place(window, view, &spans);
+    if view.document.extras.rows_are.is_some() {
         // Who asks for the next ones asks for the same thing: the path is part of the answer.
+        let first = place.strip_prefix("1-").filter(|_| spans.len() == 1);
+        let place = first.unwrap_or(&place);
         return Some(format!(
-            "Showing {} of {} {rows}{limit}. Use {}:{next} to continue",
-            match &spans[..] {
-                [only] => only.strip_prefix("1-").unwrap_or(only).to_owned(),
-                spans => spans.join(","),
-            },
-            window.total_lines,
-            view.name,
+            "Showing {place}{limit}. Use {}:{next} to continue",
+            view.name
         ));
+    }
+    Some(format!(
+        "Showing lines {place}{limit}. Use :{next} to continue"
+    ))
+}
+
+/// `21-31 of 92`, `1-5 of 700 entries`, `1-50, page 1 of 350`.
+fn place(window: &Window, view: &View, spans: &[String]) -> String {
+    let spans = spans.join(",");
+    if let Some(rows) = view.document.extras.rows_are {
+        return format!("{spans} of {} {rows}", window.total_lines);
     }
     if window.total_lines == UNCOUNTED_END
         && let Some(parts) = &view.document.extras.parts
         && let (Some(first), Some(last)) = (window.spans().next(), window.spans().last())
     {
-        return Some(format!(
-            "Showing lines {}, {}{limit}. Use :{next} to continue",
-            spans.join(","),
-            parts_text(parts, first.start, last.end),
-        ));
+        return format!("{spans}, {}", parts_text(parts, first.start, last.end));
     }
-    Some(format!(
-        "Showing lines {} of {}{limit}. Use :{next} to continue",
-        spans.join(","),
-        match window.uncounted_bytes {
-            Some(bytes) => file_size(bytes),
-            None => window.total_lines.to_string(),
-        }
-    ))
+    match window.uncounted_bytes {
+        Some(bytes) => format!("{spans} of {}", file_size(bytes)),
+        None => format!("{spans} of {}", window.total_lines),
+    }
 }
 
 /// `pages 1-14 of 350`, `page 3 of 350`: those in which the lines from `first` to `last` are.

@@ -11,7 +11,7 @@ mod skills;
 use serde_json::{Value, json};
 
 use super::text;
-use crate::client::{Builder, Daemon, WireError};
+use crate::client::{Builder, Daemon, WireError, before_footer};
 use crate::tree::Tree;
 
 /// `home` and `ws`, a workspace folder.
@@ -81,8 +81,7 @@ pub fn shown(daemon: &Daemon, path: &str) -> String {
 }
 
 pub fn rows(read: &Value) -> &str {
-    let rows = text(read).split("\n\n[Showing").next();
-    rows.unwrap_or_default()
+    before_footer(text(read))
 }
 
 pub fn refused(daemon: &Daemon, path: &str) -> WireError {

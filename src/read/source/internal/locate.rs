@@ -4,9 +4,10 @@ use crate::protocol::{Refusal, RefusalKind, shortened};
 use crate::view::{Selector, Target};
 use crate::workspace::{FileType, InternalUrl, MAX_PATH_BYTES, measure, percent_decoded};
 
+use super::super::super::fragment::Fragment;
 use super::super::super::obtained::Lacking;
 use super::super::super::scheme;
-use super::super::super::target::{Located, Spot};
+use super::super::super::target::{Located, Spot, mistyped};
 use super::super::kind;
 use super::client::{self, OfClient};
 use super::{Given, GivenFile, GivenSpot, InternalAsk, InternalContext, Provider};
@@ -145,6 +146,9 @@ impl Lookup<'_> {
         if let Some((spot, selector)) = lacking {
             return Ok(located(spot, selector));
         }
+        if let Some(located) = self.in_part()? {
+            return Ok(located);
+        }
         // Of a name that is too long others say that there is none.
         if let Some(refusal) = refused.clone()
             && !self.is_of_others()
@@ -158,6 +162,38 @@ impl Lookup<'_> {
             Some(lacking) => Ok(Located::found(lacking, Selector::default())),
             None => Err(refused.unwrap_or_else(|| self.refusal(self.shortest))),
         }
+    }
+
+    /// A part of a file, or of an open document, that has the name before a `#`. Nobody else is asked.
+    fn in_part(&self) -> Result<Option<Located>, Refusal> {
+        let splits = Fragment::splits(self.written);
+        for (head, text) in splits.filter(|(head, _)| head.len() > self.name_at) {
+            let is_open = self.context.overlays.called(head).is_some();
+            if self.is_of_others() && !is_open {
+                continue;
+            }
+            let at = |is_probe: bool| {
+                let how = How {
+                    reads_on: true,
+                    is_probe,
+                };
+                self.at(head.len(), &Selector::default(), how)
+            };
+            let has_names = match at(true) {
+                Ok(Some(Spot::InEditor(..))) => true,
+                Ok(Some(Spot::Internal(spot))) => matches!(spot.given, Given::File(_)),
+                Ok(_) => false,
+                Err(refusal) if is_miss(&refusal) => false,
+                Err(refusal) => return Err(refusal),
+            };
+            if has_names && let Some(spot) = at(false)? {
+                let fragment = text
+                    .parse()
+                    .map_err(|error| mistyped(self.written, error))?;
+                return Ok(Some(located(spot, Selector::default()).in_part(fragment)));
+            }
+        }
+        Ok(None)
     }
 
     /// Whether the client or a server is asked for each name.

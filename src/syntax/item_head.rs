@@ -2,14 +2,14 @@
 
 use tree_sitter::Node;
 
-use crate::syntax::{Language, Source};
+use super::{Language, Source};
 
 /// Attributes and comments that are looked at above an item: some grammars have a comment on each
 /// line of one.
 const MAX_NODES: usize = 2000;
 
 /// Finds it by the syntax tree of a text. Rows and bytes count from 0.
-pub(super) struct ItemHead<'a> {
+pub struct ItemHead<'a> {
     pub source: &'a Source,
     pub language: &'a Language,
 }
@@ -79,6 +79,9 @@ impl ItemHead<'_> {
         let mut reached = first;
         let mut above = item.prev_sibling();
         for _ in 0..MAX_NODES {
+            if let Some(comment) = above.filter(|node| self.is_beside_attribute(*node)) {
+                above = comment.prev_sibling();
+            }
             let Some(node) = above.filter(|node| self.begins_line(*node)) else {
                 break;
             };
@@ -96,6 +99,13 @@ impl ItemHead<'_> {
             above = node.prev_sibling();
         }
         first
+    }
+
+    /// Whether it is a comment on the line of an attribute, behind it.
+    fn is_beside_attribute(&self, node: Node<'_>) -> bool {
+        let row = node.start_position().row;
+        let before = node.prev_sibling().filter(|_| is_comment(node));
+        before.is_some_and(|before| before.end_position().row == row && self.is_attribute(before))
     }
 
     fn is_attribute(&self, node: Node<'_>) -> bool {
