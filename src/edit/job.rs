@@ -260,7 +260,7 @@ impl Job<'_> {
         }
         let written = self
             .writer
-            .write_and(scope, writes, work, || reports.work_out());
+            .change_and(scope, writes.into_iter().map(Into::into).collect(), work, || reports.work_out());
         match written {
             Ok(written) => {
                 self.take_in(&written, &files, parts);

@@ -228,7 +228,9 @@ impl WantedForm {
             (Meaning::Held(_), _) => true,
             (_, Meaning::Held(_)) => false,
             (Meaning::Expired, _) => true,
-            (Meaning::Unknown, text) => matches!(text, Meaning::Unknown),
+            (Meaning::Unknown | Meaning::Moved(_), text) => {
+                matches!(text, Meaning::Unknown | Meaning::Moved(_))
+            }
         }
     }
 }

@@ -371,7 +371,7 @@ impl Planner<'_> {
                 return Some(versions);
             }
             Meaning::Expired => Outdated::ExpiredTag,
-            Meaning::Unknown => Outdated::UnknownTag,
+            Meaning::Unknown | Meaning::Moved(_) => Outdated::UnknownTag,
         };
         let named = batch.hunks.iter().filter_map(|hunk| hunk.op.named_lines());
         judge.no_version(why, (tag, origin), named);

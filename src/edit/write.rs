@@ -183,7 +183,7 @@ impl Planner<'_> {
             Meaning::Expired => {
                 return Err(revealer.no_version(Outdated::ExpiredTag, tag, all()));
             }
-            Meaning::Unknown => {
+            Meaning::Unknown | Meaning::Moved(_) => {
                 return Err(revealer.no_version(Outdated::UnknownTag, tag, all()));
             }
         }

@@ -21,4 +21,4 @@ pub use store::{
     Artifact, Key, Label, Lookup, Material, PutArtifact, Stores, in_words, is_below,
     with_those_above,
 };
-pub use versions::{AsOf, Current, Document, Form, Snapshots, Version};
+pub use versions::{AsOf, Current, Document, Form, MovedTo, Snapshots, Version};
