@@ -67,7 +67,10 @@ pub(super) fn check_characters(live: &LiveDocument, plain: &PlainBatch, judge: &
         None => holds(live, text),
     };
     for hunk in &plain.hunks {
-        let (Action::Replace { rows, .. } | Action::Insert { rows, .. }) = &hunk.action;
+        let (Action::Replace { rows, .. } | Action::Insert { rows, .. }) = &hunk.action else {
+            // What is moved is there already.
+            continue;
+        };
         if let Err(error) = rows.iter().try_for_each(|row| fits(row)) {
             judge.encoding(&error, hunk.origin);
         }

@@ -1,17 +1,23 @@
 //! An edit of a notebook's text as changes of the JSON that its home holds; what is written is read back before anybody writes it.
 
+use std::collections::BTreeSet;
+
 use crate::hashline::apply::new_text;
+use crate::hashline::block::Action;
 use crate::hashline::changed::{Outcome, gaps_of};
 use crate::hashline::line_map::LineMap;
 use crate::hashline::replace_text::TextPosition;
 use crate::hashline::splice::TextChange;
-use crate::notebook::{CannotWrite, Rewrite, Splice, parse, render, rewrite};
+use crate::hashline::{Beside, Origin, PatchError, PlainBatch, Syntax};
+use crate::notebook::{CannotWrite, Rewrite, Splice, is_marker, parse, render, rewrite};
+use crate::protocol::read::LineSpan;
 use crate::protocol::{EditRefusal, Refusal};
 use crate::read::Converted;
 use crate::task::Work;
 use crate::text::Text;
 
 use super::LiveDocument;
+use super::judge::Judge;
 
 /// The change of the JSON.
 #[derive(Debug, Clone)]
@@ -29,20 +35,31 @@ pub fn notebook_edit(
     notebook: &Converted,
     json: &Text,
     outcome: Outcome,
+    moved: &[(LineSpan, u64)],
     work: &Work,
 ) -> Result<(NotebookEdit, Outcome), Refusal> {
-    let markers = notebook.markers.iter();
-    let kept: Vec<Option<usize>> = markers
-        .map(|line| {
-            let now = outcome.map.carry(*line as u64 + 1)?;
-            usize::try_from(now - 1).ok()
-        })
-        .collect();
+    let moved_to = |line: u64| {
+        let mut moved = moved.iter();
+        let (span, first) = moved.find(|(span, _)| span.start <= line && line <= span.end)?;
+        Some(first + (line - span.start))
+    };
+    let mut kept = Vec::with_capacity(notebook.markers.len());
+    let mut moved_cells = BTreeSet::new();
+    for (index, line) in notebook.markers.iter().enumerate() {
+        let line = *line as u64 + 1;
+        let elsewhere = moved_to(line);
+        if elsewhere.is_some() {
+            moved_cells.insert(index);
+        }
+        let now = elsewhere.or_else(|| outcome.map.carry(line));
+        kept.push(now.and_then(|now| usize::try_from(now - 1).ok()));
+    }
     let Rewrite { splices, rendered } = rewrite(
         &notebook.json,
         &notebook.notebook,
         &outcome.written(),
         &kept,
+        &moved_cells,
     )
     .map_err(|error| refuse(&error, live))?;
     let changes: Vec<TextChange> = splices.iter().map(|splice| change(json, splice)).collect();
@@ -85,6 +102,49 @@ fn named_anew(old: &Text, outcome: Outcome, text: Text) -> Outcome {
     }
 }
 
+/// Finds the moves of anything but whole cells to a place between cells, and new rows of a cell
+/// that would become the end of the one before it.
+pub(super) fn check_cells(live: &LiveDocument, plain: &PlainBatch, judge: &mut Judge) {
+    let Some(notebook) = &live.notebook else {
+        return;
+    };
+    let mut refuse = |what: Syntax, origin: Origin| {
+        let error = PatchError {
+            what,
+            origin,
+            path: Some(live.name.clone()),
+            tag: Some(live.version.tag),
+        };
+        judge.syntax(&error, &[]);
+    };
+    let total = live.text().len_lines() as u64;
+    // Whether a cell begins there, or the text ends.
+    let begins = |line: u64| {
+        let index = usize::try_from(line - 1).ok();
+        let is_marker = index.is_some_and(|index| notebook.markers.binary_search(&index).is_ok());
+        is_marker || line == total + 1
+    };
+    for hunk in &plain.hunks {
+        let (lines, to) = match &hunk.action {
+            Action::Move { lines, to } => (lines, *to),
+            Action::Replace { rows, .. } if hunk.block_line.is_some() => {
+                if rows.first().is_some_and(|row| !is_marker(row)) {
+                    refuse(Syntax::NoMarkerRow, hunk.origin);
+                }
+                continue;
+            }
+            Action::Replace { .. } | Action::Insert { .. } => continue,
+        };
+        let place = match to {
+            Beside::Before(line) => line,
+            Beside::After(line) => line + 1,
+        };
+        if ![lines.start, lines.end + 1, place].into_iter().all(begins) {
+            refuse(Syntax::NotWholeCells, hunk.origin);
+        }
+    }
+}
+
 fn change(json: &Text, splice: &Splice) -> TextChange {
     let spot = |at: usize| {
         let line = json.rope().byte_to_line(at);
@@ -93,11 +153,8 @@ fn change(json: &Text, splice: &Splice) -> TextChange {
             column: at - json.rope().line_to_byte(line),
         }
     };
-    TextChange {
-        start: spot(splice.place.start),
-        end: spot(splice.place.end),
-        text: splice.text.clone(),
-    }
+    let (start, end) = (spot(splice.place.start), spot(splice.place.end));
+    TextChange::new(start, end, splice.text.clone())
 }
 
 fn refuse(error: &CannotWrite, live: &LiveDocument) -> Refusal {

@@ -80,6 +80,15 @@ impl<'a> Judge<'a> {
             .push(HunkFault::Plain(error.origin, refuse::syntax(error)));
     }
 
+    /// Something that cannot be done to this file; why.
+    pub fn unsupported(&mut self, origin: Origin, why: &str) {
+        let refusal = Refusal::Unsupported {
+            path: Some(self.revealer.live.name.clone()),
+            message: format!("{}{why}", written_at(Some(origin))),
+        };
+        self.found.push(HunkFault::Plain(origin, refusal));
+    }
+
     pub fn overlap(&mut self, error: &Overlap) {
         let name = &self.revealer.live.name;
         self.found

@@ -10,6 +10,7 @@ mod deferred;
 pub mod disk;
 mod faults;
 mod finished;
+mod hunks;
 mod job;
 mod judge;
 mod live;

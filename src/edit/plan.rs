@@ -4,32 +4,24 @@ use std::sync::{Arc, OnceLock};
 
 use parking_lot::Mutex;
 
-use crate::hashline::block::{PlainError, TextHunk};
 use crate::hashline::changed::{self, Outcome};
 use crate::hashline::echo::echoes;
-use crate::hashline::ops::Op;
-use crate::hashline::replace_text::TextMatch;
 use crate::hashline::splice::{Splices, TextChange, splices};
 use crate::hashline::tag::Fingerprint;
-use crate::hashline::{
-    self, Batch, BlockSpan, Faulty, Hunk, Moved, NoBlockReason, Origin, PlainBatch, PlainHunk,
-    Remap, Step, Tag, carry, replace_text,
-};
+use crate::hashline::{self, BlockSpan, PlainBatch, Remap, Tag};
 use crate::protocol::Refusal;
 use crate::protocol::edit::Warning;
-use crate::protocol::edit_refusal::Outdated;
 use crate::protocol::read::LineSpan;
-use crate::session::{Meaning, Notice, Version, steps};
+use crate::session::{Notice, Version};
 use crate::text::Text;
-use crate::view::LineSet;
 use crate::workspace::{ResourceId, Stamp};
 
 use super::applied::{Applied, Part, Request};
-use super::blocks::blocks_at;
 use super::bytes::{bytes_after, check_characters};
-use super::cells::{NotebookEdit, notebook_edit};
+use super::cells::{NotebookEdit, check_cells, notebook_edit};
 use super::deferred::DeferredReport;
 use super::faults::{Fault, Faults};
+use super::hunks::Hunks;
 use super::judge::Judge;
 use super::live::EditContext;
 use super::outdated::Revealer;
@@ -266,6 +258,7 @@ impl Planner<'_> {
         let splices = splices(live.text(), &plain.hunks, found);
         let splices = splices.map_err(|error| judge.overlap(&error)).ok();
         check_characters(&live, &plain, &mut judge);
+        check_cells(&live, &plain, &mut judge);
         let Some(splices) = splices.filter(|_| judge.is_sound()) else {
             judge.hand_on(faults);
             return Ok(None);
@@ -299,7 +292,9 @@ impl Planner<'_> {
         let (notebook_edit, outcome) = match (&live.notebook, live.home.text()) {
             (Some(notebook), Some(json)) => {
                 let work = self.means.work;
-                let (notebook_edit, outcome) = notebook_edit(&live, notebook, json, outcome, work)?;
+                let moved = &splices.moved;
+                let (notebook_edit, outcome) =
+                    notebook_edit(&live, notebook, json, outcome, moved, work)?;
                 (Some(notebook_edit), outcome)
             }
             _ => (None, outcome),
@@ -314,70 +309,6 @@ impl Planner<'_> {
         })
     }
 
-    /// The hunks of a file that can be applied, in live numbers; `None` where nobody knows what
-    /// they are numbered by.
-    fn hunks(&self, live: &LiveDocument, group: Vec<Named>, judge: &mut Judge) -> Option<Hunks> {
-        let tagged_at = group.iter().find(|named| named.section.tag.is_some());
-        let tagged_at = tagged_at.or(group.first())?.section.origin;
-        let sections = group.into_iter().map(|named| named.section);
-        let batch = Batch::join(sections).map_err(|error| judge.two_tags(&error));
-        let batch = batch.ok()??;
-        let tag_before = batch.tag;
-        let ends = |hunk: &Hunk| matches!(hunk.op, Op::InsertHead { .. } | Op::InsertTail { .. });
-        let has_ends = batch.hunks.iter().any(ends);
-        let versions = self.versions(live, &batch, tagged_at, judge)?;
-        let tagged = versions.first().unwrap_or(&live.version).clone();
-        let steps = steps(&versions);
-        let mut plain = self.plain(batch, &tagged, live, &steps, judge);
-        let hunks = std::mem::take(&mut plain.hunks);
-        let Moved { hunks, remapped } = self.moved(live, &tagged, hunks, &steps, judge);
-        plain.hunks = hunks;
-        let found = found(live, &plain.texts, judge);
-        Some(Hunks {
-            tagged,
-            steps,
-            plain,
-            remapped,
-            found,
-            tag_before,
-            has_ends,
-        })
-    }
-
-    /// The version that a batch is numbered by and all that came after it, up to the live one.
-    /// `origin` is where its tag was written.
-    fn versions(
-        &self,
-        live: &LiveDocument,
-        batch: &Batch,
-        origin: Origin,
-        judge: &mut Judge,
-    ) -> Option<Vec<Version>> {
-        let Some(tag) = batch.tag else {
-            return Some(vec![live.version.clone()]);
-        };
-        let why = match self.means.sessions.meaning(&live.document, tag) {
-            Meaning::Held(mut versions) => {
-                let named = versions.first().map(|version| version.content);
-                // What the store was told of last need not be what is there: a look at the disk
-                // may end after the editor's next change.
-                if named == Some(live.version.content) {
-                    return Some(vec![live.version.clone()]);
-                }
-                let newest = versions.last().map(|version| version.content);
-                if newest != Some(live.version.content) {
-                    versions.push(live.version.clone());
-                }
-                return Some(versions);
-            }
-            Meaning::Expired => Outdated::ExpiredTag,
-            Meaning::Unknown | Meaning::Moved(_) => Outdated::UnknownTag,
-        };
-        let named = batch.hunks.iter().filter_map(|hunk| hunk.op.named_lines());
-        judge.no_version(why, (tag, origin), named);
-        None
-    }
-
     pub(super) fn revealer<'b>(&'b self, live: &'b LiveDocument) -> Revealer<'b> {
         Revealer {
             session: self.session,
@@ -385,150 +316,6 @@ impl Planner<'_> {
             live,
             chars: self.chars,
         }
-    }
-
-    /// Blocks as ranges, in the numbers of the tagged version.
-    fn plain(
-        &self,
-        batch: Batch,
-        tagged: &Version,
-        live: &LiveDocument,
-        steps: &[Step],
-        judge: &mut Judge,
-    ) -> PlainBatch {
-        let total = tagged.text.len_lines() as u64;
-        let (batch, missing) = Faulty::parts(batch.check_lines(total));
-        missing.iter().for_each(|error| judge.syntax(error, steps));
-        let blocks = blocks_at(&batch.blocks(), tagged, live, self.means);
-        let block_at = |at| match &blocks {
-            // All of them were asked for.
-            Ok(blocks) => blocks
-                .get(&at)
-                .cloned()
-                .unwrap_or(Err(NoBlockReason::NoParser.alone())),
-            Err(reason) => Err(reason.alone()),
-        };
-        let plain = batch.into_plain(block_at);
-        let (plain, faults) = Faulty::parts(plain);
-        for fault in &faults {
-            match fault {
-                PlainError::Patch(error) => judge.syntax(error, steps),
-                PlainError::Overlap(error) => judge.overlap(error),
-            }
-        }
-        plain
-    }
-
-    /// The hunks in live numbers whose lines still stand and were shown to this session.
-    fn moved(
-        &self,
-        live: &LiveDocument,
-        tagged: &Version,
-        hunks: Vec<PlainHunk>,
-        steps: &[Step],
-        judge: &mut Judge,
-    ) -> Moved {
-        let addressed: Vec<Addressed> = hunks.iter().map(Addressed::of).collect();
-        let moved = carry(hunks, steps).unwrap_or_else(|stale| {
-            judge.stale(&stale);
-            stale.standing
-        });
-        if self.require_seen {
-            self.check_shown(live, tagged, &addressed, &moved.hunks, judge);
-        }
-        moved
-    }
-
-    /// Finds the hunks that touch lines which were never shown: `hunks`, in live numbers, are some
-    /// of those that were `addressed`, in the same order.
-    fn check_shown(
-        &self,
-        live: &LiveDocument,
-        tagged: &Version,
-        addressed: &[Addressed],
-        hunks: &[PlainHunk],
-        judge: &mut Judge,
-    ) {
-        let shown_of = |version: &Version| {
-            let sessions = self.means.sessions;
-            sessions.shown(self.session, &live.document, version)
-        };
-        // A line that was carried is the same one; what an error gave of the live text counts.
-        let (shown, shown_live) = (shown_of(tagged), shown_of(&live.version));
-        let mut addressed = addressed.iter();
-        for hunk in hunks {
-            let before = addressed.find(|before| before.origin == hunk.origin);
-            let lines = before.and_then(|before| before.lines);
-            let (Some((lines, touched)), Some(now)) = (lines, hunk.touched()) else {
-                continue;
-            };
-            let mut unseen = LineSet::new();
-            // A hunk has one offset, and the line that a block op names may be another than its
-            // first.
-            for line in lines.lines() {
-                let now = match hunk.block_line {
-                    Some(line) => line,
-                    None => now.start + (line - touched.start),
-                };
-                // What was carried has the same text in both, so either will do.
-                if !shown.contains(line) && !shown_live.contains(now) {
-                    unseen.insert(now, now);
-                }
-            }
-            if !unseen.is_empty() {
-                judge.not_shown(hunk.origin, unseen);
-            }
-        }
-    }
-}
-
-/// The lines of a hunk, as it was written.
-struct Addressed {
-    origin: Origin,
-    /// Those that must have been shown, and those that it touches.
-    lines: Option<(LineSpan, LineSpan)>,
-}
-
-impl Addressed {
-    fn of(hunk: &PlainHunk) -> Addressed {
-        Addressed {
-            origin: hunk.origin,
-            lines: hunk.must_be_shown().zip(hunk.touched()),
-        }
-    }
-}
-
-/// The hunks of a file, in live numbers.
-struct Hunks {
-    /// The version that they were numbered by.
-    tagged: Version,
-    /// From there to the live one.
-    steps: Vec<Step>,
-    plain: PlainBatch,
-    remapped: Vec<Remap>,
-    /// Where the texts of `replace_text` are.
-    found: Vec<TextMatch>,
-    tag_before: Option<Tag>,
-    /// Whether any goes to the head or the tail.
-    has_ends: bool,
-}
-
-impl Hunks {
-    /// Tells that the file is another than the edit was made for.
-    fn moved_on(&self, live: &LiveDocument) -> Option<Warning> {
-        let is_diffed = |step: &Step| matches!(step, Step::Diffed(_));
-        let went = if self.has_ends && self.tagged.content != live.version.content {
-            "rows for the head or the tail went to those of what is there now"
-        } else if self.steps.iter().any(is_diffed) {
-            "the edit went to the same lines of what is there now"
-        } else {
-            return None;
-        };
-        let (name, tag) = (&live.name, self.tagged.tag);
-        Some(Warning {
-            code: "movedOn",
-            message: format!("'{name}' has changed since #{tag}; {went}."),
-        })
     }
 }
 
@@ -570,13 +357,4 @@ fn on_the_wire(warning: &hashline::Warning) -> Warning {
         code: warning.code.as_str(),
         message: refuse::sentence(&warning.message),
     }
-}
-
-/// Where the texts of `replace_text` are.
-fn found(live: &LiveDocument, texts: &[TextHunk], judge: &mut Judge) -> Vec<TextMatch> {
-    let (found, missing) = replace_text::find(live.text(), texts);
-    for error in &missing {
-        judge.no_match(error);
-    }
-    found
 }

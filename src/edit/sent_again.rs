@@ -43,7 +43,7 @@ impl Planner<'_> {
         let mut faults = Faults::new(Vec::new(), self.chars);
         for (live, group) in opened {
             let hunks = group.iter().flat_map(|named| &named.section.hunks);
-            let named = hunks.filter_map(|hunk| hunk.op.named_lines());
+            let named = hunks.flat_map(|hunk| hunk.op.named_lines());
             let mut judge = Judge::new(self.revealer(live));
             judge.sent_again(group[0].section.origin, named);
             judge.hand_on(&mut faults);

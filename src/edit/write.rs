@@ -286,17 +286,14 @@ fn whole(old: &Text, new: String) -> Splices {
     };
     let holds_cr = text.contains('\r');
     Splices {
-        changes: vec![TextChange {
-            start: spot(head),
-            end: spot(head + removed),
-            text,
-        }],
+        changes: vec![TextChange::new(spot(head), spot(head + removed), text)],
         regions: vec![Region {
             start: head as u64 + 1,
             removed: removed as u64,
             added: added as u64,
         }],
         holds_cr,
+        moved: Vec::new(),
     }
 }
 

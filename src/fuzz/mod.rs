@@ -9,6 +9,7 @@
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeSet;
 use std::io::{self, Read};
 use std::path::Path;
 use std::sync::Arc;
@@ -205,11 +206,12 @@ pub fn notebook(bytes: &[u8]) {
     };
     let rendered = as_text(&found);
     let kept: Vec<Option<usize>> = rendered.markers.iter().copied().map(Some).collect();
-    let same = notebook::rewrite(json, &found, &rendered.text, &kept).expect("it is its own text");
+    let same = notebook::rewrite(json, &found, &rendered.text, &kept, &BTreeSet::new())
+        .expect("it is its own text");
     assert_eq!(same.splices, Vec::new());
     assert_eq!(same.rendered, rendered);
     let longer = format!("{}one more line\n", rendered.text);
-    let Ok(changed) = notebook::rewrite(json, &found, &longer, &kept) else {
+    let Ok(changed) = notebook::rewrite(json, &found, &longer, &kept, &BTreeSet::new()) else {
         return;
     };
     let mut after = json.to_owned();

@@ -7,7 +7,7 @@ use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE};
 use memchr::memchr_iter;
 
 use super::replace_text::TextPosition;
-use super::splice::TextChange;
+use super::splice::{BytesOf, KnownBytes, TextChange};
 use crate::text::{Confidence, LineEnding, Rival, Text, Unmappable, disagreement, encode, rivals};
 
 /// Why bytes cannot be changed as their text was: `encoding` on the wire.
@@ -118,8 +118,10 @@ pub fn new_bytes(file: &FileBytes, changes: &[TextChange]) -> Result<Vec<u8>, En
         return Err(EncodingError::Guess { encoding });
     }
     let repertoire = Repertoire::of(*file);
-    for change in changes {
-        repertoire.check(&change.text)?;
+    for part in changes.iter().flat_map(parts) {
+        if part.bytes.is_none() {
+            repertoire.check(part.text)?;
+        }
     }
     let context = || EncodingError::Context { encoding };
     let lines = RawLines::of(file, body).ok_or_else(context)?;
@@ -129,7 +131,16 @@ pub fn new_bytes(file: &FileBytes, changes: &[TextChange]) -> Result<Vec<u8>, En
         let start = lines.byte_of(change.start).ok_or_else(context)?;
         let end = lines.byte_of(change.end).ok_or_else(context)?;
         new.extend_from_slice(body.get(kept_from..start).ok_or_else(context)?);
-        new.extend_from_slice(&encode(&change.text, file.encoding)?);
+        for part in parts(change) {
+            match part.bytes {
+                None => new.extend_from_slice(&encode(part.text, file.encoding)?),
+                Some(BytesOf::Given(bytes)) => new.extend_from_slice(bytes),
+                Some(BytesOf::Line(line)) => {
+                    let end = file.text.raw_line_bytes(*line) - file.text.line_bytes(*line);
+                    new.extend_from_slice(lines.line(*line, end).ok_or_else(context)?);
+                }
+            }
+        }
         kept_from = end;
     }
     new.extend_from_slice(body.get(kept_from..).ok_or_else(context)?);
@@ -139,6 +150,30 @@ pub fn new_bytes(file: &FileBytes, changes: &[TextChange]) -> Result<Vec<u8>, En
         true => Ok(new),
         false => Err(context()),
     }
+}
+
+/// A part of a new text, and its bytes where they are known.
+struct NewPart<'a> {
+    text: &'a str,
+    bytes: Option<&'a BytesOf>,
+}
+
+/// A new text in parts.
+fn parts(change: &TextChange) -> Vec<NewPart<'_>> {
+    let mut parts = Vec::with_capacity(2 * change.known.len() + 1);
+    let mut from = 0;
+    for KnownBytes { part, bytes } in &change.known {
+        let text = &change.text[from..part.start];
+        parts.push(NewPart { text, bytes: None });
+        parts.push(NewPart {
+            text: &change.text[part.clone()],
+            bytes: Some(bytes),
+        });
+        from = part.end;
+    }
+    let text = &change.text[from..];
+    parts.push(NewPart { text, bytes: None });
+    parts
 }
 
 /// The characters that may be written into a file.
@@ -271,6 +306,17 @@ impl<'a> RawLines<'a> {
         let line = &self.body[start..end.unwrap_or(self.body.len())];
         self.column_of(line, spot.column)
             .map(|column| start + column)
+    }
+
+    /// The bytes of a line, from 0, without its end of so many characters.
+    fn line(&self, line: usize, end: usize) -> Option<&'a [u8]> {
+        let of_end = match self.encoding == UTF_16LE || self.encoding == UTF_16BE {
+            true => 2 * end,
+            false => end,
+        };
+        let next = self.starts.get(line + 1).copied();
+        let after = next.unwrap_or(self.body.len()).checked_sub(of_end)?;
+        self.body.get(*self.starts.get(line)?..after)
     }
 
     /// The byte of a line at which its decoded text has come to `column` bytes.

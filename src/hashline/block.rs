@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::error::{Faulty, Overlap, PatchError, Syntax};
 use super::no_block::{NoBlock, NoBlockReason};
-use super::ops::{Batch, Hunk, Op, Origin, Warning, WarningCode};
+use super::ops::{Batch, Beside, Hunk, Op, Origin, Warning, WarningCode};
 use crate::protocol::read::LineSpan;
 
 /// Where rows go in.
@@ -23,10 +23,17 @@ pub enum InsertionPoint {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Action {
     /// Without rows it deletes.
-    Replace { lines: LineSpan, rows: Vec<String> },
+    Replace {
+        lines: LineSpan,
+        rows: Vec<String>,
+    },
     Insert {
         place: InsertionPoint,
         rows: Vec<String>,
+    },
+    Move {
+        lines: LineSpan,
+        to: Beside,
     },
 }
 
@@ -47,10 +54,26 @@ impl PlainHunk {
         self.block_line.map(one).or_else(|| self.touched())
     }
 
+    /// The line that lines are moved beside.
+    pub fn beside(&self) -> Option<u64> {
+        match self.action {
+            Action::Move { to, .. } => Some(to.line()),
+            _ => None,
+        }
+    }
+
+    /// The line that rows are put next to.
+    fn inserts_at(&self) -> Option<u64> {
+        match self.action {
+            Action::Insert { .. } => self.touched().map(|line| line.start),
+            _ => None,
+        }
+    }
+
     /// The range that goes, or the line that rows are put next to.
     pub fn touched(&self) -> Option<LineSpan> {
         match &self.action {
-            Action::Replace { lines, .. } => Some(*lines),
+            Action::Replace { lines, .. } | Action::Move { lines, .. } => Some(*lines),
             Action::Insert { place, .. } => match *place {
                 InsertionPoint::Before(line) | InsertionPoint::After(line) => {
                     Some(LineSpan::line(line))
@@ -205,6 +228,9 @@ impl PlainBatch {
                 });
                 return Ok(());
             }
+            Op::Move { lines, to } => (Action::Move { lines, to }, None),
+            // They are of the file as a whole: no line of it is touched.
+            Op::MoveFile { .. } | Op::DeleteFile | Op::Undo => return Ok(()),
         };
         if let Some((line, lines)) = named {
             let goes = matches!(action, Action::Replace { .. });
@@ -225,8 +251,11 @@ impl PlainBatch {
         let mut last: BTreeMap<(u64, u64), usize> = BTreeMap::new();
         let mut left_out = BTreeSet::new();
         for (at, hunk) in self.hunks.iter().enumerate() {
-            let Action::Replace { lines, rows } = &hunk.action else {
-                continue;
+            let (lines, rows) = match &hunk.action {
+                Action::Replace { lines, rows } => (lines, rows.as_slice()),
+                // As a deletion: it shares its lines with nothing.
+                Action::Move { lines, .. } => (lines, &[][..]),
+                Action::Insert { .. } => continue,
             };
             let key = (lines.start, lines.end);
             let Some(&earlier) = last.get(&key) else {
@@ -269,11 +298,43 @@ impl PlainBatch {
                 _ => furthest = Some((range, at)),
             }
         }
+        faults.extend(self.inside_moved(&mut left_out));
         let mut at = 0;
         self.hunks.retain(|_| {
             at += 1;
             !left_out.contains(&(at - 1))
         });
+        faults
+    }
+
+    /// What goes beside lines that are moved: nobody knows whether it is to move with them.
+    fn inside_moved(&self, left_out: &mut BTreeSet<usize>) -> Vec<Overlap> {
+        let moved = self.hunks.iter().enumerate();
+        let moved = moved.filter(|(at, _)| !left_out.contains(at));
+        let moved = moved.filter_map(|(at, hunk)| match hunk.action {
+            Action::Move { lines, .. } => Some((lines.start, (lines, at))),
+            _ => None,
+        });
+        let moved: BTreeMap<u64, (LineSpan, usize)> = moved.collect();
+        let mut faults = Vec::new();
+        for (at, hunk) in self.hunks.iter().enumerate() {
+            let Some(line) = hunk.beside().or_else(|| hunk.inserts_at()) else {
+                continue;
+            };
+            let above = moved.range(..=line).next_back();
+            if let Some((_, (lines, moving))) = above
+                && line <= lines.end
+            {
+                let one = (self.hunks[*moving].origin, *lines);
+                let other = (hunk.origin, LineSpan::line(line));
+                let (first, second) = match *moving <= at {
+                    true => (one, other),
+                    false => (other, one),
+                };
+                faults.push(meeting(first.0, first.1, second.0, second.1));
+                left_out.insert(at.max(*moving));
+            }
+        }
         faults
     }
 }
@@ -290,7 +351,11 @@ fn insert(place: InsertionPoint, rows: Vec<String>) -> Action {
 }
 
 fn is_deletion(action: &Action) -> bool {
-    matches!(action, Action::Replace { rows, .. } if rows.is_empty())
+    match action {
+        Action::Replace { rows, .. } => rows.is_empty(),
+        Action::Move { .. } => true,
+        Action::Insert { .. } => false,
+    }
 }
 
 fn meeting(

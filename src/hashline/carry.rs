@@ -3,7 +3,7 @@
 use super::block::{Action, InsertionPoint, PlainHunk};
 use super::diffed::DiffedMap;
 use super::line_map::LineMap;
-use super::ops::Origin;
+use super::ops::{Beside, Origin};
 use crate::protocol::read::LineSpan;
 
 /// What happened between one version and the next.
@@ -90,7 +90,7 @@ pub struct Remap {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Moved {
     pub hunks: Vec<PlainHunk>,
-    /// One for each hunk that moved, in the order written.
+    /// One for each hunk that moved, in the order written, and one for what lines are moved beside.
     pub remapped: Vec<Remap>,
 }
 
@@ -149,10 +149,10 @@ pub fn carry(hunks: Vec<PlainHunk>, steps: &[Step]) -> Result<Moved, Stale> {
     let mut moved = Moved::default();
     for mut hunk in hunks {
         let own = anchors.len();
-        let remap = carry_hunk(&mut hunk, steps, &mut anchors);
+        let remaps = carry_hunk(&mut hunk, steps, &mut anchors);
         if anchors[own..].iter().all(|anchor| anchor.stale.is_none()) {
             moved.hunks.push(hunk);
-            moved.remapped.extend(remap);
+            moved.remapped.extend(remaps.into_iter().flatten());
         }
     }
     match anchors.iter().any(|anchor| anchor.stale.is_some()) {
@@ -165,8 +165,14 @@ pub fn carry(hunks: Vec<PlainHunk>, steps: &[Step]) -> Result<Moved, Stale> {
 }
 
 /// Carries one hunk and adds what it holds on to; tells where it went if it moved.
-fn carry_hunk(hunk: &mut PlainHunk, steps: &[Step], anchors: &mut Vec<Anchor>) -> Option<Remap> {
-    let lines = hunk.touched()?;
+fn carry_hunk(
+    hunk: &mut PlainHunk,
+    steps: &[Step],
+    anchors: &mut Vec<Anchor>,
+) -> [Option<Remap>; 2] {
+    let Some(lines) = hunk.touched() else {
+        return [None, None];
+    };
     let anchor = carry_anchor(hunk.origin, lines, steps);
     anchors.push(anchor);
     let mut named = (lines, anchor.now.start);
@@ -179,22 +185,39 @@ fn carry_hunk(hunk: &mut PlainHunk, steps: &[Step], anchors: &mut Vec<Anchor>) -
             anchors.push(line_anchor);
         }
     }
-    if anchor.now == lines {
-        return None;
-    }
     hunk.move_to(anchor.now);
-    Some(Remap {
+    let remap = (anchor.now != lines).then_some(Remap {
         from: lines.start,
         to: anchor.now.start,
         named: named.0,
         named_now: named.1,
+    });
+    [remap, carry_beside(hunk, steps, anchors)]
+}
+
+/// Carries the line that lines are moved beside, on its own: other lines may have come between.
+fn carry_beside(hunk: &mut PlainHunk, steps: &[Step], anchors: &mut Vec<Anchor>) -> Option<Remap> {
+    let Action::Move { to, .. } = &mut hunk.action else {
+        return None;
+    };
+    let from = to.line();
+    let anchor = carry_anchor(hunk.origin, LineSpan::line(from), steps);
+    anchors.push(anchor);
+    let now = anchor.now.start;
+    let (Beside::Before(line) | Beside::After(line)) = to;
+    *line = now;
+    (now != from).then_some(Remap {
+        from,
+        to: now,
+        named: LineSpan::line(from),
+        named_now: now,
     })
 }
 
 impl PlainHunk {
     fn move_to(&mut self, now: LineSpan) {
         match &mut self.action {
-            Action::Replace { lines, .. } => *lines = now,
+            Action::Replace { lines, .. } | Action::Move { lines, .. } => *lines = now,
             Action::Insert { place, .. } => match place {
                 InsertionPoint::Before(line) | InsertionPoint::After(line) => *line = now.start,
                 InsertionPoint::Head | InsertionPoint::Tail => {}

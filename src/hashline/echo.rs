@@ -13,7 +13,9 @@ pub fn echoes(text: &Text, hunks: &[PlainHunk]) -> Vec<Warning> {
     let gone: BTreeSet<(u64, u64)> = hunks
         .iter()
         .filter_map(|hunk| match &hunk.action {
-            Action::Replace { lines, .. } => Some((lines.start, lines.end)),
+            Action::Replace { lines, .. } | Action::Move { lines, .. } => {
+                Some((lines.start, lines.end))
+            }
             Action::Insert { .. } => None,
         })
         .collect();
@@ -33,6 +35,7 @@ pub fn echoes(text: &Text, hunks: &[PlainHunk]) -> Vec<Warning> {
                 InsertionPoint::Head => (rows, None, Some(1)),
                 InsertionPoint::Tail => (rows, Some(total), None),
             },
+            Action::Move { .. } => continue,
         };
         let sides = [("first", rows.first(), above), ("last", rows.last(), below)];
         for (which, row, line) in sides {

@@ -130,6 +130,20 @@ pub enum Syntax {
         "'{found}' stands under a deletion, which has no rows. Use 'replace' to put text there."
     )]
     RowUnderDelete { found: String },
+    #[error(
+        "'{found}' stands under '{verb}', which has no rows. Put the op that it is the text of, such as 'insert after 2:', above it."
+    )]
+    RowUnderOther { found: String, verb: &'static str },
+    #[error(
+        "'{found}' reads as an op, but the op above it has no rows yet. Begin the row with + if it is text, or give the op above its rows."
+    )]
+    OpOrRow { found: String },
+    #[error(
+        "'{verb}' stands alone: it takes the file as a whole. Send the other edits of this file in a request of their own."
+    )]
+    NotAlone { verb: &'static str },
+    #[error("'move file to' comes last: put it below the other edits of this file.")]
+    NotLast,
     #[error("'{verb}' has no rows. Put its text below it, each line with a + in front.")]
     NoRows { verb: &'static str },
     #[error(
@@ -153,6 +167,10 @@ pub enum Syntax {
         start + 2
     )]
     Reversed { start: u64, end: u64 },
+    #[error(
+        "'{found}' is not an op. Write replace \"old\" with \"new\" on one line, both as JSON strings: \\n for a line end, \\\" for a quote, \\\\ for a backslash; the first is not empty."
+    )]
+    BadTexts { found: String },
     #[error("{}", one_range_each(numbers))]
     NumberList { numbers: Vec<u64> },
     #[error("{found} is no line number: lines are numbered from 1 up to at most 2147483648.")]
@@ -164,8 +182,14 @@ pub enum Syntax {
     #[error("no block to take at line {line}: {why}")]
     NoBlock { line: u64, why: NoBlock },
     #[error(
-        "a tag is needed where an op names lines, or the head or the tail. Read the file first."
+        "a notebook's 'move' takes whole cells with their markers to a place between cells. To move some rows, put them in anew and delete the old ones."
     )]
+    NotWholeCells,
+    #[error(
+        "the first row is no marker of a cell, and the marker goes with the block. Begin the rows with one such as '# %% [code]', or replace a range of lines."
+    )]
+    NoMarkerRow,
+    #[error("a tag is needed for every op but replace_text. Read the file first.")]
     TagNeeded,
     #[error("'{found}' is no tag. A tag is the four hex digits after # in the header of a read.")]
     BadTag { found: String },
@@ -183,35 +207,54 @@ impl Syntax {
             | Syntax::ForeignFormat { .. }
             | Syntax::BareNumber { .. }
             | Syntax::NotAnOp { .. }
+            | Syntax::BadTexts { .. }
             | Syntax::OrphanRow { .. } => OPS,
-            Syntax::RowUnderDelete { .. } => "no rows",
+            Syntax::RowUnderDelete { .. } | Syntax::RowUnderOther { .. } => "no rows",
+            Syntax::NotAlone { .. } => "no other op of the file",
+            Syntax::NotLast => "no op of the file below it",
             Syntax::NoRows { .. }
             | Syntax::OnlyMinusRows
+            | Syntax::OpOrRow { .. }
             | Syntax::MixedRows { .. }
             | Syntax::IndentedPlus { .. }
             | Syntax::PerhapsRemoved { .. } => "+TEXT",
             Syntax::Reversed { .. } => "N..M with N <= M",
             Syntax::NumberList { .. } => "one range",
             Syntax::BadNumber { .. } | Syntax::NoSuchLine { .. } => "a line that exists",
+            Syntax::NotWholeCells => "whole cells",
+            Syntax::NoMarkerRow => "a marker such as '# %% [code]'",
             Syntax::NoBlock { .. } => "the first line of a block of several lines",
         }
     }
 }
 
-const OPS: &str = "replace N..M: | replace block N: | delete N..M | delete block N | insert before N: | insert after N: | insert after block N: | insert head: | insert tail:";
+const OPS: &str = "replace N..M: | replace block N: | delete N..M | delete block N | insert before N: | insert after N: | insert after block N: | insert head: | insert tail: | replace \"…\" with \"…\" | replace all \"…\" with \"…\" | move A..B after K | move A..B before K | move file to PATH | delete file | undo";
 
 /// Two edits of one document that meet: `overlap` on the wire.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "The edits of {first} (lines {}..{}) and {second} (lines {}..{}) meet. Join them into one, or make their ranges disjoint.",
-    first_lines.start, first_lines.end, second_lines.start, second_lines.end
-)]
+#[error("{}", self.words())]
 pub struct Overlap {
     /// The one written first.
     pub first: Origin,
     pub first_lines: LineSpan,
     pub second: Origin,
     pub second_lines: LineSpan,
+}
+
+impl Overlap {
+    fn words(&self) -> String {
+        let (one, other) = (self.first_lines, self.second_lines);
+        match self.first == self.second {
+            true => format!(
+                "{}: lines {}..{} cannot go beside line {}, which is one of them.",
+                self.first, one.start, one.end, other.start
+            ),
+            false => format!(
+                "The edits of {} (lines {}..{}) and {} (lines {}..{}) meet. Join them into one, or make their ranges disjoint.",
+                self.first, one.start, one.end, self.second, other.start, other.end
+            ),
+        }
+    }
 }
 
 /// The verb of an op, as patch text writes it.
@@ -226,6 +269,11 @@ pub(super) fn verb(op: &Op) -> &'static str {
         Op::InsertAfterBlock { .. } => "insert after block",
         Op::InsertHead { .. } => "insert head",
         Op::InsertTail { .. } => "insert tail",
-        Op::ReplaceText { .. } => "replace_text",
+        Op::ReplaceText { all: false, .. } => "replace",
+        Op::ReplaceText { all: true, .. } => "replace all",
+        Op::Move { .. } => "move",
+        Op::MoveFile { .. } => "move file to",
+        Op::DeleteFile => "delete file",
+        Op::Undo => "undo",
     }
 }

@@ -3,14 +3,30 @@
 use super::error::{Syntax, excerpt};
 use super::tag::Tag;
 
-/// Path and tag of a line that means to be a header; `None` for any other line.
-pub(super) fn parse_header(line: &str) -> Option<Result<(String, Tag), Syntax>> {
+/// Path and tag of a line that means to be a header; `None` for any other line. Without a tag
+/// there may only be a bare path, or one that is wholly a JSON string.
+pub(super) fn parse_header(line: &str) -> Option<Result<(String, Option<Tag>), Syntax>> {
     let line = line.trim();
     if let Some(rest) = line.strip_prefix('¶') {
-        return Some(parse_parts(rest, line));
+        return Some(match without_tag(rest) {
+            Some(path) => Ok((path, None)),
+            None => parse_parts(rest, line).map(|(path, tag)| (path, Some(tag))),
+        });
     }
     let inner = line.strip_prefix('[')?.strip_suffix(']')?;
-    parse_parts(inner, line).ok().map(Ok)
+    let (path, tag) = parse_parts(inner, line).ok()?;
+    Some(Ok((path, Some(tag))))
+}
+
+/// The path of a header that has no tag.
+fn without_tag(rest: &str) -> Option<String> {
+    let written = without_update_words(rest.trim());
+    let path = match serde_json::from_str::<String>(written) {
+        Ok(path) => path,
+        Err(_) if rest.contains('#') => return None,
+        Err(_) => meant_path(rest),
+    };
+    (!path.is_empty()).then_some(path)
 }
 
 fn parse_parts(rest: &str, line: &str) -> Result<(String, Tag), Syntax> {
@@ -37,7 +53,7 @@ pub(super) fn resembles_header(line: &str) -> bool {
 }
 
 /// The path without quotes, and without the words that other formats put before it.
-fn meant_path(written: &str) -> String {
+pub(super) fn meant_path(written: &str) -> String {
     let path = without_update_words(written.trim());
     match serde_json::from_str::<String>(path) {
         Ok(path) => path,
@@ -58,17 +74,22 @@ fn without_update_words(path: &str) -> &str {
     }
 }
 
-/// A header as it should be written; the path as a JSON string where it would be misread bare.
+/// A header as it should be written.
 pub fn header_text(path: &str, tag: Option<Tag>) -> String {
+    match tag {
+        Some(tag) => format!("¶{}#{tag}", path_text(path)),
+        None if path.contains('#') => format!("¶{}", serde_json::Value::from(path)),
+        None => format!("¶{}", path_text(path)),
+    }
+}
+
+/// A path as it should be written: as a JSON string where it would be misread bare.
+pub(super) fn path_text(path: &str) -> String {
     let misread = path.contains(|c: char| c.is_control() || c == '"')
         || path.trim() != path
         || without_update_words(path) != path;
-    let path = match misread {
+    match misread {
         true => serde_json::Value::from(path).to_string(),
         false => path.to_owned(),
-    };
-    match tag {
-        Some(tag) => format!("¶{path}#{tag}"),
-        None => format!("¶{path}"),
     }
 }

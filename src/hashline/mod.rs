@@ -33,7 +33,7 @@ pub use diffed::DiffedMap;
 pub use error::{Faulty, Overlap, PatchError, Syntax};
 pub use line_map::LineMap;
 pub use no_block::{NoBlock, NoBlockReason};
-pub use ops::{Batch, Hunk, Op, Origin, Section, Warning, WarningCode};
+pub use ops::{Batch, Beside, Hunk, Op, Origin, Section, Warning, WarningCode};
 pub use patch::Patch;
 pub use syntax_errors::{SyntaxErrors, brought_in};
 pub use tag::{Fingerprint, Tag, fingerprint};

@@ -26,6 +26,8 @@ pub enum NoBlockReason {
     Broken,
     /// Its last line holds more than the block, which an op on whole lines would take along.
     SharesLine,
+    /// The line is of a notebook and no marker of a cell.
+    InCell,
     /// No grammar for this language.
     NoGrammar,
     /// The parser did not come to an end with this text, or the text is too long for one.
@@ -56,6 +58,9 @@ impl fmt::Display for NoBlock {
             NoBlockReason::Broken => "what begins there has a syntax error. Use a range of lines.",
             NoBlockReason::SharesLine => {
                 "what begins there ends in the midst of a line. Use a range of lines."
+            }
+            NoBlockReason::InCell => {
+                "in a notebook a block is a cell, named by its marker. Use a range of lines for a part of one."
             }
             NoBlockReason::NoGrammar => "blocks are not known for this file. Use a range of lines.",
             NoBlockReason::NotParsed => {

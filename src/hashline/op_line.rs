@@ -1,15 +1,17 @@
 //! One line that names an op, read leniently; nothing here guesses a number.
 
 use super::error::{Syntax, excerpt};
+use super::header::meant_path;
+use super::ops::{Beside, Op};
 use crate::protocol::read::LineSpan;
 
 /// What an op line says; its rows, if it takes any, stand below it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum OpHead {
+    /// It takes no rows.
+    Whole(Op),
     Replace(LineSpan),
-    Delete(LineSpan),
     ReplaceBlock(u64),
-    DeleteBlock(u64),
     InsertBefore(u64),
     InsertAfter(u64),
     InsertAfterBlock(u64),
@@ -18,12 +20,16 @@ pub(super) enum OpHead {
 }
 
 impl OpHead {
-    pub(super) fn is_deletion(self) -> bool {
-        matches!(self, OpHead::Delete(_) | OpHead::DeleteBlock(_))
+    /// The op, where it takes no rows.
+    pub(super) fn whole(&self) -> Option<&Op> {
+        match self {
+            OpHead::Whole(op) => Some(op),
+            _ => None,
+        }
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct OpLine {
     pub head: OpHead,
     pub colon: bool,
@@ -46,12 +52,19 @@ pub(super) fn parse_op(line: &str) -> Option<Result<OpLine, Syntax>> {
     let (make, one_line): (fn(LineSpan) -> OpHead, bool) = match verb.as_str() {
         "replace" => match cursor.keyword("block") {
             true => (|lines| OpHead::ReplaceBlock(lines.start), true),
-            false => (OpHead::Replace, false),
+            false if cursor.rest.starts_with(|c: char| c.is_ascii_digit()) => {
+                (OpHead::Replace, false)
+            }
+            false => return cursor.texts(line),
         },
+        "delete" if cursor.keyword("file") => return cursor.whole(Op::DeleteFile),
         "delete" => match cursor.keyword("block") {
-            true => (|lines| OpHead::DeleteBlock(lines.start), true),
-            false => (OpHead::Delete, false),
+            true => (delete_block, true),
+            false => (delete, false),
         },
+        "move" if cursor.keyword("file") => return cursor.move_file(),
+        "move" => return cursor.moved(line),
+        "undo" => return cursor.whole(Op::Undo),
         "insert" => match cursor.word()?.as_str() {
             "head" => return cursor.end(OpHead::InsertHead),
             "tail" => return cursor.end(OpHead::InsertTail),
@@ -76,6 +89,14 @@ pub(super) fn parse_op(line: &str) -> Option<Result<OpLine, Syntax>> {
     Some(cursor.numbers(make, one_line, line))
 }
 
+fn delete(lines: LineSpan) -> OpHead {
+    OpHead::Whole(Op::Delete { lines })
+}
+
+fn delete_block(lines: LineSpan) -> OpHead {
+    OpHead::Whole(Op::DeleteBlock { line: lines.start })
+}
+
 /// Several numbers with nothing but commas and blanks between them: lines in a selector, a range
 /// to some. Below `replace` the rows leave one meaning.
 fn list(text: &str) -> Option<Vec<u64>> {
@@ -96,9 +117,12 @@ pub(super) fn is_bare_number(line: &str) -> bool {
 /// Whether a line begins with a verb of an op.
 pub(super) fn begins_with_verb(line: &str) -> bool {
     let mut cursor = Cursor { rest: line.trim() };
-    cursor
-        .word()
-        .is_some_and(|word| matches!(word.as_str(), "replace" | "delete" | "insert"))
+    cursor.word().is_some_and(|word| {
+        matches!(
+            word.as_str(),
+            "replace" | "delete" | "insert" | "move" | "undo"
+        )
+    })
 }
 
 struct Cursor<'a> {
@@ -147,19 +171,112 @@ impl Cursor<'_> {
         colon.then(|| Err(text_beside(self.rest)))
     }
 
+    /// A whole op, where nothing but a colon follows it.
+    fn whole(self, op: Op) -> Option<Result<OpLine, Syntax>> {
+        let after = self.rest.trim_start();
+        let rest = after.strip_prefix(':').unwrap_or(after);
+        rest.trim().is_empty().then_some(Ok(OpLine {
+            head: OpHead::Whole(op),
+            colon: after.starts_with(':'),
+            dangling: false,
+        }))
+    }
+
+    /// `"…" with "…"`, perhaps with `all` before it; `None` for what is not meant so.
+    fn texts(mut self, line: &str) -> Option<Result<OpLine, Syntax>> {
+        let all = self.keyword("all");
+        let old = self.json_string()?;
+        if !self.keyword("with") {
+            return None;
+        }
+        let new = self.json_string();
+        let (Some(old), Some(Some(new))) = (old, new) else {
+            let found = excerpt(line);
+            return Some(Err(Syntax::BadTexts { found }));
+        };
+        if old.is_empty() {
+            let found = excerpt(line);
+            return Some(Err(Syntax::BadTexts { found }));
+        }
+        let (old, new) = (lf(&old), lf(&new));
+        let found = excerpt(line);
+        let op = self.whole(Op::ReplaceText { old, new, all });
+        Some(op.unwrap_or(Err(Syntax::BadTexts { found })))
+    }
+
+    /// What stands in quotes next, with the blanks after it; `Some(None)` where it is no JSON
+    /// string. Tabs may stand in it as they are.
+    fn json_string(&mut self) -> Option<Option<String>> {
+        let inside = self.rest.strip_prefix('"')?;
+        let mut is_escaped = false;
+        let end = inside.find(|c: char| {
+            let is_end = c == '"' && !is_escaped;
+            is_escaped = c == '\\' && !is_escaped;
+            is_end
+        })?;
+        let written = &self.rest[..end + 2];
+        self.rest = self.rest[end + 2..].trim_start();
+        Some(serde_json::from_str(&written.replace('\t', "\\t")).ok())
+    }
+
+    /// `A..B after K` or `A..B before K`; `None` for what is not meant so.
+    fn moved(mut self, line: &str) -> Option<Result<OpLine, Syntax>> {
+        let is_digit = |c: char| c.is_ascii_digit();
+        if !self.rest.starts_with(is_digit) {
+            return None;
+        }
+        let span = self.rest.find(|c: char| c.is_ascii_alphabetic())?;
+        let (span, rest) = self.rest.split_at(span);
+        self.rest = rest;
+        let beside = match self.word()?.as_str() {
+            "before" => Beside::Before,
+            "after" => Beside::After,
+            _ => return None,
+        };
+        if !self.rest.starts_with(is_digit) {
+            return None;
+        }
+        if list(span).is_some() {
+            return Some(Err(Syntax::NotAnOp {
+                found: excerpt(line),
+                hint: "One range for each op: 'move A..B after K'.",
+            }));
+        }
+        let to = match self.number() {
+            Ok(line) => beside(line),
+            Err(what) => return Some(Err(what)),
+        };
+        let (lines, dangling) = match (Cursor { rest: span }).span() {
+            Ok((start, end, dangling)) => match checked_range(start, end.unwrap_or(start)) {
+                Ok(lines) => (lines, dangling),
+                Err(what) => return Some(Err(what)),
+            },
+            Err(what) => return Some(Err(what)),
+        };
+        let op = self.whole(Op::Move { lines, to })?;
+        Some(op.map(|op| OpLine { dangling, ..op }))
+    }
+
+    /// `to PATH`.
+    fn move_file(mut self) -> Option<Result<OpLine, Syntax>> {
+        if !self.keyword("to") {
+            return None;
+        }
+        let to = meant_path(self.rest);
+        (!to.is_empty()).then_some(Ok(OpLine {
+            head: OpHead::Whole(Op::MoveFile { to }),
+            colon: false,
+            dangling: false,
+        }))
+    }
+
     fn numbers(
         mut self,
         make: fn(LineSpan) -> OpHead,
         one_line: bool,
         line: &str,
     ) -> Result<OpLine, Syntax> {
-        let start = self.number()?;
-        let separated = self.separators();
-        let second = match self.rest.starts_with(|c: char| c.is_ascii_digit()) {
-            true => Some(self.number()?),
-            false => None,
-        };
-        self.separators();
+        let (start, second, dangling) = self.span()?;
         let colon = self.rest.starts_with(':');
         let text = self.rest.trim_start_matches(':').trim();
         if !text.is_empty() {
@@ -171,15 +288,23 @@ impl Cursor<'_> {
                 hint: "This op takes one line number; only 'replace' and 'delete' take a range.",
             });
         }
-        let end = second.unwrap_or(start);
-        if end < start {
-            return Err(Syntax::Reversed { start, end });
-        }
         Ok(OpLine {
-            head: make(LineSpan { start, end }),
+            head: make(checked_range(start, second.unwrap_or(start))?),
             colon,
-            dangling: separated && second.is_none(),
+            dangling,
         })
+    }
+
+    /// One number or two, with what separates them, and whether that stood after the only one.
+    fn span(&mut self) -> Result<(u64, Option<u64>, bool), Syntax> {
+        let start = self.number()?;
+        let separated = self.separators();
+        let second = match self.rest.starts_with(|c: char| c.is_ascii_digit()) {
+            true => Some(self.number()?),
+            false => None,
+        };
+        self.separators();
+        Ok((start, second, separated && second.is_none()))
     }
 
     /// Skips separators; whether there was more than blanks.
@@ -211,7 +336,7 @@ fn line_number(digits: &str) -> Result<u64, Syntax> {
     }
 }
 
-/// Checks a range of numbers that came as numbers.
+/// Checks a range of numbers.
 pub(super) fn checked_range(start: u64, end: u64) -> Result<LineSpan, Syntax> {
     if let Some(&line) = [start, end].iter().find(|line| **line > MAX_LINE) {
         return Err(Syntax::BadNumber {
@@ -222,6 +347,11 @@ pub(super) fn checked_range(start: u64, end: u64) -> Result<LineSpan, Syntax> {
         true => Err(Syntax::Reversed { start, end }),
         false => Ok(LineSpan { start, end }),
     }
+}
+
+/// A text as it is looked for: every line end is one newline.
+pub(super) fn lf(text: &str) -> String {
+    text.replace("\r\n", "\n")
 }
 
 fn text_beside(line: &str) -> Syntax {

@@ -49,20 +49,67 @@ pub enum Op {
         new: String,
         all: bool,
     },
+    /// Takes lines, as they are, to another place.
+    Move {
+        lines: LineSpan,
+        to: Beside,
+    },
+    /// Gives the file another path.
+    MoveFile {
+        /// As the caller means it: without quotes.
+        to: String,
+    },
+    DeleteFile,
+    /// Puts back what the edit that made the tagged version replaced.
+    Undo,
+}
+
+/// The line beside which moved lines go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Beside {
+    Before(u64),
+    After(u64),
+}
+
+impl Beside {
+    pub fn line(self) -> u64 {
+        let (Beside::Before(line) | Beside::After(line)) = self;
+        line
+    }
 }
 
 impl Op {
-    /// The lines it names; `None` for head, tail and text.
-    pub fn named_lines(&self) -> Option<LineSpan> {
+    /// The lines it names: none of head, tail, text and the file as a whole, two spans of a move.
+    pub fn named_lines(&self) -> impl Iterator<Item = LineSpan> + use<> {
+        let to = match self {
+            Op::Move { to, .. } => Some(LineSpan::line(to.line())),
+            _ => None,
+        };
+        self.own_lines().into_iter().chain(to)
+    }
+
+    fn own_lines(&self) -> Option<LineSpan> {
         match self {
-            Op::Replace { lines, .. } | Op::Delete { lines } => Some(*lines),
+            Op::Replace { lines, .. } | Op::Delete { lines } | Op::Move { lines, .. } => {
+                Some(*lines)
+            }
             Op::ReplaceBlock { line, .. }
             | Op::DeleteBlock { line }
             | Op::InsertBefore { line, .. }
             | Op::InsertAfter { line, .. }
             | Op::InsertAfterBlock { line, .. } => Some(LineSpan::line(*line)),
-            Op::InsertHead { .. } | Op::InsertTail { .. } | Op::ReplaceText { .. } => None,
+            Op::InsertHead { .. }
+            | Op::InsertTail { .. }
+            | Op::ReplaceText { .. }
+            | Op::MoveFile { .. }
+            | Op::DeleteFile
+            | Op::Undo => None,
         }
+    }
+
+    /// Whether it can do without a tag: it says itself what text it is meant for.
+    pub fn needs_no_tag(&self) -> bool {
+        matches!(self, Op::ReplaceText { .. })
     }
 }
 

@@ -4,9 +4,9 @@ use std::fmt;
 
 use super::body::{self, BodyLine, is_blank, is_remark};
 use super::error::{Faulty, PatchError, Syntax, excerpt, verb};
-use super::header::{parse_header, resembles_header};
+use super::header::{parse_header, path_text, resembles_header};
 use super::op_line::{OpHead, OpLine, begins_with_verb, is_bare_number, parse_op};
-use super::ops::{Hunk, Op, Origin, Section, Warning, WarningCode};
+use super::ops::{Beside, Hunk, Op, Origin, Section, Warning, WarningCode};
 use super::tag::Tag;
 
 pub use super::header::header_text;
@@ -38,7 +38,7 @@ impl Patch {
     }
 }
 
-/// The canonical text of a patch. `replace_text` has none and is left out: no patch text makes one.
+/// The canonical text of a patch.
 impl fmt::Display for Patch {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         for section in &self.sections {
@@ -71,7 +71,19 @@ fn write_op(op: &Op, out: &mut fmt::Formatter<'_>) -> fmt::Result {
             writeln!(out, "{verb}:")?;
             rows
         }
-        Op::ReplaceText { .. } => return Ok(()),
+        Op::ReplaceText { old, new, .. } => {
+            let json = |text: &str| serde_json::Value::from(text).to_string();
+            return writeln!(out, "{verb} {} with {}", json(old), json(new));
+        }
+        Op::Move { lines, to } => {
+            let (side, line) = match to {
+                Beside::Before(line) => ("before", line),
+                Beside::After(line) => ("after", line),
+            };
+            return writeln!(out, "{verb} {}..{} {side} {line}", lines.start, lines.end);
+        }
+        Op::MoveFile { to } => return writeln!(out, "{verb} {}", path_text(to)),
+        Op::DeleteFile | Op::Undo => return writeln!(out, "{verb}"),
     };
     rows.iter().try_for_each(|row| writeln!(out, "+{row}"))
 }
@@ -86,6 +98,8 @@ struct Parser<'a> {
     lost: bool,
     /// Whether anything below the last header was refused.
     spoilt: bool,
+    /// What the last header without a tag says, until it is known whether its ops need one.
+    untagged: Option<Untagged>,
     faults: Vec<PatchError>,
 }
 
@@ -98,6 +112,14 @@ enum Below {
     Header,
     /// A header that was refused: nobody knows what its ops are meant for.
     RefusedHeader,
+}
+
+/// A header without a tag.
+struct Untagged {
+    found: String,
+    ops: usize,
+    /// Of those, the ones that need no tag.
+    content: usize,
 }
 
 struct OpenOp<'a> {
@@ -118,7 +140,12 @@ impl<'a> Parser<'a> {
             self.close_section();
             (self.lost, self.spoilt) = (false, false);
             match header {
-                Ok((path, tag)) => self.open_section(path, tag, number),
+                Ok((path, tag)) => {
+                    self.untagged = tag.is_none().then(|| Untagged::of(line));
+                    // Without an op below it, it is the header that is at fault.
+                    self.lost = tag.is_none();
+                    self.open_section(path, tag, number);
+                }
                 Err(what) => self.refuse(what, number),
             }
             return true;
@@ -140,22 +167,14 @@ impl<'a> Parser<'a> {
         if self.below != Below::Nothing
             && let Some(op) = parse_op(line)
         {
-            self.close_op();
-            match op {
-                Ok(op) => {
-                    self.lost = false;
-                    let body = Vec::new();
-                    self.open = Some(OpenOp { op, number, body });
-                }
-                Err(what) => self.refuse(what, number),
-            }
+            self.op(op, number, line);
             return true;
         }
         if self.takes_rows() {
             self.push(number, line);
         } else if let Some(what) = self.misplaced(line) {
             match what {
-                Syntax::RowUnderDelete { .. } => self.open = None,
+                Syntax::RowUnderDelete { .. } | Syntax::RowUnderOther { .. } => self.open = None,
                 _ => self.close_op(),
             }
             match what {
@@ -166,10 +185,33 @@ impl<'a> Parser<'a> {
         true
     }
 
+    /// Takes a line that names an op.
+    fn op(&mut self, op: Result<OpLine, Syntax>, number: u64, line: &str) {
+        let awaits = self.open.as_ref().is_some_and(OpenOp::awaits_rows);
+        if awaits && is_perhaps_text(&op) {
+            self.open = None;
+            let found = excerpt(line);
+            self.refuse(Syntax::OpOrRow { found }, number);
+            return;
+        }
+        self.close_op();
+        if let Some(untagged) = &mut self.untagged {
+            untagged.count(&op);
+        }
+        match op {
+            Ok(op) => {
+                self.lost = false;
+                let body = Vec::new();
+                self.open = Some(OpenOp { op, number, body });
+            }
+            Err(what) => self.refuse(what, number),
+        }
+    }
+
     fn takes_rows(&self) -> bool {
         self.open
             .as_ref()
-            .is_some_and(|open| !open.op.head.is_deletion())
+            .is_some_and(|open| open.op.head.whole().is_none())
     }
 
     fn push(&mut self, number: u64, line: &'a str) {
@@ -210,20 +252,25 @@ impl<'a> Parser<'a> {
         if !in_section {
             return Some(Syntax::BeforeHeader { found: found() });
         }
-        match self.open.is_some() && !begins_with_verb(line) {
-            true => Some(Syntax::RowUnderDelete { found: found() }),
-            false => Some(Syntax::NotAnOp {
+        let above = self.open.as_ref().filter(|_| !begins_with_verb(line));
+        Some(match above.and_then(|open| open.op.head.whole()) {
+            Some(op) if is_deletion(op) => Syntax::RowUnderDelete { found: found() },
+            Some(op) => Syntax::RowUnderOther {
                 found: found(),
-                hint: "Ops are 'replace N..M:', 'delete N..M', 'insert before N:', 'insert after N:', 'insert head:', 'insert tail:', and 'replace block N:', 'delete block N', 'insert after block N:'.",
-            }),
-        }
+                verb: verb(op),
+            },
+            None => Syntax::NotAnOp {
+                found: found(),
+                hint: "Ops are 'replace N..M:', 'delete N..M', 'insert before N:', 'insert after N:', 'insert head:', 'insert tail:', 'replace block N:', 'delete block N', 'insert after block N:', 'replace \"old\" with \"new\"', 'move A..B after K', 'move file to PATH', 'delete file', 'undo'.",
+            },
+        })
     }
 
-    fn open_section(&mut self, path: String, tag: Tag, number: u64) {
+    fn open_section(&mut self, path: String, tag: Option<Tag>, number: u64) {
         self.below = Below::Header;
         self.sections.push(Section {
             path,
-            tag: Some(tag),
+            tag,
             origin: Origin::PatchLine(number),
             hunks: Vec::new(),
             warnings: Vec::new(),
@@ -232,6 +279,15 @@ impl<'a> Parser<'a> {
 
     fn close_section(&mut self) {
         self.close_op();
+        let untagged = self.untagged.take();
+        if let Some(untagged) = untagged.filter(|untagged| !untagged.is_content())
+            && let Some(section) = self.sections.pop()
+        {
+            let found = untagged.found;
+            let number = section.origin.patch_line().unwrap_or_default();
+            self.refuse(Syntax::MissingTag { found }, number);
+            return;
+        }
         if self.below != Below::Header {
             return;
         }
@@ -305,7 +361,50 @@ impl<'a> Parser<'a> {
     }
 }
 
+impl Untagged {
+    fn of(header: &str) -> Untagged {
+        Untagged {
+            found: excerpt(header),
+            ops: 0,
+            content: 0,
+        }
+    }
+
+    fn count(&mut self, op: &Result<OpLine, Syntax>) {
+        let needs_none = match op {
+            Ok(op) => op.head.whole().is_some_and(Op::needs_no_tag),
+            Err(what) => matches!(what, Syntax::BadTexts { .. }),
+        };
+        self.ops += 1;
+        self.content += usize::from(needs_none);
+    }
+
+    /// Whether it can stay without a tag.
+    fn is_content(&self) -> bool {
+        self.ops > 0 && self.ops == self.content
+    }
+}
+
+fn is_deletion(op: &Op) -> bool {
+    matches!(op, Op::Delete { .. } | Op::DeleteBlock { .. })
+}
+
+/// Whether a line that names an op may as well be a line of prose: there is no colon and perhaps
+/// no number to tell by.
+fn is_perhaps_text(op: &Result<OpLine, Syntax>) -> bool {
+    match op {
+        Ok(op) => op.head.whole().is_some_and(|op| !is_deletion(op)),
+        Err(what) => matches!(what, Syntax::BadTexts { .. }),
+    }
+}
+
 impl OpenOp<'_> {
+    /// Whether it takes rows and has none that begins with `+`.
+    fn awaits_rows(&self) -> bool {
+        let has_rows = self.body.iter().any(|(_, line)| line.starts_with('+'));
+        self.op.head.whole().is_none() && !has_rows
+    }
+
     /// The op with its rows.
     fn finish(self, warnings: &mut Vec<Warning>) -> Result<Op, body::BodyError> {
         let OpLine {
@@ -323,16 +422,17 @@ impl OpenOp<'_> {
                 "a separator without a second number was taken as one line.",
             );
         }
-        if head.is_deletion() && colon {
+        if head.whole().is_some_and(is_deletion) && colon {
             warn(
                 WarningCode::DeletesLines,
                 "a colon after 'delete' has no rows to announce; the lines were deleted.",
             );
         }
-        let rows = match head.is_deletion() {
-            true => Vec::new(),
-            false => body::rows(&self.body, self.number, warnings)?,
+        let head = match head {
+            OpHead::Whole(op) => return Ok(op),
+            head => head,
         };
+        let rows = body::rows(&self.body, self.number, warnings)?;
         let op = match head {
             OpHead::Replace(lines) if rows.is_empty() => {
                 warnings.push(Warning::new(
@@ -341,8 +441,7 @@ impl OpenOp<'_> {
                 ));
                 return Ok(Op::Delete { lines });
             }
-            OpHead::Delete(lines) => return Ok(Op::Delete { lines }),
-            OpHead::DeleteBlock(line) => return Ok(Op::DeleteBlock { line }),
+            OpHead::Whole(op) => op,
             OpHead::Replace(lines) => Op::Replace { lines, rows },
             OpHead::ReplaceBlock(line) => Op::ReplaceBlock { line, rows },
             OpHead::InsertBefore(line) => Op::InsertBefore { line, rows },

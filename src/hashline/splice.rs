@@ -1,10 +1,13 @@
 //! Edits in live line numbers put in order and turned into changes of characters; nothing outside the addressed lines is ever part of a change.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::Arc;
 
 use super::block::{Action, InsertionPoint, PlainHunk};
 use super::error::Overlap;
-use super::ops::Origin;
+use super::ops::{Beside, Origin};
 use super::replace_text::{TextMatch, TextPosition};
 use crate::protocol::read::LineSpan;
 use crate::text::{LineEnding, Text};
@@ -15,6 +18,48 @@ pub struct TextChange {
     pub start: TextPosition,
     pub end: TextPosition,
     pub text: String,
+    /// Of what in it the bytes are known, in order and apart: nothing of that is encoded anew.
+    pub known: Vec<KnownBytes>,
+}
+
+/// A part of a new text that has bytes already.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KnownBytes {
+    /// Of the new text.
+    pub part: Range<usize>,
+    pub bytes: BytesOf,
+}
+
+/// Where the bytes of a text are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum BytesOf {
+    /// They are those of a line of the file, from 0, without its end.
+    Line(usize),
+    Given(Arc<[u8]>),
+}
+
+impl TextChange {
+    /// Takes the place of a range by a text of which no bytes are known.
+    pub fn new(start: TextPosition, end: TextPosition, text: String) -> TextChange {
+        TextChange {
+            start,
+            end,
+            text,
+            known: Vec::new(),
+        }
+    }
+
+    /// Adds a change that begins where this one ends.
+    fn append(&mut self, next: TextChange) {
+        let after = self.text.len();
+        self.end = next.end;
+        self.text.push_str(&next.text);
+        self.known
+            .extend(next.known.into_iter().map(|known| KnownBytes {
+                part: known.part.start + after..known.part.end + after,
+                ..known
+            }));
+    }
 }
 
 /// `removed` lines from `start` on (1-indexed) give way to `added` ones.
@@ -32,6 +77,9 @@ pub struct Splices {
     pub regions: Vec<Region>,
     /// Some new line has a carriage return inside, which in a text with CR lines would end it.
     pub holds_cr: bool,
+    /// Lines that were moved, in old numbers, and where they begin now; lines of a text whose
+    /// lines end in a line feed.
+    pub moved: Vec<(LineSpan, u64)>,
 }
 
 /// Rows that take the place of lines, without kept lines between.
@@ -43,9 +91,11 @@ struct RowSplice<'a> {
 }
 
 struct NewRow<'a> {
-    text: &'a str,
+    text: Cow<'a, str>,
     /// The line whose end it takes.
     end_of: u64,
+    /// Whether it is that line, moved.
+    is_moved: bool,
 }
 
 impl RowSplice<'_> {
@@ -69,7 +119,7 @@ pub fn splices(
     hunks: &[PlainHunk],
     found: Vec<TextMatch>,
 ) -> Result<Splices, Overlap> {
-    let rows = row_splices(hunks, text.len_lines() as u64);
+    let rows = row_splices(hunks, text);
     let found = touching_joined(found)?;
     let ends = Ends::of(text);
     check_found(&rows, &found, ends.eof())?;
@@ -78,26 +128,51 @@ pub fn splices(
     changes.extend(found.iter().map(|found| (1, ends.of_match(found))));
     // Rows that go in where a text begins stand before it; those after it begin later.
     changes.sort_by_key(|(kind, change)| (change.start, *kind));
+    let moved = moved(changes.iter().map(|(_, change)| change));
     let mut joined: Vec<TextChange> = Vec::new();
     for (_, change) in changes {
         match joined.last_mut() {
-            Some(last) if last.end == change.start => {
-                last.end = change.end;
-                last.text.push_str(&change.text);
-            }
+            Some(last) if last.end == change.start => last.append(change),
             _ => joined.push(change),
         }
     }
     Ok(Splices {
+        moved,
         changes: joined,
         regions: regions(&rows, &found),
         holds_cr: rows
             .iter()
             .flat_map(|splice| &splice.rows)
-            .map(|row| row.text)
+            .map(|row| &*row.text)
             .chain(found.iter().map(|found| found.new.as_str()))
             .any(|text| text.contains('\r')),
     })
+}
+
+/// Where moved lines are after these changes, in order and apart.
+fn moved<'a>(changes: impl Iterator<Item = &'a TextChange>) -> Vec<(LineSpan, u64)> {
+    let feeds = |text: &str| text.bytes().filter(|byte| *byte == b'\n').count();
+    let mut moved: Vec<(LineSpan, u64)> = Vec::new();
+    let (mut added, mut removed) = (0, 0);
+    for change in changes {
+        let first = change.start.line + 1 + added - removed;
+        for known in &change.known {
+            let BytesOf::Line(line) = known.bytes else {
+                continue;
+            };
+            let line = line as u64 + 1;
+            let now = (first + feeds(&change.text[..known.part.start])) as u64;
+            match moved.last_mut() {
+                Some((span, begin)) if span.end + 1 == line && *begin + span.count() == now => {
+                    span.end = line;
+                }
+                _ => moved.push((LineSpan::line(line), now)),
+            }
+        }
+        added += feeds(&change.text);
+        removed += change.end.line - change.start.line;
+    }
+    moved
 }
 
 /// What happens at one line of the original.
@@ -110,7 +185,8 @@ struct LineEdits<'a> {
 
 /// The order at one line: rows before it, rows for the range that begins there, rows after it; the
 /// head is after line 0, the tail before the line past the end.
-fn row_splices(hunks: &[PlainHunk], total: u64) -> Vec<RowSplice<'_>> {
+fn row_splices<'a>(hunks: &'a [PlainHunk], text: &'a Text) -> Vec<RowSplice<'a>> {
+    let total = text.len_lines() as u64;
     let mut slots: BTreeMap<u64, LineEdits> = BTreeMap::new();
     for hunk in hunks {
         match &hunk.action {
@@ -123,6 +199,13 @@ fn row_splices(hunks: &[PlainHunk], total: u64) -> Vec<RowSplice<'_>> {
                 InsertionPoint::After(line) => slots.entry(line).or_default().after.push(hunk),
                 InsertionPoint::Tail => slots.entry(total + 1).or_default().before.push(hunk),
             },
+            Action::Move { lines, to } => {
+                slots.entry(lines.start).or_default().replaced = Some(hunk);
+                match *to {
+                    Beside::Before(line) => slots.entry(line).or_default().before.push(hunk),
+                    Beside::After(line) => slots.entry(line).or_default().after.push(hunk),
+                }
+            }
         }
     }
     let mut splices = Vec::new();
@@ -130,18 +213,67 @@ fn row_splices(hunks: &[PlainHunk], total: u64) -> Vec<RowSplice<'_>> {
         // The head takes the end of line 1, the tail that of the last line.
         let anchor = line.clamp(1, total.max(1));
         for hunk in slot.before {
-            add(&mut splices, line, 0, anchor, hunk);
+            add(
+                &mut splices,
+                line,
+                0,
+                arriving(hunk, anchor, text),
+                hunk.origin,
+            );
         }
-        if let Some(hunk) = slot.replaced
-            && let Action::Replace { lines, .. } = &hunk.action
-        {
-            add(&mut splices, line, lines.count(), line, hunk);
+        if let Some(hunk) = slot.replaced {
+            let (removed, rows) = replacing(hunk);
+            add(&mut splices, line, removed, rows, hunk.origin);
         }
         for hunk in slot.after {
-            add(&mut splices, line + 1, 0, anchor, hunk);
+            add(
+                &mut splices,
+                line + 1,
+                0,
+                arriving(hunk, anchor, text),
+                hunk.origin,
+            );
         }
     }
     splices
+}
+
+/// The lines that go, and the rows that come in their place with an end each.
+fn replacing(hunk: &PlainHunk) -> (u64, Vec<NewRow<'_>>) {
+    let (lines, rows) = match &hunk.action {
+        Action::Replace { lines, rows } => (lines, rows.as_slice()),
+        Action::Move { lines, .. } => (lines, &[][..]),
+        Action::Insert { .. } => return (0, Vec::new()),
+    };
+    let rows = rows.iter().zip(lines.start..).map(|(text, line)| NewRow {
+        text: text.into(),
+        end_of: line.min(lines.end),
+        is_moved: false,
+    });
+    (lines.count(), rows.collect())
+}
+
+/// The rows that come where nothing goes: they take the end of `anchor`, lines that are moved
+/// keep their own.
+fn arriving<'a>(hunk: &'a PlainHunk, anchor: u64, text: &'a Text) -> Vec<NewRow<'a>> {
+    match &hunk.action {
+        Action::Move { lines, .. } => {
+            let moved = lines.lines().map(|line| NewRow {
+                text: text.line((line - 1) as usize),
+                end_of: line,
+                is_moved: true,
+            });
+            moved.collect()
+        }
+        Action::Replace { rows, .. } | Action::Insert { rows, .. } => {
+            let rows = rows.iter().map(|text| NewRow {
+                text: text.into(),
+                end_of: anchor,
+                is_moved: false,
+            });
+            rows.collect()
+        }
+    }
 }
 
 /// Adds what one hunk does before line `at`, to the last splice where no kept line is between.
@@ -149,16 +281,9 @@ fn add<'a>(
     splices: &mut Vec<RowSplice<'a>>,
     at: u64,
     removed: u64,
-    anchor: u64,
-    hunk: &'a PlainHunk,
+    rows: Vec<NewRow<'a>>,
+    origin: Origin,
 ) {
-    let (Action::Replace { rows, .. } | Action::Insert { rows, .. }) = &hunk.action;
-    let last_removed = anchor + removed.saturating_sub(1);
-    let step = u64::from(removed > 0);
-    let rows = rows.iter().enumerate().map(|(k, text)| NewRow {
-        text,
-        end_of: (anchor + k as u64 * step).min(last_removed),
-    });
     match splices.last_mut() {
         Some(last) if at <= last.after() => {
             // An insert inside a range that is gone keeps its place after the range's rows.
@@ -168,8 +293,8 @@ fn add<'a>(
         _ => splices.push(RowSplice {
             start: at,
             removed,
-            rows: rows.collect(),
-            origin: hunk.origin,
+            rows,
+            origin,
         }),
     }
 }
@@ -354,15 +479,25 @@ impl<'a> Ends<'a> {
         }
         let to_the_end = splice.after() > self.total;
         let last = splice.rows.len().saturating_sub(1);
+        let mut known = Vec::new();
         for (at, row) in splice.rows.iter().enumerate() {
-            text.push_str(row.text);
+            if row.is_moved {
+                known.push(KnownBytes {
+                    part: text.len()..text.len() + row.text.len(),
+                    bytes: BytesOf::Line((row.end_of - 1) as usize),
+                });
+            }
+            text.push_str(&row.text);
             text.push_str(match self.end(row.end_of) {
                 Some(end) => end,
                 None if to_the_end && at == last => "",
                 None => self.default,
             });
         }
-        TextChange { start, end, text }
+        TextChange {
+            known,
+            ..TextChange::new(start, end, text)
+        }
     }
 
     /// The new text's newlines take the ends of those that go, further ones that of the last.
@@ -380,10 +515,6 @@ impl<'a> Ends<'a> {
             }
             text.push_str(piece);
         }
-        TextChange {
-            start: found.start,
-            end: found.end,
-            text,
-        }
+        TextChange::new(found.start, found.end, text)
     }
 }

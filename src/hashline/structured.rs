@@ -3,8 +3,8 @@
 use serde_json::Value;
 
 use super::error::{Faulty, PatchError, Syntax, excerpt};
-use super::op_line::checked_range;
-use super::ops::{Hunk, Op, Origin, Section, Warning, WarningCode};
+use super::op_line::{checked_range, lf};
+use super::ops::{Beside, Hunk, Op, Origin, Section, Warning, WarningCode};
 use super::patch::{MAX_FAULTS, lacks_rows};
 use super::tag::Tag;
 use crate::protocol::Refusal;
@@ -23,6 +23,10 @@ pub const OPS: &[&str] = &[
     "insert_head",
     "insert_tail",
     "replace_text",
+    "move",
+    "move_file",
+    "delete_file",
+    "undo",
 ];
 
 /// What of `files` cannot be meant.
@@ -167,7 +171,7 @@ impl<'a> File<'a> {
         let op = parse_edit(&fields, &name, origin, warnings)
             .map_err(params)?
             .map_err(|what| Box::new(self.misread(what, origin)))?;
-        let needs_tag = !matches!(op, Op::ReplaceText { .. });
+        let needs_tag = !op.needs_no_tag();
         match self.tag {
             GivenTag::Absent if needs_tag => Err(Box::new(self.misread(Syntax::TagNeeded, origin))),
             _ => Ok(Hunk { op, origin }),
@@ -238,6 +242,13 @@ fn parse_edit(
             rows: rows(fields, name)?,
         }),
         "replace_text" => Ok(replace_text(fields, name)?),
+        "move" => moved(fields, name)?,
+        "move_file" => {
+            let to = fields.required_string("to")?.to_owned();
+            Ok(Op::MoveFile { to })
+        }
+        "delete_file" => Ok(Op::DeleteFile),
+        "undo" => Ok(Op::Undo),
         other => return Err(unknown_op(other, name)),
     };
     Ok(made.and_then(|op| match lacks_rows(&op) {
@@ -283,10 +294,33 @@ fn replace_text(fields: &Fields, name: &str) -> Result<Op, Refusal> {
         }
     };
     Ok(Op::ReplaceText {
-        old: old.replace("\r\n", "\n"),
-        new: fields.required_string("new")?.replace("\r\n", "\n"),
+        old: lf(old),
+        new: lf(fields.required_string("new")?),
         all,
     })
+}
+
+/// Lines and the one line that they go beside.
+fn moved(fields: &Fields, name: &str) -> Result<Result<Op, Syntax>, Refusal> {
+    let lines = range(fields, name)?;
+    let (line, to): (_, fn(u64) -> Beside) = match (fields.count("after")?, fields.count("before")?)
+    {
+        (Some(line), None) => (line, Beside::After),
+        (None, Some(line)) => (line, Beside::Before),
+        _ => {
+            let message = format!(
+                "'{name}' moves lines beside one line: give either 'after' or 'before', a line number from 1 up."
+            );
+            return Err(Refusal::bad_params(format!("{name}.after"), message));
+        }
+    };
+    let line = checked_range(line, line).map(|lines| lines.start);
+    Ok(lines.and_then(|lines| {
+        Ok(Op::Move {
+            lines,
+            to: to(line?),
+        })
+    }))
 }
 
 fn required_count(fields: &Fields, name: &str, key: &str) -> Result<u64, Refusal> {

@@ -116,17 +116,18 @@ mod tests {
         };
         let text: String = rows.iter().map(|row| format!("{row}\n")).collect();
         let splices = Splices {
-            changes: vec![TextChange {
-                start: spot(start - 1),
-                end: spot(start - 1 + removed),
+            changes: vec![TextChange::new(
+                spot(start - 1),
+                spot(start - 1 + removed),
                 text,
-            }],
+            )],
             regions: vec![Region {
                 start,
                 removed,
                 added: rows.len() as u64,
             }],
             holds_cr: false,
+            moved: Vec::new(),
         };
         let outcome = changed::outcome(&before, &splices);
         let errors = |lines: &[u64]| SyntaxErrors {

@@ -1,6 +1,6 @@
 //! A changed text as splices of the JSON: sources that are others now, cells that came, went, or are of another kind; a cell that reads as before is not touched.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::ops::Range;
 
 use xxhash_rust::xxh3::xxh3_64;
@@ -52,16 +52,17 @@ const OF_CODE: [&str; 5] = [
 ];
 
 /// Works out what `text` makes of a notebook. `kept` tells for each of its cells the line, from 0,
-/// in which its marker still stands.
+/// in which its marker still is; `moved` are the cells that are at another place than before.
 pub fn rewrite(
     json: &str,
     notebook: &Notebook,
     text: &str,
     kept: &[Option<usize>],
+    moved: &BTreeSet<usize>,
 ) -> Result<Rewrite, CannotWrite> {
     let mut drafts = drafts(text).map_err(|line| CannotWrite::BeforeFirst { line: line + 1 })?;
     let old: Vec<&Cell> = notebook.cells().collect();
-    let matched = matches(&drafts, kept);
+    let matched = matches(&drafts, kept, moved);
     let mut writer = JsonWriter {
         json,
         notebook,
@@ -75,7 +76,12 @@ pub fn rewrite(
             Some(index) => {
                 let cell = old[*index];
                 draft.source = with_ends_of(&draft.source, &cell.source);
-                splices.extend(writer.edited(cell, draft, *index)?);
+                let edited = writer.edited(cell, draft, *index)?;
+                if moved.contains(index) {
+                    slots.push(NewCell::New(writer.as_it_is(cell, edited)));
+                    continue;
+                }
+                splices.extend(edited);
                 slots.push(NewCell::Old(*index));
             }
             None => slots.push(NewCell::New(writer.new_cell(draft)?)),
@@ -99,8 +105,13 @@ enum NewCell {
 }
 
 /// Which old cell each new one is. A marker that still stands is its cell's; of those between two
-/// such, equal numbers are the same cell, and where there are none, as many for as many.
-fn matches(drafts: &[Draft], kept: &[Option<usize>]) -> Vec<Option<usize>> {
+/// such, equal numbers are the same cell, and where there are none, as many for as many. A cell
+/// that was moved is between nothing.
+fn matches(
+    drafts: &[Draft],
+    kept: &[Option<usize>],
+    moved: &BTreeSet<usize>,
+) -> Vec<Option<usize>> {
     let by_line: BTreeMap<usize, usize> = kept
         .iter()
         .enumerate()
@@ -111,33 +122,34 @@ fn matches(drafts: &[Draft], kept: &[Option<usize>]) -> Vec<Option<usize>> {
         .map(|draft| by_line.get(&draft.line).copied())
         .collect();
     let (mut new_from, mut old_from) = (0, 0);
-    let stands: Vec<usize> = (0..drafts.len())
-        .filter(|at| matched[*at].is_some())
-        .collect();
+    let stands = |at: &usize| matched[*at].is_some_and(|index| !moved.contains(&index));
+    let stands: Vec<usize> = (0..drafts.len()).filter(stands).collect();
     for new_to in stands.into_iter().chain([drafts.len()]) {
         let old_to = matched.get(new_to).copied().flatten().unwrap_or(kept.len());
-        between(drafts, &mut matched, new_from..new_to, old_from..old_to);
+        let new = (new_from..new_to).filter(|at| matched[*at].is_none());
+        let new: Vec<usize> = new.collect();
+        let old = (old_from..old_to).filter(|index| !moved.contains(index));
+        between(drafts, &mut matched, &new, &old.collect::<Vec<_>>());
         (new_from, old_from) = (new_to + 1, old_to + 1);
     }
     matched
 }
 
-fn between(drafts: &[Draft], matched: &mut [Option<usize>], new: Range<usize>, old: Range<usize>) {
-    let mut from = old.start;
-    let mut found = false;
-    for at in new.clone() {
-        let index = drafts[at]
-            .number
-            .and_then(|number| usize::try_from(number).ok());
-        if let Some(index) = index.filter(|index| (from..old.end).contains(index)) {
-            matched[at] = Some(index);
-            from = index + 1;
-            found = true;
+/// Both in order.
+fn between(drafts: &[Draft], matched: &mut [Option<usize>], new: &[usize], old: &[usize]) {
+    let mut left = old;
+    for at in new {
+        let number = drafts[*at].number;
+        let index = number.and_then(|number| usize::try_from(number).ok());
+        let place = index.and_then(|index| left.binary_search(&index).ok());
+        if let Some(place) = place {
+            matched[*at] = index;
+            left = &left[place + 1..];
         }
     }
-    if !found && new.len() == old.len() {
-        for (at, index) in new.zip(old) {
-            matched[at] = Some(index);
+    if left.len() == old.len() && new.len() == old.len() {
+        for (at, index) in new.iter().zip(old) {
+            matched[*at] = Some(*index);
         }
     }
 }
@@ -258,6 +270,16 @@ impl JsonWriter<'_> {
             true => self.style.array(source, self.style.new_lines()),
             false => self.style.string(source),
         }
+    }
+
+    /// A cell that goes to another place, with all that it has.
+    fn as_it_is(&self, cell: &Cell, edited: Option<Splice>) -> String {
+        let mut text = self.json[cell.place.clone()].to_owned();
+        if let Some(Splice { place, text: new }) = edited {
+            let within = place.start - cell.place.start..place.end - cell.place.start;
+            text.replace_range(within, &new);
+        }
+        text
     }
 
     /// A cell that was not there.

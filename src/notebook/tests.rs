@@ -1,5 +1,7 @@
 //! Laws of the codec, on notebooks made up in many spacings; a byte outside of what was edited is never another.
 
+use std::collections::BTreeSet;
+
 use proptest::prelude::*;
 
 use super::json::decode;
@@ -198,7 +200,7 @@ proptest! {
             .map(|((kind, source), new)| (*kind, new.clone().unwrap_or_else(|| source.clone()))).collect();
         let rendered = render(wanted.iter().map(|(kind, source)| (*kind, source.as_str())));
         let kept: Vec<_> = rendered.markers.iter().copied().map(Some).collect();
-        let rewritten = rewrite(&json, &notebook, &rendered.text, &kept).expect("it is a notebook's");
+        let rewritten = rewrite(&json, &notebook, &rendered.text, &kept, &BTreeSet::new()).expect("it is a notebook's");
         let after = applied(&json, &rewritten);
         prop_assert_eq!(&text_of(&read(&after)), &rewritten.rendered.text);
         // Line ends follow the old ones.
@@ -227,7 +229,7 @@ proptest! {
         let notebook = read(&json);
         let rendered = render(new.iter().map(|(kind, source)| (*kind, source.as_str())));
         let kept: Vec<_> = (0..old.len()).map(|at| rendered.markers.get(at).copied().filter(|_| stand[at] && old[at].0 == new[at].0)).collect();
-        let rewritten = rewrite(&json, &notebook, &rendered.text, &kept).expect("it is a notebook's");
+        let rewritten = rewrite(&json, &notebook, &rendered.text, &kept, &BTreeSet::new()).expect("it is a notebook's");
         let after = applied(&json, &rewritten);
         prop_assert!(serde_json::from_str::<serde_json::Value>(&after).is_ok(), "{}", after);
         let read = read(&after);

@@ -8,6 +8,9 @@ use super::model::is_word;
 const BEGIN: &str = "# %% [";
 const MIDDLE: &str = "] cell:";
 
+/// A marker of a code cell that says nothing else.
+const CODE_ALONE: &str = "# %%";
+
 /// Kinds that a marker may name without a number.
 const PLAIN_KINDS: [&str; 3] = ["code", "markdown", "raw"];
 
@@ -24,9 +27,14 @@ pub struct Marker<'a> {
 }
 
 /// Reads a marker line. Blanks at its end do not count; the number may be left out after the kinds
-/// that every notebook has.
+/// that every notebook has, and the kind of a code cell with it.
 pub fn read_marker(line: &str) -> Option<Marker<'_>> {
-    let rest = line.trim_ascii_end().strip_prefix(BEGIN)?;
+    let line = line.trim_ascii_end();
+    if line == CODE_ALONE {
+        let kind = "code";
+        return Some(Marker { kind, number: None });
+    }
+    let rest = line.strip_prefix(BEGIN)?;
     if let Some(kind) = rest
         .strip_suffix(']')
         .filter(|kind| PLAIN_KINDS.contains(kind))

@@ -5,3 +5,4 @@ mod apply_laws;
 mod carry_laws;
 mod fault_laws;
 mod patch;
+mod whole_ops;

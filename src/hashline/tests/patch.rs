@@ -126,7 +126,7 @@ fn scenario_09_11_bad_headers() {
         assert!(matches!(error.what, Syntax::BadHeader { .. }), "{error}");
         assert_eq!(error.origin, Origin::PatchLine(1));
     }
-    for header in ["¶f.ts", "¶f.ts#", "[f.ts]"] {
+    for header in ["¶f.ts", "¶f.ts#", "[f.ts]", "¶\"f#1A2B\""] {
         let error = Patch::parse(&format!("{header}\ninsert tail:\n+x"))
             .unwrap_err()
             .faults
@@ -348,7 +348,7 @@ fn the_twin_names_the_parameter_at_fault() {
         StructuredError::Params(Refusal::BadParams { key, .. }) => key,
         other => panic!("{other}"),
     };
-    insta::assert_snapshot!(edit(json!({ "op": "insertAfter", "line": 1, "text": "x" })), @"'files[0].edits[0].op' is 'insertafter', which is no op; did you mean 'insert_after'? Ops are replace, delete, insert_before, insert_after, insert_after_block, replace_block, delete_block, insert_head, insert_tail, replace_text.");
+    insta::assert_snapshot!(edit(json!({ "op": "insertAfter", "line": 1, "text": "x" })), @"'files[0].edits[0].op' is 'insertafter', which is no op; did you mean 'insert_after'? Ops are replace, delete, insert_before, insert_after, insert_after_block, replace_block, delete_block, insert_head, insert_tail, replace_text, move, move_file, delete_file, undo.");
     assert_eq!(key(edit(json!({ "start": 1 }))), "files[0].edits[0].op");
     assert_eq!(
         key(edit(json!({ "op": "delete" }))),
@@ -385,5 +385,5 @@ fn only_text_replacements_do_without_a_tag() {
     };
     assert_eq!(made.hunks[0].op, op);
     let error = section(json!([text, { "op": "delete", "start": 1 }])).unwrap_err();
-    insta::assert_snapshot!(error, @"files[0].edits[1]: a tag is needed where an op names lines, or the head or the tail. Read the file first.");
+    insta::assert_snapshot!(error, @"files[0].edits[1]: a tag is needed for every op but replace_text. Read the file first.");
 }
