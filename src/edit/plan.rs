@@ -20,10 +20,12 @@ use super::applied::{Applied, Part, Request};
 use super::bytes::{bytes_after, check_characters};
 use super::cells::{NotebookEdit, check_cells, notebook_edit};
 use super::deferred::DeferredReport;
+use super::deleted::DeletedFiles;
 use super::faults::{Fault, Faults};
 use super::hunks::Hunks;
 use super::judge::Judge;
 use super::live::EditContext;
+use super::names::{PlannedName, Restored, changes_name, is_of_name};
 use super::outdated::Revealer;
 use super::target::{self, AS_A_READ, FoundFiles};
 use super::{LiveDocument, Named, WantedForm, refuse};
@@ -45,6 +47,10 @@ pub struct Planned {
     /// Lines that went with a block, though the edit names but one of them.
     pub removed: Vec<Removed>,
     pub warnings: Vec<Warning>,
+    /// What becomes of the file's name after that.
+    pub name: Option<PlannedName>,
+    /// It was deleted, and comes back.
+    pub restored: Option<Restored>,
     /// The stamp of its file once that is written on disk.
     pub written: Option<Stamp>,
     pub(super) no_change: OnceLock<bool>,
@@ -72,13 +78,20 @@ impl Planned {
             remapped: Vec::new(),
             removed: Vec::new(),
             warnings: Vec::new(),
+            name: None,
+            restored: None,
             written: None,
             no_change: OnceLock::new(),
         }
     }
 
-    /// Whether it leaves the text as it is.
+    /// Whether it leaves the file as it is.
     pub fn is_no_change(&self) -> bool {
+        self.name.is_none() && self.restored.is_none() && self.keeps_text()
+    }
+
+    /// Whether it leaves the text as it is.
+    pub fn keeps_text(&self) -> bool {
         *self
             .no_change
             .get_or_init(|| self.outcome.text == *self.live.text())
@@ -132,6 +145,8 @@ pub struct Planner<'a> {
     pub found: &'a FoundFiles,
     /// What was carried out before.
     pub applied: &'a Mutex<Applied>,
+    /// What was deleted.
+    pub deleted: &'a Mutex<DeletedFiles>,
 }
 
 impl Planner<'_> {
@@ -148,30 +163,36 @@ impl Planner<'_> {
         let mut notices = Vec::new();
         // Access to every file is judged before the tag of any.
         let mut opened = Vec::new();
+        let mut missing = Vec::new();
+        let mut parts = Vec::new();
         for (place, group) in groups {
-            let tag = group.iter().find_map(|named| named.section.tag);
-            match self.open(&group[0], &place, tag) {
+            match self.open(&group, &place) {
                 Ok((live, news)) => {
                     notices.extend(news);
+                    parts.push(self.part(&live, &group)?);
                     opened.push((live, group));
                 }
                 Err(refusal) => {
+                    if let Some(gone) = self.gone(&place, &group, &refusal) {
+                        parts.push(Part::of_name(&gone.real, &group));
+                        missing.push(gone);
+                        continue;
+                    }
                     let origin = group[0].section.origin;
                     faults.add(Fault::of(refusal, origin, &group[0].section.path)?);
                 }
             }
         }
-        let parts = opened.iter();
-        let parts = parts.map(|(live, group)| Part::of_patch(&live.document, group));
-        let request = Request::of(self.session, &parts.collect::<Vec<_>>());
+        let request = Request::of(self.session, &parts);
         // What is faulty was never carried out.
-        if faults.is_empty() && self.was_applied(request, &opened)? {
+        if faults.is_empty() && self.was_applied(request, &opened, &missing)? {
             let files = opened.into_iter().map(|(live, group)| {
                 let tag = group.iter().find_map(|named| named.section.tag);
                 Planned::untouched(live, tag)
             });
+            let missing = missing.into_iter().map(|gone| gone.untouched(self));
             return Ok(Plans {
-                files: files.collect(),
+                files: files.chain(missing).collect(),
                 notices,
                 request,
                 is_applied: true,
@@ -180,6 +201,16 @@ impl Planner<'_> {
         let mut planned = Vec::new();
         for (live, group) in opened {
             planned.extend(self.plan_file(live, group, &mut faults)?);
+        }
+        for gone in missing {
+            let again = self.restored(&gone);
+            match again.unwrap_or_else(|| Err(gone.refusal())) {
+                Ok(again) => planned.push(again),
+                Err(refusal) => {
+                    let section = &gone.group[0].section;
+                    faults.add(Fault::of(refusal, section.origin, &section.path)?);
+                }
+            }
         }
         match faults.refusal() {
             Some(refusal) => Err(refusal),
@@ -192,12 +223,26 @@ impl Planner<'_> {
         }
     }
 
+    /// What sections ask for of a document.
+    fn part(&self, live: &LiveDocument, group: &[Named]) -> Result<Part, Refusal> {
+        let ResourceId::File(real) = &live.document.id else {
+            return Ok(Part::of_patch(&live.document, group));
+        };
+        if !is_of_name(group) {
+            return Ok(Part::of_patch(&live.document, group));
+        }
+        let link = self.means.scope.link_at(&live.name)?;
+        let place = link.as_ref().map_or(real, |link| &link.real);
+        Ok(Part::of_name(place, group))
+    }
+
     fn open(
         &self,
-        named: &Named,
+        group: &[Named],
         place: &ResourceId,
-        tag: Option<Tag>,
     ) -> Result<(LiveDocument, Vec<Notice>), Refusal> {
+        let named = &group[0];
+        let tag = group.iter().find_map(|named| named.section.tag);
         let EditContext {
             scope,
             overlays,
@@ -212,6 +257,12 @@ impl Planner<'_> {
             Refusal::NotFound { path, suggestions } => Refusal::NothingToEdit { path, suggestions },
             other => other,
         })?;
+        if self.is_left_open(&located, place, tag) {
+            return Err(Refusal::NothingToEdit {
+                path: named.path().to_owned(),
+                suggestions: Vec::new(),
+            });
+        }
         if located.place(scope) != *place || !self.places.contains(place) {
             let message = format!(
                 "'{}' leads to another file than a moment ago.",
@@ -228,7 +279,11 @@ impl Planner<'_> {
                 ),
             });
         }
-        LiveDocument::open(located, named.path(), WantedForm::Tagged(tag), self.means)
+        let means = EditContext {
+            on_disk: changes_name(group),
+            ..self.means
+        };
+        LiveDocument::open(located, named.path(), WantedForm::Tagged(tag), means)
     }
 
     /// Plans a file; `None` where something is wrong with it, which goes to the faults.
@@ -253,6 +308,7 @@ impl Planner<'_> {
             remapped,
             found,
             tag_before,
+            name: name_op,
             ..
         } = hunks;
         let splices = splices(live.text(), &plain.hunks, found);
@@ -264,15 +320,26 @@ impl Planner<'_> {
             return Ok(None);
         };
         warnings.extend(echoes(live.text(), &plain.hunks).iter().map(on_the_wire));
-        let name = live.name.clone();
-        let planned = match self.carried_through(live, tag_before, splices) {
+        let called = live.name.clone();
+        let name = name_op.map(|(op, origin)| {
+            let link = self.means.scope.link_at(&live.name);
+            let planned = link.and_then(|link| self.planned_name(&live, link, op));
+            planned.map_err(|refusal| (refusal, origin))
+        });
+        let planned = self.carried_through(live, tag_before, splices);
+        let planned = planned.map_err(|refusal| (refusal, header));
+        let (planned, name) = match planned.and_then(|planned| Ok((planned, name.transpose()?))) {
             Ok(planned) => planned,
-            Err(refusal) => {
-                faults.add(Fault::of(refusal, header, &name)?);
+            Err((refusal, origin)) => {
+                faults.add(Fault::of(refusal, origin, &called)?);
                 return Ok(None);
             }
         };
+        if let Some(name) = &name {
+            warnings.extend(self.stays_open(name));
+        }
         Ok(Some(Planned {
+            name,
             removed: removed(&plain, &tagged),
             blocks: plain.blocks,
             remapped,

@@ -3,7 +3,7 @@
 use parking_lot::Mutex;
 
 use crate::buffer::Overlays;
-use crate::hashline::Section;
+use crate::hashline::{Op, Section};
 use crate::protocol::{Refusal, shortened};
 use crate::read::{
     Located, is_address, locate, place_to_edit, refuse_change, refuse_longer_than_a_path,
@@ -14,12 +14,16 @@ use crate::view::{Guess, Selector, Target};
 use crate::workspace::{ResourceId, Scope};
 
 use super::Fault;
+use super::gone::was_moved;
+use super::names::new_place;
 
 /// A section and where it belongs.
 #[derive(Debug, Clone)]
 pub struct Named {
     pub section: Section,
     pub place: ResourceId,
+    /// Where it is to be moved, where that is known by now.
+    pub to: Option<ResourceId>,
     /// The path that leads there, where the section's own does not.
     pub rebound: Option<String>,
     /// How the section's own path was understood where nothing has that very name, one sentence
@@ -100,9 +104,11 @@ pub fn name_places(
                     // To look for it took its time: what was found before is of another moment.
                     found.clear();
                 }
+                let place = located.place(scope);
                 let named = Named {
+                    to: place_moved_to(&section, &place, scope, overlays),
                     section,
-                    place: located.place(scope),
+                    place,
                     rebound: None,
                     understood: located.understood.clone(),
                 };
@@ -115,12 +121,17 @@ pub fn name_places(
             }
             Err(Refusal::NotFound { .. }) => {
                 found.clear();
-                let rebound = rebound(&section, session, sessions);
+                let rebound = match is_known_to_be_gone(&section, sessions, scope, overlays, work) {
+                    true => None,
+                    false => rebound(&section, session, sessions),
+                };
                 let path = rebound.as_deref().unwrap_or(&section.path);
                 // What the section's own path leads to was just looked for.
                 let is_nothing = rebound.is_none();
+                let place = place_to_edit(path, is_nothing, scope, overlays, work)?;
                 Ok(Named {
-                    place: place_to_edit(path, is_nothing, scope, overlays, work)?,
+                    to: place_moved_to(&section, &place, scope, overlays),
+                    place,
                     section,
                     rebound,
                     understood: Vec::new(),
@@ -155,6 +166,47 @@ pub fn find(
         false => Target::Literal(path.to_owned(), Selector::default()),
     };
     locate(&target, guess, scope, overlays, work)
+}
+
+/// Where a section wants its file moved to. What is wrong with that is said when it is planned.
+fn place_moved_to(
+    section: &Section,
+    from: &ResourceId,
+    scope: &Scope,
+    overlays: &Overlays,
+) -> Option<ResourceId> {
+    let (Some(Op::MoveFile { to }), ResourceId::File(from)) =
+        (section.hunks.last().map(|hunk| &hunk.op), from)
+    else {
+        return None;
+    };
+    let place = new_place(to, from, (scope, overlays)).ok()?;
+    Some(ResourceId::File(match place {
+        Ok(place) => place.real,
+        Err(taken) => taken.real,
+    }))
+}
+
+/// Whether a section is of a file that an edit took from there, or wants to do that itself: then no
+/// other one is meant.
+fn is_known_to_be_gone(
+    section: &Section,
+    sessions: &Sessions,
+    scope: &Scope,
+    overlays: &Overlays,
+    work: &Work,
+) -> bool {
+    let of_name = |op: &Op| matches!(op, Op::MoveFile { .. } | Op::DeleteFile | Op::Undo);
+    if section.hunks.iter().any(|hunk| of_name(&hunk.op)) {
+        return true;
+    }
+    let Some(tag) = section.tag else {
+        return false;
+    };
+    match place_to_edit(&section.path, true, scope, overlays, work) {
+        Ok(ResourceId::File(real)) => was_moved(sessions, &real, tag).is_some(),
+        _ => false,
+    }
 }
 
 /// The one document that this session was shown under the section's tag and that has the same

@@ -20,14 +20,23 @@ pub struct NewPlace {
     pub is_alias: bool,
 }
 
-/// Why a file cannot be moved to a place that is allowed.
+/// A place that is allowed and has something.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Taken {
-    /// By a directory.
+pub struct Taken {
+    /// The path.
+    pub real: RealPath,
+    /// What is there.
+    pub by: TakenBy,
+}
+
+/// What is at a place to which a file is to be moved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TakenBy {
+    /// A directory.
     Directory,
-    /// By this very file.
+    /// The very file.
     Itself,
-    /// By another file, or a link that leads nowhere.
+    /// Another file, or a link that leads nowhere.
     Other,
 }
 
@@ -43,18 +52,24 @@ pub struct LinkPlace {
 impl Scope {
     /// The place of a path to which what is at `from` is to be moved: in the first root for a
     /// relative path, or in the one that it names. Refuses as [`Scope::find_exact`] does.
-    pub fn new_place(&self, path: &str, from: &RealPath) -> Result<Result<NewPlace, Taken>, Refusal> {
+    pub fn new_place(
+        &self,
+        path: &str,
+        from: &RealPath,
+    ) -> Result<Result<NewPlace, Taken>, Refusal> {
         if is_too_long(path) {
             return Err(not_found(path, Vec::new()));
         }
         validate(path)?;
         let readings = match self.exact(path)? {
             Exact::Here { handle, .. } => {
-                return Ok(Err(match handle.file_type() {
-                    FileType::Directory => Taken::Directory,
-                    _ if handle.real() == from => Taken::Itself,
-                    _ => Taken::Other,
-                }));
+                let by = match handle.file_type() {
+                    FileType::Directory => TakenBy::Directory,
+                    _ if handle.real() == from => TakenBy::Itself,
+                    _ => TakenBy::Other,
+                };
+                let real = handle.real().clone();
+                return Ok(Err(Taken { real, by }));
             }
             Exact::TooLong(_) => return Err(not_found(path, Vec::new())),
             Exact::Nothing(readings) => readings,
@@ -75,7 +90,10 @@ impl Scope {
         let real = self.access.would_be(&at, path)?;
         // A link that leads nowhere would be somewhere else.
         Ok(match at.symlink_metadata() {
-            Ok(_) => Err(Taken::Other),
+            Ok(_) => Err(Taken {
+                real,
+                by: TakenBy::Other,
+            }),
             Err(_) => Ok(NewPlace {
                 real,
                 is_alias: false,

@@ -268,11 +268,7 @@ enum Became {
 }
 
 /// What is said of it.
-fn told(
-    pieces: &[HalfDoneFile],
-    names: &[NoteOfName],
-    outcome: &Result<Became, String>,
-) -> String {
+fn told(pieces: &[HalfDoneFile], names: &[NoteOfName], outcome: &Result<Became, String>) -> String {
     let list = |wanted: fn(&HalfDoneFile) -> bool| {
         let paths = pieces.iter().filter(|piece| wanted(piece));
         let paths = paths.map(|piece| piece.path.display().to_string());
@@ -287,14 +283,18 @@ fn told(
         ),
         Err(why) => {
             let moved = names.iter().filter(|name| name.is_done);
-            let moved = moved.map(|name| format!("{} is {}", name.path.display(), name.to.display()));
+            let moved =
+                moved.map(|name| format!("{} is {}", name.path.display(), name.to.display()));
             let moved: Vec<String> = moved.collect();
             format!("It could not be undone ({why}): {}", moved.join(", "))
         }
     };
     let paths = pieces.iter().map(|piece| piece.path.as_path());
     let paths: BTreeSet<&Path> = paths.chain(names.iter().map(|name| name.path)).collect();
-    let paths: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
+    let paths: Vec<String> = paths
+        .iter()
+        .map(|path| path.display().to_string())
+        .collect();
     let all = paths.join(", ");
     let mut told = format!("A write of {all} was cut short when its process died. {became}");
     let left_alone = list(|piece| matches!(piece.now, Now::Other { .. }));

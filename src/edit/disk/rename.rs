@@ -17,6 +17,7 @@ use rustix::io::Errno;
 use crate::protocol::Refusal;
 use crate::workspace::{FileType, Folder, NewPlace, RealPath, Stamp};
 
+use super::FileWrite;
 use super::cleanup::Cleanup;
 use super::commit::{FailedWrite, Left, has_no_links};
 use super::content::{Planned, read_all};
@@ -26,7 +27,6 @@ use super::lease::stays_open_for_writing;
 use super::metadata::{FileMetadata, Inode, Old, refuse_guarded};
 use super::stage::{For, NAME_LIMITS, StageContext, Staged, Way, like, temporary_name};
 use super::write_step::WriteStep;
-use super::FileWrite;
 
 /// What is to become of the name of a file.
 #[derive(Debug)]
@@ -494,10 +494,7 @@ pub(super) fn rename(
 }
 
 /// Where a name cannot be taken only if nothing has it: a link never replaces anything.
-fn by_link(
-    (folder, name): (&Folder, &OsStr),
-    (target, to): (&Folder, &OsStr),
-) -> io::Result<()> {
+fn by_link((folder, name): (&Folder, &OsStr), (target, to): (&Folder, &OsStr)) -> io::Result<()> {
     let linked = attempt(WriteStep::Link, || {
         rustix::fs::linkat(folder, name, target, to, AtFlags::empty())
     });

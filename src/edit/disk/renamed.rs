@@ -72,7 +72,10 @@ impl Recovery<'_> {
     /// Where a file is now that had this path before the write.
     pub(super) fn place_now(&self, path: &Path, names: &[NoteOfName]) -> PathBuf {
         let mut at = path;
-        for name in names.iter().filter(|name| !name.is_deletion && name.is_done) {
+        for name in names
+            .iter()
+            .filter(|name| !name.is_deletion && name.is_done)
+        {
             if name.path == at {
                 at = name.to;
             }
@@ -96,7 +99,8 @@ impl Recovery<'_> {
         if self.inode_at(note.to).flatten() != Some(note.inode) {
             return Err(format!("{} is gone", note.to.display()));
         }
-        let parts = |path: &'_ Path| Some((path.parent()?.to_path_buf(), path.file_name()?.to_owned()));
+        let parts =
+            |path: &'_ Path| Some((path.parent()?.to_path_buf(), path.file_name()?.to_owned()));
         let (Some((from, name)), Some((to, old))) = (parts(note.to), parts(note.path)) else {
             return Ok(());
         };

@@ -147,7 +147,12 @@ impl StageContext<'_, '_> {
             // The umask and the directory's default ACL have their say, as with any new file.
             _ => 0o666,
         };
-        let temporary = create(self.cleanup, target, Mode::from_raw_mode(mode), &write.bytes)?;
+        let temporary = create(
+            self.cleanup,
+            target,
+            Mode::from_raw_mode(mode),
+            &write.bytes,
+        )?;
         if let Target::Restored { attributes, .. } = write.target {
             give(&temporary.file, attributes)?;
         }

@@ -5,19 +5,13 @@ use std::time::Instant;
 use crate::hashline::Tag;
 
 use super::super::notice::{Actor, Notice};
-use super::super::versions::Document;
+use super::super::versions::{Document, Version};
 use super::{CarriedLines, Sessions};
 
 impl Sessions {
     /// The file of one document is that of another now, which headers call `path`: versions, tags and
     /// what was shown go along. Tells as [`Sessions::record`] does.
-    pub fn moved(
-        &self,
-        from: &Document,
-        to: &Document,
-        path: &str,
-        actor: &Actor,
-    ) -> Vec<Notice> {
+    pub fn moved(&self, from: &Document, to: &Document, path: &str, actor: &Actor) -> Vec<Notice> {
         let mut inner = self.inner.lock();
         let inner = &mut *inner;
         inner.snapshots.move_all(from, to, Instant::now());
@@ -62,6 +56,18 @@ impl Sessions {
             session.carried.insert(to.clone(), carried);
         }
         notices
+    }
+
+    /// The held version of a document that has this text.
+    pub fn holding(&self, document: &Document, content: u128) -> Option<Version> {
+        let inner = self.inner.lock();
+        inner.snapshots.holding(document, content).cloned()
+    }
+
+    /// The tag of what a document holds, as far as is known.
+    pub fn newest_tag(&self, document: &Document) -> Option<Tag> {
+        let inner = self.inner.lock();
+        inner.snapshots.newest_tag(document)
     }
 
     /// Where a document was before, if what made the version of this tag is that its file was moved.

@@ -100,11 +100,16 @@ impl Snapshots {
                 None => break,
             }
         }
-        let newest = self.documents.get(at).and_then(|there| there.held.last());
         Some(MovedTo {
             document: at.clone(),
-            tag: newest.map(|held| held.version.tag),
+            tag: self.newest_tag(at),
         })
+    }
+
+    /// The tag of the newest version of a document.
+    pub fn newest_tag(&self, document: &Document) -> Option<Tag> {
+        let held = &self.documents.get(document)?.held;
+        held.last().map(|held| held.version.tag)
     }
 
     /// Where a document was before, whose file came to it by being moved and has had this text since.

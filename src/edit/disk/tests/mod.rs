@@ -103,8 +103,7 @@ impl Scratch {
     }
 
     fn carry_out(&self, changes: Vec<FileChange>) -> Result<Vec<WrittenFile>, WriteError> {
-        self.writer
-            .change_and(&self.scope, changes, &work(), || {})
+        self.writer.change_and(&self.scope, changes, &work(), || {})
     }
 
     /// Names below the top that are the writer's own: temporaries, journals that say something, copies.

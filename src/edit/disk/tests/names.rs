@@ -44,7 +44,9 @@ fn prepare() -> Scratch {
     for (name, text) in BEFORE {
         match text.strip_prefix("-> ") {
             Some(to) => symlink(to, place.path(name)).expect("a link"),
-            None if name == "b too" => fs::hard_link(place.path("b"), place.path(name)).expect("linked"),
+            None if name == "b too" => {
+                fs::hard_link(place.path("b"), place.path(name)).expect("linked")
+            }
             None => place.put(name, text),
         }
     }
@@ -85,7 +87,11 @@ impl Scratch {
     }
 
     fn link(&self, name: &str, to: Option<&str>) -> FileChange {
-        let link = self.scope.link_at(name).expect("it may be").expect("a link");
+        let link = self
+            .scope
+            .link_at(name)
+            .expect("it may be")
+            .expect("a link");
         let to = to.map(|to| {
             let to = self.scope.new_place(to, &link.real).expect("it may be");
             to.expect("nothing is there")
@@ -111,7 +117,11 @@ impl Scratch {
             for entry in fs::read_dir(&folder).expect("a directory") {
                 let path = entry.expect("an entry").path();
                 let kind = path.symlink_metadata().expect("it is there").file_type();
-                let name = path.strip_prefix(&top).expect("below").display().to_string();
+                let name = path
+                    .strip_prefix(&top)
+                    .expect("below")
+                    .display()
+                    .to_string();
                 if kind.is_dir() {
                     folders.push(path);
                 } else if kind.is_symlink() {
@@ -211,7 +221,10 @@ fn a_fault_at_any_step_leaves_all_names_as_they_were() {
             match fail_at(&place, number, (forbidden, &[])) {
                 Ok(_) => assert!(is_done(&place, &what)),
                 Err(error) => {
-                    assert!(!matches!(error, WriteError::Partly { .. }), "{what}: {error:?}");
+                    assert!(
+                        !matches!(error, WriteError::Partly { .. }),
+                        "{what}: {error:?}"
+                    );
                     assert!(!is_done(&place, &what));
                 }
             }
@@ -412,7 +425,10 @@ fn a_file_that_was_deleted_is_made_again_with_its_mode() {
         bytes: BEFORE[3].1.as_bytes().into(),
     };
     place.write(vec![write]).expect("made again");
-    assert_eq!((place.text("gone").as_str(), mode_of(&place, "gone")), (BEFORE[3].1, 0o751));
+    assert_eq!(
+        (place.text("gone").as_str(), mode_of(&place, "gone")),
+        (BEFORE[3].1, 0o751)
+    );
     place.assert_clean();
 }
 
@@ -447,7 +463,11 @@ fn to_another_file_system_a_file_is_copied_with_what_it_is() {
         let to = format!("{to}/{name}");
         let before = (mode_of(&place, name), place.text(name));
         let changes = || vec![place_wide.moved(name, &to, text)];
-        for step in [WriteStep::Claim, WriteStep::Delete, WriteStep::SyncDirectory] {
+        for step in [
+            WriteStep::Claim,
+            WriteStep::Delete,
+            WriteStep::SyncDirectory,
+        ] {
             let changes = changes();
             let failing = move |now: WriteStep| match now == step {
                 true => Err(Errno::IO.into()),
@@ -462,7 +482,10 @@ fn to_another_file_system_a_file_is_copied_with_what_it_is() {
         assert!(!place.is_there(name));
         let there = format!("made/x/{name}");
         let expect = text.map_or(before.1.as_str(), |text| text);
-        assert_eq!((mode_of(&other, &there), other.text(&there).as_str()), (before.0, expect));
+        assert_eq!(
+            (mode_of(&other, &there), other.text(&there).as_str()),
+            (before.0, expect)
+        );
         fs::remove_dir_all(other.path("made")).expect("removed");
     }
     place.assert_clean();
