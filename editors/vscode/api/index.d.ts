@@ -285,6 +285,12 @@ export interface EditResult {
 export interface EditedFile {
   path: string;
   resolvedPath: string;
+  /** How it was called before it was moved. */
+  movedFrom?: string;
+  /** Of a dry run: where it would be. */
+  movesTo?: string;
+  /** It is not there any more. */
+  deleted?: true;
   wroteTo?: string;
   tagBefore?: string;
   /** Names what is really there now. */
