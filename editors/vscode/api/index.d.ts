@@ -316,6 +316,8 @@ export interface SnapshotChange {
   path: string;
   tag: string;
   newTag: string | null;
+  /** Where the file of `path` was moved by an edit. */
+  movedTo?: string;
   changed: LineSpan[];
   /** Who did it: "editor", "disk" or "agent:" with the session. */
   actor: string;

@@ -54,6 +54,11 @@ fn obey(orders: &str) {
     match what {
         "write" => drop(place.write(job(&place)).expect("written")),
         "count" => count(&place),
+        "case" => drop(
+            place
+                .carry_out(super::names::other_case(&place))
+                .expect("done"),
+        ),
         "names" => drop(place.carry_out(super::names::job(&place)).expect("done")),
         other => panic!("{other}"),
     }

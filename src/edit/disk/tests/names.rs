@@ -19,6 +19,7 @@ use super::super::{
 };
 use super::kills::child;
 use super::{Scratch, errno, inode, mode_of};
+use crate::workspace::NewPlace;
 
 /// A file that is moved with other bytes, one of two names that is only moved, one that is deleted,
 /// a link, and one that is written.
@@ -430,6 +431,72 @@ fn a_file_that_was_deleted_is_made_again_with_its_mode() {
         (BEFORE[3].1, 0o751)
     );
     place.assert_clean();
+}
+
+/// As where the file system takes both names for one: by a name between.
+pub(super) fn other_case(place: &Scratch) -> Vec<FileChange> {
+    let real = place.scope.destination("Edited").expect("it may be made");
+    let mut change = place.moved("edited", "unused", Some(AFTER[3].1));
+    if let Some(name) = &mut change.name {
+        name.to = Some(NewPlace {
+            real,
+            is_alias: true,
+        });
+    }
+    vec![change]
+}
+
+/// Whether the file has its other name and its other text; it is that or nothing.
+fn is_other_case(place: &Scratch, what: &str) -> bool {
+    let now = place.files();
+    let text = |name: &str| now.get(name).map(String::as_str);
+    match (text("edited"), text("Edited")) {
+        (None, Some(text)) => assert_eq!(text, AFTER[3].1, "{what}"),
+        (Some(text), None) => assert_eq!(text, BEFORE[2].1, "{what}"),
+        other => panic!("{what}: {other:?}"),
+    }
+    assert_eq!(now.len(), BEFORE.len(), "{what}: {now:#?}");
+    place.assert_clean();
+    now.contains_key("Edited")
+}
+
+#[test]
+fn a_name_of_another_case_is_given_by_a_name_between_or_not_at_all() {
+    for number in 0..40 {
+        let place = prepare();
+        let mut count = 0;
+        let failing = move |step: WriteStep| {
+            count += 1;
+            match count == number + 1 && step != WriteStep::Remove {
+                true => Err(Errno::IO.into()),
+                false => Ok(()),
+            }
+        };
+        let changes = other_case(&place);
+        let outcome = watching(failing, || place.carry_out(changes));
+        assert_eq!(
+            is_other_case(&place, "a fault"),
+            outcome.is_ok(),
+            "{number}"
+        );
+    }
+    for kill in [
+        "move:1:KILL",
+        "claim:1:KILL",
+        "move:2:KILL",
+        "claim:2:KILL",
+        "fsyncdir:1:KILL",
+    ] {
+        let place = prepare();
+        let status = child("case", &place.top, kill).wait();
+        assert!(status.expect("it ends").signal().is_some(), "{kill}");
+        place.writer.recover(&place.scope);
+        assert_eq!(
+            is_other_case(&place, kill),
+            kill.starts_with("fsyncdir"),
+            "{kill}"
+        );
+    }
 }
 
 /// Another file system than that of temporary files, where there is one.
