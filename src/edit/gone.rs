@@ -114,16 +114,16 @@ impl Planner<'_> {
         })
     }
 
-    /// Whether it is only in the editor, which has it open still under the name that its file had
-    /// before an edit.
-    pub(super) fn is_left_open(
+    /// Whether what was found is no more the file that an edit took from there: it is only in the
+    /// editor, which has it open still under that name, or another one is guessed at.
+    pub(super) fn is_not_it(
         &self,
         located: &Located,
         place: &ResourceId,
         tag: Option<Tag>,
     ) -> bool {
-        let (Spot::InEditor(..), ResourceId::File(real), Some(tag)) = (&located.spot, place, tag)
-        else {
+        let is_in_place = matches!(located.spot, Spot::OnDisk(_)) && located.is_exact();
+        let (false, ResourceId::File(real), Some(tag)) = (is_in_place, place, tag) else {
             return false;
         };
         let deleted = self.deleted.lock().at(real);

@@ -44,10 +44,8 @@ pub struct Restored(pub Attributes);
 
 /// Whether sections say something of a file's name, or bring one back.
 pub fn is_of_name(group: &[Named]) -> bool {
-    let hunks = group.iter().flat_map(|named| &named.section.hunks);
-    hunks
-        .into_iter()
-        .any(|hunk| matches!(hunk.op, Op::MoveFile { .. } | Op::DeleteFile | Op::Undo))
+    let mut hunks = group.iter().flat_map(|named| &named.section.hunks);
+    hunks.any(|hunk| hunk.op.is_of_name())
 }
 
 /// Whether they change it.

@@ -251,13 +251,16 @@ impl Planner<'_> {
         } = self.means;
         let located = match self.found.take(place) {
             Some(located) => Ok(located),
-            None => target::find(named.path(), AS_A_READ, scope, overlays, work),
+            None => {
+                let guess = AS_A_READ.filter(|_| !is_of_name(group));
+                target::find(named.path(), guess, scope, overlays, work)
+            }
         };
         let located = located.map_err(|refusal| match refusal {
             Refusal::NotFound { path, suggestions } => Refusal::NothingToEdit { path, suggestions },
             other => other,
         })?;
-        if self.is_left_open(&located, place, tag) {
+        if self.is_not_it(&located, place, tag) {
             return Err(Refusal::NothingToEdit {
                 path: named.path().to_owned(),
                 suggestions: Vec::new(),

@@ -84,6 +84,14 @@ const KEPT_OPEN: usize = 16;
 /// What a name may stand for, as where it is read.
 pub const AS_A_READ: Option<Guess> = Some(Guess::Suffix);
 
+/// What the path of a section may stand for: where a file is moved or deleted, nothing else.
+fn guess_for(section: &Section) -> Option<Guess> {
+    match section.hunks.iter().any(|hunk| hunk.op.is_of_name()) {
+        true => None,
+        false => AS_A_READ,
+    }
+}
+
 /// Finds the place of each section, for the order of edits, and gives what was found there on
 /// disk: a plan that is made in the same moment need not look again. Sections that lead nowhere
 /// are left out, and go to `faults`.
@@ -98,8 +106,10 @@ pub fn name_places(
     let mut found = PlacedFiles::new();
     let mut name = |section: Section| {
         work.check()?;
-        match find(&section.path, AS_A_READ, scope, overlays, work) {
-            Ok(located) => {
+        let gone =
+            |section: &Section| is_known_to_be_gone(section, sessions, scope, overlays, work);
+        match find(&section.path, guess_for(&section), scope, overlays, work) {
+            Ok(located) if located.is_exact() || !gone(&section) => {
                 if !located.is_exact() {
                     // To look for it took its time: what was found before is of another moment.
                     found.clear();
@@ -119,9 +129,9 @@ pub fn name_places(
                 }
                 Ok(named)
             }
-            Err(Refusal::NotFound { .. }) => {
+            Ok(_) | Err(Refusal::NotFound { .. }) => {
                 found.clear();
-                let rebound = match is_known_to_be_gone(&section, sessions, scope, overlays, work) {
+                let rebound = match gone(&section) {
                     true => None,
                     false => rebound(&section, session, sessions),
                 };
@@ -196,8 +206,7 @@ fn is_known_to_be_gone(
     overlays: &Overlays,
     work: &Work,
 ) -> bool {
-    let of_name = |op: &Op| matches!(op, Op::MoveFile { .. } | Op::DeleteFile | Op::Undo);
-    if section.hunks.iter().any(|hunk| of_name(&hunk.op)) {
+    if section.hunks.iter().any(|hunk| hunk.op.is_of_name()) {
         return true;
     }
     let Some(tag) = section.tag else {

@@ -76,7 +76,7 @@ fn a_dry_run_says_what_would_be() {
     let params = json!({ "patch": format!("¶a.txt#{tag}\ndelete file\n"), "dryRun": true });
     let dry = daemon.call("agent/edit", params).expect("a plan");
     assert_snapshot!(shown(&dry), @r"
-    ¶a.txt#0FC4
+    ¶a.txt#B686
     [a.txt would be deleted]
     [Dry run: nothing was written.]
     ");

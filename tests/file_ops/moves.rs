@@ -23,7 +23,7 @@ fn it_keeps_its_inode_its_tag_and_what_was_shown() {
     let patch = format!("¶src/old.ts#{tag}\nmove file to lib/deep/new.ts\n");
     let moved = edit(&daemon, &patch).expect("moved");
     assert_snapshot!(shown(&moved), @r"
-    ¶lib/deep/new.ts#2AF6
+    ¶lib/deep/new.ts#2543
     [src/old.ts is lib/deep/new.ts now]
     ");
     let file = &moved["details"]["files"][0];

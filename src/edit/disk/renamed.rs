@@ -49,11 +49,22 @@ impl Recovery<'_> {
                 to,
                 inode,
                 is_deletion,
-                is_done: after || went_on || !before,
-                is_elsewhere: !before && !after && !went_on && !is_deletion,
+                is_done: after || went_on,
+                is_elsewhere: !before && !after && !went_on,
             });
         }
         names.reverse();
+        for at in 0..names.len() {
+            let path = names[at].path;
+            if names.iter().any(|first| first.to == path) {
+                // Its turn comes when the file is there.
+                names[at].is_elsewhere = false;
+            } else if names[at].is_elsewhere {
+                names[at].is_done = true;
+                // What was deleted went when all was done.
+                names[at].is_elsewhere = !names[at].is_deletion;
+            }
+        }
         Some(names)
     }
 

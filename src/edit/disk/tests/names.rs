@@ -12,6 +12,8 @@ use std::rc::Rc;
 use rustix::io::Errno;
 use rustix::process::Signal;
 
+use crate::workspace::NewPlace;
+
 use super::super::fail::scripted::watching;
 use super::super::{
     FileChange, FileError, FileWrite, NameChange, NameOf, Planned, Target, WriteError, WriteStep,
@@ -19,7 +21,6 @@ use super::super::{
 };
 use super::kills::child;
 use super::{Scratch, errno, inode, mode_of};
-use crate::workspace::NewPlace;
 
 /// A file that is moved with other bytes, one of two names that is only moved, one that is deleted,
 /// a link, and one that is written.
