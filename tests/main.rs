@@ -59,6 +59,7 @@ mod memory;
 mod missing_names;
 #[cfg(target_os = "linux")]
 mod mounts;
+mod notebook_cells;
 mod notebook_edits;
 mod notebook_laws;
 mod notebooks;

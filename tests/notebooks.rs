@@ -121,7 +121,7 @@ fn a_line_that_looks_like_a_marker_is_none() {
 2:\\# %% [code] cell:1
 3:x = 1
 4:\\\\# %% [code] cell:1
-5:# %%
+5:\\# %%
 6:  # %% [markdown] cell:0
 7:# %% [raw] cell:99 extra
 8:\\\\\\# %% [code] cell:2

@@ -29,7 +29,7 @@ pub(super) fn bytes_after(
 }
 
 /// A file that is on disk, and how it was read.
-fn file_bytes(live: &LiveDocument) -> Option<FileBytes<'_>> {
+pub(super) fn file_bytes(live: &LiveDocument) -> Option<FileBytes<'_>> {
     let Owner::Disk { buffer, bytes, .. } = &live.home else {
         return None;
     };

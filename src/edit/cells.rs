@@ -84,6 +84,30 @@ pub fn notebook_edit(
     Ok((notebook_edit, named_anew(live.text(), outcome, text)))
 }
 
+/// The change of the JSON that is known already, and the outcome with the text that the notebook
+/// then has.
+pub(super) fn put_back(
+    live: &LiveDocument,
+    json: &Text,
+    outcome: Outcome,
+    changes: Vec<TextChange>,
+    work: &Work,
+) -> Result<(NotebookEdit, Outcome), Refusal> {
+    let after = new_text(json, &changes);
+    let Ok(notebook) = parse(&after, work) else {
+        work.check()?;
+        return Err(Refusal::Internal);
+    };
+    let cells = notebook.cells();
+    let rendered = render(cells.map(|cell| (cell.kind.as_str(), cell.source.as_str())));
+    let notebook_edit = NotebookEdit {
+        changes,
+        text: Text::new(&after),
+    };
+    let text = Text::new(&rendered.text);
+    Ok((notebook_edit, named_anew(live.text(), outcome, text)))
+}
+
 /// The outcome with the text as it is written down from the cells. A marker with another number is
 /// the same line; where rows went, the lines are compared.
 fn named_anew(old: &Text, outcome: Outcome, text: Text) -> Outcome {
@@ -146,15 +170,18 @@ pub(super) fn check_cells(live: &LiveDocument, plain: &PlainBatch, judge: &mut J
 }
 
 fn change(json: &Text, splice: &Splice) -> TextChange {
-    let spot = |at: usize| {
-        let line = json.rope().byte_to_line(at);
-        TextPosition {
-            line,
-            column: at - json.rope().line_to_byte(line),
-        }
-    };
-    let (start, end) = (spot(splice.place.start), spot(splice.place.end));
+    let start = position(json, splice.place.start);
+    let end = position(json, splice.place.end);
     TextChange::new(start, end, splice.text.clone())
+}
+
+/// Where a byte of the JSON is.
+pub(super) fn position(json: &Text, at: usize) -> TextPosition {
+    let line = json.rope().byte_to_line(at);
+    TextPosition {
+        line,
+        column: at - json.rope().line_to_byte(line),
+    }
 }
 
 fn refuse(error: &CannotWrite, live: &LiveDocument) -> Refusal {

@@ -15,7 +15,7 @@ use super::deleted::DeletedFile;
 use super::disk::Attributes;
 use super::live::{EditContext, refuse_read_only};
 use super::names::{PlannedName, Restored, gone, is_of_name, moves_to};
-use super::plan::{Planned, Planner};
+use super::planned::{Planned, Planner};
 use super::target;
 use super::write::whole;
 use super::{LiveDocument, Named, Owner, WantedForm};

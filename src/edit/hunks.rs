@@ -15,7 +15,7 @@ use crate::view::LineSet;
 
 use super::blocks::blocks_at;
 use super::judge::Judge;
-use super::plan::Planner;
+use super::planned::Planner;
 use super::{LiveDocument, Named};
 
 impl Planner<'_> {
@@ -37,11 +37,12 @@ impl Planner<'_> {
             .iter()
             .for_each(|error| judge.syntax(error, &[]));
         let (batch, name) = take_name_op(batch);
-        let batch = self.supported(batch, live, judge);
         let tag_before = batch.tag;
         let ends = |hunk: &Hunk| matches!(hunk.op, Op::InsertHead { .. } | Op::InsertTail { .. });
         let has_ends = batch.hunks.iter().any(ends);
-        let versions = self.versions(live, &batch, tagged_at, judge)?;
+        let tag = tag_before.map(|tag| (tag, tagged_at));
+        let named = batch.hunks.iter().flat_map(|hunk| hunk.op.named_lines());
+        let versions = self.versions(live, tag, named, judge)?;
         let tagged = versions.first().unwrap_or(&live.version).clone();
         if let Some((_, origin)) = &name
             && tagged.content != live.version.content
@@ -66,16 +67,16 @@ impl Planner<'_> {
         })
     }
 
-    /// The version that a batch is numbered by and all that came after it, up to the live one.
-    /// `origin` is where its tag was written.
-    fn versions(
+    /// The version of a tag, with where that is written, and all that came after it, up to the live
+    /// one; without a tag that alone. `named` are the lines addressed by it.
+    pub(super) fn versions(
         &self,
         live: &LiveDocument,
-        batch: &Batch,
-        origin: Origin,
+        tag: Option<(Tag, Origin)>,
+        named: impl Iterator<Item = LineSpan>,
         judge: &mut Judge,
     ) -> Option<Vec<Version>> {
-        let Some(tag) = batch.tag else {
+        let Some((tag, origin)) = tag else {
             return Some(vec![live.version.clone()]);
         };
         let why = match self.means.sessions.meaning(&live.document, tag) {
@@ -95,7 +96,6 @@ impl Planner<'_> {
             Meaning::Expired => Outdated::ExpiredTag,
             Meaning::Unknown | Meaning::Moved(_) => Outdated::UnknownTag,
         };
-        let named = batch.hunks.iter().flat_map(|hunk| hunk.op.named_lines());
         judge.no_version(why, (tag, origin), named);
         None
     }
@@ -154,7 +154,7 @@ impl Planner<'_> {
 
     /// Finds the hunks that touch lines which were never shown: `hunks`, in live numbers, are some
     /// of those that were `addressed`, in the same order.
-    fn check_shown(
+    pub(super) fn check_shown(
         &self,
         live: &LiveDocument,
         tagged: &Version,
@@ -202,7 +202,8 @@ impl Planner<'_> {
 }
 
 /// The lines of a hunk, as it was written.
-struct Addressed {
+#[derive(Debug)]
+pub(super) struct Addressed {
     origin: Origin,
     /// Those that must have been shown, and those that it touches.
     lines: Option<(LineSpan, LineSpan)>,
@@ -211,7 +212,7 @@ struct Addressed {
 }
 
 impl Addressed {
-    fn of(hunk: &PlainHunk) -> Addressed {
+    pub(super) fn of(hunk: &PlainHunk) -> Addressed {
         Addressed {
             origin: hunk.origin,
             lines: hunk.must_be_shown().zip(hunk.touched()),
@@ -281,24 +282,6 @@ fn take_name_op(mut batch: Batch) -> (Batch, Option<(NameOp, Origin)>) {
         batch.hunks.pop();
     }
     (batch, name)
-}
-
-impl Planner<'_> {
-    /// Refuses what cannot be undone.
-    fn supported(&self, mut batch: Batch, live: &LiveDocument, judge: &mut Judge) -> Batch {
-        let tag = batch.tag;
-        batch.hunks.retain(|hunk| {
-            if hunk.op != Op::Undo {
-                return true;
-            }
-            match tag.and_then(|tag| self.moved_here(live, tag)) {
-                Some(why) => judge.unsupported(hunk.origin, &why),
-                None => judge.unsupported(hunk.origin, "This op is not supported."),
-            }
-            false
-        });
-        batch
-    }
 }
 
 /// Where the texts of `replace_text` are.

@@ -19,11 +19,11 @@ use super::disk::{
 };
 use super::finished::Finished;
 use super::live::EditContext;
-use super::plan::{Planned, Planner, Plans};
+use super::planned::{Planned, Planner, Plans};
 use super::record::Recorded;
 use super::renamed::record_name;
 use super::reply::{Done, FileOutcome, Rows, changed_since, rows};
-use super::{NoOps, Owner};
+use super::{NoOps, Owner, undo};
 
 /// What is known of a change besides its plan.
 #[derive(Debug, Clone)]
@@ -157,6 +157,9 @@ impl Job<'_> {
                     let mut recorded = self.record(&planned, seen);
                     content = recorded.made;
                     made.extend(planned.made(content));
+                    if !planned.keeps_text() && planned.restored.is_none() {
+                        undo::remember(self.planner.undo, &planned, content);
+                    }
                     let means = self.planner.means;
                     record_name(&mut planned, &mut recorded, session, means);
                     notices.extend(recorded.notices);

@@ -13,6 +13,9 @@ use super::faults::{Fault, Faults};
 use super::outdated::{Revealed, Revealer, around, written_at};
 use super::refuse::{self, sentence};
 
+/// Candidates that are given with the lines around them.
+const WITH_CONTEXT: usize = 5;
+
 /// The faults of one file.
 #[derive(Debug)]
 pub struct Judge<'a> {
@@ -141,7 +144,12 @@ impl<'a> Judge<'a> {
         let refusal = refuse::no_match(error, name);
         self.found.push(HunkFault::Plain(error.origin, refusal));
         let diverges = error.divergence.as_ref().map(|at| LineSpan::line(at.line));
-        self.give(error.candidates.iter().copied().chain(diverges));
+        let candidates = error.candidates.iter().copied();
+        match error.candidates.len() <= WITH_CONTEXT {
+            true => self.give(candidates.chain(diverges)),
+            // What tells them apart has to stand in their own rows then.
+            false => self.lines.extend(&candidates.collect::<Vec<_>>()),
+        }
     }
 
     pub fn encoding(&mut self, error: &EncodingError, origin: Origin) {

@@ -13,7 +13,7 @@ use crate::workspace::{LinkPlace, NewPlace, RealPath, ResourceId, Scope, Taken, 
 use super::disk::{self, Attributes, NameChange, NameOf, Target};
 use super::hunks::NameOp;
 use super::live::{EditContext, refuse_read_only};
-use super::plan::{Planned, Planner};
+use super::planned::{Planned, Planner};
 use super::target::find;
 use super::write::decoded;
 use super::{LiveDocument, Named, Owner};

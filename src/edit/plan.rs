@@ -1,153 +1,30 @@
 //! What an edit makes of each file, worked out before anything is written; a line that was not addressed is never part of it.
 
-use std::sync::{Arc, OnceLock};
-
-use parking_lot::Mutex;
-
 use crate::hashline::changed::{self, Outcome};
 use crate::hashline::echo::echoes;
-use crate::hashline::splice::{Splices, TextChange, splices};
-use crate::hashline::tag::Fingerprint;
-use crate::hashline::{self, BlockSpan, PlainBatch, Remap, Tag};
+use crate::hashline::replace_text::TextMatch;
+use crate::hashline::splice::{Splices, splices};
+use crate::hashline::{self, BlockSpan, PlainBatch, Tag};
 use crate::protocol::Refusal;
 use crate::protocol::edit::Warning;
 use crate::protocol::read::LineSpan;
 use crate::session::{Notice, Version};
 use crate::text::Text;
-use crate::workspace::{ResourceId, Stamp};
+use crate::workspace::ResourceId;
 
-use super::applied::{Applied, Part, Request};
+use super::applied::{Part, Request};
 use super::bytes::{bytes_after, check_characters};
 use super::cells::{NotebookEdit, check_cells, notebook_edit};
-use super::deferred::DeferredReport;
-use super::deleted::DeletedFiles;
 use super::faults::{Fault, Faults};
 use super::hunks::Hunks;
 use super::judge::Judge;
 use super::live::EditContext;
-use super::names::{PlannedName, Restored, changes_name, is_of_name};
+use super::names::{changes_name, is_of_name};
 use super::outdated::Revealer;
-use super::target::{self, AS_A_READ, FoundFiles};
+use super::planned::{Planned, Planner, Plans, Removed, ReplacedText};
+use super::target::{self, AS_A_READ};
+use super::undo::undone_tag;
 use super::{LiveDocument, Named, WantedForm, refuse};
-
-/// One file of an edit, ready to be written.
-#[derive(Debug)]
-pub struct Planned {
-    pub live: LiveDocument,
-    pub tag_before: Option<Tag>,
-    pub splices: Splices,
-    pub outcome: Arc<Outcome>,
-    pub deferred: Arc<DeferredReport>,
-    /// Where the text is that of a notebook's cells: what becomes of the JSON.
-    pub notebook_edit: Option<NotebookEdit>,
-    /// The new bytes of a file that is written on disk.
-    pub bytes: Option<Vec<u8>>,
-    pub blocks: Vec<BlockSpan>,
-    pub remapped: Vec<Remap>,
-    /// Lines that went with a block, though the edit names but one of them.
-    pub removed: Vec<Removed>,
-    pub warnings: Vec<Warning>,
-    /// What becomes of the file's name after that.
-    pub name: Option<PlannedName>,
-    /// It was deleted, and comes back.
-    pub restored: Option<Restored>,
-    /// The stamp of its file once that is written on disk.
-    pub written: Option<Stamp>,
-    pub(super) no_change: OnceLock<bool>,
-}
-
-impl Planned {
-    /// A file and what becomes of it, with nothing to be said of it so far.
-    pub(super) fn new(
-        live: LiveDocument,
-        tag_before: Option<Tag>,
-        splices: Splices,
-        outcome: Outcome,
-        bytes: Option<Vec<u8>>,
-    ) -> Planned {
-        let outcome = Arc::new(outcome);
-        Planned {
-            deferred: DeferredReport::new(&live, outcome.clone()),
-            live,
-            tag_before,
-            splices,
-            outcome,
-            notebook_edit: None,
-            bytes,
-            blocks: Vec::new(),
-            remapped: Vec::new(),
-            removed: Vec::new(),
-            warnings: Vec::new(),
-            name: None,
-            restored: None,
-            written: None,
-            no_change: OnceLock::new(),
-        }
-    }
-
-    /// Whether it leaves the file as it is.
-    pub fn is_no_change(&self) -> bool {
-        self.name.is_none() && self.restored.is_none() && self.keeps_text()
-    }
-
-    /// Whether it leaves the text as it is.
-    pub fn keeps_text(&self) -> bool {
-        *self
-            .no_change
-            .get_or_init(|| self.outcome.text == *self.live.text())
-    }
-
-    /// The changes of the text that the home holds.
-    pub fn home_changes(&self) -> &[TextChange] {
-        match &self.notebook_edit {
-            Some(notebook_edit) => &notebook_edit.changes,
-            None => &self.splices.changes,
-        }
-    }
-
-    /// The text that the home is to hold.
-    pub fn home_text(&self) -> &Text {
-        match &self.notebook_edit {
-            Some(notebook_edit) => &notebook_edit.text,
-            None => &self.outcome.text,
-        }
-    }
-
-    /// Of the text after the edit.
-    pub fn fingerprint(&self) -> Fingerprint {
-        self.deferred.fingerprint()
-    }
-}
-
-/// What is to become of the files of one request.
-#[derive(Debug)]
-pub struct Plans {
-    pub files: Vec<Planned>,
-    /// For sessions whose lines were found changed.
-    pub notices: Vec<Notice>,
-    pub request: Request,
-    /// The same request was carried out before, and every file still is what it made of it.
-    pub is_applied: bool,
-}
-
-/// Plans the files of one request.
-#[derive(Debug, Clone, Copy)]
-pub struct Planner<'a> {
-    pub session: &'a str,
-    /// Characters of the answer, or of a refusal.
-    pub chars: usize,
-    pub means: EditContext<'a>,
-    /// Whether only lines that were shown may be edited.
-    pub require_seen: bool,
-    /// The places that are this edit's to change.
-    pub places: &'a [ResourceId],
-    /// What was found there in this very moment.
-    pub found: &'a FoundFiles,
-    /// What was carried out before.
-    pub applied: &'a Mutex<Applied>,
-    /// What was deleted.
-    pub deleted: &'a Mutex<DeletedFiles>,
-}
 
 impl Planner<'_> {
     /// Plans all files, or says everything that is wrong: `known` is what parsing found.
@@ -296,7 +173,16 @@ impl Planner<'_> {
         group: Vec<Named>,
         faults: &mut Faults,
     ) -> Result<Option<Planned>, Refusal> {
-        let mut warnings: Vec<Warning> = group.iter().flat_map(rebound_warnings).collect();
+        if let Some(undone) = undone_tag(&group) {
+            if let Some(why) = self.moved_here(&live, undone.0) {
+                let mut judge = Judge::new(self.revealer(&live));
+                judge.unsupported(undone.1, &why);
+                judge.hand_on(faults);
+                return Ok(None);
+            }
+            return self.plan_undo(live, undone, &group, faults);
+        }
+        let mut warnings: Vec<Warning> = group.iter().flat_map(Named::warnings).collect();
         let header = group[0].section.origin;
         let mut judge = Judge::new(self.revealer(&live));
         let Some(hunks) = self.hunks(&live, group, &mut judge) else {
@@ -314,6 +200,7 @@ impl Planner<'_> {
             name: name_op,
             ..
         } = hunks;
+        let replaced = replaced(&plain, &found, live.text());
         let splices = splices(live.text(), &plain.hunks, found);
         let splices = splices.map_err(|error| judge.overlap(&error)).ok();
         check_characters(&live, &plain, &mut judge);
@@ -341,8 +228,11 @@ impl Planner<'_> {
         if let Some(name) = &name {
             warnings.extend(self.stays_open(name));
         }
+        let map = &planned.outcome.map;
+        let replaced = replaced.into_iter().map(|it| it.placed(map));
         Ok(Some(Planned {
             name,
+            replaced: replaced.collect(),
             removed: removed(&plain, &tagged),
             blocks: plain.blocks,
             remapped,
@@ -352,7 +242,7 @@ impl Planner<'_> {
     }
 
     /// What the edit makes of the text and of the bytes, and of the JSON of a notebook.
-    fn carried_through(
+    pub(super) fn carried_through(
         &self,
         live: LiveDocument,
         tag_before: Option<Tag>,
@@ -369,6 +259,17 @@ impl Planner<'_> {
             }
             _ => (None, outcome),
         };
+        self.assembled(live, tag_before, (splices, outcome), notebook_edit)
+    }
+
+    /// The plan of a file of which all is known but its bytes.
+    pub(super) fn assembled(
+        &self,
+        live: LiveDocument,
+        tag_before: Option<Tag>,
+        (splices, outcome): (Splices, Outcome),
+        notebook_edit: Option<NotebookEdit>,
+    ) -> Result<Planned, Refusal> {
         let changes = notebook_edit
             .as_ref()
             .map_or(&splices.changes, |it| &it.changes);
@@ -389,12 +290,25 @@ impl Planner<'_> {
     }
 }
 
-/// Lines that went, in the numbers of the tagged version.
-#[derive(Debug)]
-pub struct Removed {
-    pub lines: LineSpan,
-    /// What the first of them said.
-    pub first: String,
+/// The texts of which all are replaced, with their lines in the live text.
+fn replaced(plain: &PlainBatch, found: &[TextMatch], text: &Text) -> Vec<ReplacedText> {
+    let total = text.len_lines() as u64;
+    let all = plain.texts.iter().filter(|text| text.all);
+    let replaced = all.map(|text| {
+        let of_text = found.iter().filter(|found| found.origin == text.origin);
+        let lines = of_text.map(TextMatch::lines).map(|lines| LineSpan {
+            start: lines.start.min(total),
+            // It may end past the last line.
+            end: lines.end.min(total),
+        });
+        let lines: Vec<LineSpan> = lines.collect();
+        ReplacedText {
+            old: text.old.clone(),
+            times: lines.len(),
+            lines: lines.into_iter().collect(),
+        }
+    });
+    replaced.collect()
 }
 
 /// The lines of blocks that go.
@@ -405,21 +319,6 @@ fn removed(plain: &PlainBatch, tagged: &Version) -> Vec<Removed> {
         first: tagged.text.line((lines.start - 1) as usize).into_owned(),
     })
     .collect()
-}
-
-/// What an edit goes to that names no file there is.
-fn rebound_warnings(named: &Named) -> impl Iterator<Item = Warning> {
-    let rebound = named.rebound.iter().map(|path| {
-        format!(
-            "There is no '{}'; its tag was shown to you for '{path}', which was edited.",
-            named.section.path
-        )
-    });
-    let understood = named.understood.iter().map(|how| format!("{how}."));
-    rebound.chain(understood).map(|message| Warning {
-        code: "rebound",
-        message,
-    })
 }
 
 fn on_the_wire(warning: &hashline::Warning) -> Warning {

@@ -14,7 +14,7 @@ use crate::view::{LineSet, in_header};
 
 use super::Planned;
 use super::names::PlannedName;
-use super::plan::Removed;
+use super::planned::{Removed, ReplacedText};
 
 /// Unchanged rows on each side of a change.
 const CONTEXT: u64 = 2;
@@ -24,6 +24,8 @@ const RUN_ENDS: u64 = 2;
 /// Rows of one file, and bytes of one answer, after which only the numbers are told.
 const MAX_ROWS: usize = 400;
 const MAX_BYTES: usize = 50 * 1024;
+/// Rows of one file for texts that were replaced wherever they were.
+const MAX_REPLACED_ROWS: usize = 20;
 /// Notes of one kind on one file.
 const MAX_NOTES: usize = 20;
 /// Characters of a line that a note names.
@@ -104,7 +106,8 @@ pub fn rows(files: &[Done], columns: usize, chars: usize) -> Vec<Rows> {
     let mut bytes = 0;
     let rows = |file: &Done| match &file.outcome {
         FileOutcome::Written { changed, .. } => {
-            let rows = write_rows(&file.version().text, changed, columns, (bytes, most));
+            let wanted = rows_around(changed, &file.planned.replaced, &file.version().text);
+            let rows = write_rows(&file.version().text, &wanted, columns, (bytes, most));
             bytes += rows.text.len();
             rows
         }
@@ -236,12 +239,26 @@ fn write_notes(planned: &Planned, out: &mut String) {
         );
     }
     more_notes(planned.removed.len(), "blocks that went", out);
+    write_replaced(&planned.replaced, out);
 }
 
 fn more_notes(count: usize, what: &str, out: &mut String) {
     if count > MAX_NOTES {
         let _ = writeln!(out, "[{} more {what}]", count - MAX_NOTES);
     }
+}
+
+/// How often a text was replaced of which all were to be.
+fn write_replaced(replaced: &[ReplacedText], out: &mut String) {
+    for ReplacedText { old, times, .. } in replaced.iter().take(MAX_NOTES) {
+        let times = match times {
+            1 => "once".to_owned(),
+            times => format!("{times} times"),
+        };
+        let old = serde_json::Value::from(excerpt(old)).to_string();
+        let _ = writeln!(out, "[Replaced {times}: {old}]");
+    }
+    more_notes(replaced.len(), "texts", out);
 }
 
 /// The start of a line, without its indentation.
@@ -257,7 +274,7 @@ fn excerpt(line: &str) -> String {
 /// the rows that come before them, and what all may have.
 fn write_rows(
     text: &Text,
-    changed: &[LineSpan],
+    wanted: &WantedRows,
     columns: usize,
     (before, most): (usize, usize),
 ) -> Rows {
@@ -268,12 +285,12 @@ fn write_rows(
             shown: LineSet::new(),
         };
     }
-    let wanted = rows_around(changed, text.len_lines() as u64);
     let mut shown = LineSet::new();
     let (mut rows, mut last) = (0, None);
-    for line in wanted.lines() {
+    let mut is_cut = wanted.is_cut;
+    for line in wanted.lines.lines() {
         if rows == MAX_ROWS || before + out.len() > most {
-            out.push_str("[Further changes are not shown; read the file to see them.]\n");
+            is_cut = true;
             break;
         }
         if last.is_some_and(|last| last + 1 < line) {
@@ -291,12 +308,34 @@ fn write_rows(
         }
         (rows, last) = (rows + 1, Some(line));
     }
+    if is_cut {
+        out.push_str("[Further changes are not shown; read the file to see them.]\n");
+    }
     Rows { text: out, shown }
 }
 
-fn rows_around(changed: &[LineSpan], total: u64) -> LineSet {
-    let mut rows = LineSet::new();
+/// The lines that an answer gives of a file.
+struct WantedRows {
+    lines: LineSet,
+    /// There are more that were changed.
+    is_cut: bool,
+}
+
+/// Of a text that was replaced wherever it was, a row for each line is enough.
+fn rows_around(changed: &[LineSpan], replaced: &[ReplacedText], text: &Text) -> WantedRows {
+    let total = text.len_lines() as u64;
+    let is_replaced = |line: u64| replaced.iter().any(|it| it.lines.contains(line));
+    let (mut rows, mut left, mut is_cut) = (LineSet::new(), MAX_REPLACED_ROWS, false);
     for span in changed {
+        if is_replaced(span.start) {
+            let mut lines = span.lines().filter(|line| is_replaced(*line));
+            for line in lines.by_ref().take(left) {
+                left -= 1;
+                rows.insert(line, line);
+            }
+            is_cut |= lines.next().is_some();
+            continue;
+        }
         let first = span.start.saturating_sub(CONTEXT).max(1);
         let last = (span.end + CONTEXT).min(total);
         if span.end - span.start < WHOLE_RUN {
@@ -306,7 +345,10 @@ fn rows_around(changed: &[LineSpan], total: u64) -> LineSet {
             rows.insert(span.end - RUN_ENDS + 1, last);
         }
     }
-    rows
+    WantedRows {
+        lines: rows,
+        is_cut,
+    }
 }
 
 fn details(file: &Done) -> EditedFile {

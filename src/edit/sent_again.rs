@@ -11,7 +11,7 @@ use super::applied::{Made, Request};
 use super::faults::Faults;
 use super::gone::{self, Gone};
 use super::judge::Judge;
-use super::plan::{Planned, Planner};
+use super::planned::{Planned, Planner};
 use super::{LiveDocument, Named};
 
 impl Planner<'_> {

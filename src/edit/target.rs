@@ -4,6 +4,7 @@ use parking_lot::Mutex;
 
 use crate::buffer::Overlays;
 use crate::hashline::{Op, Section};
+use crate::protocol::edit::Warning;
 use crate::protocol::{Refusal, shortened};
 use crate::read::{
     Located, is_address, locate, place_to_edit, refuse_change, refuse_longer_than_a_path,
@@ -35,6 +36,21 @@ impl Named {
     /// The path to open.
     pub fn path(&self) -> &str {
         self.rebound.as_deref().unwrap_or(&self.section.path)
+    }
+
+    /// What an edit goes to that names no file there is.
+    pub(super) fn warnings(&self) -> impl Iterator<Item = Warning> {
+        let rebound = self.rebound.iter().map(|path| {
+            format!(
+                "There is no '{}'; its tag was shown to you for '{path}', which was edited.",
+                self.section.path
+            )
+        });
+        let understood = self.understood.iter().map(|how| format!("{how}."));
+        rebound.chain(understood).map(|message| Warning {
+            code: "rebound",
+            message,
+        })
     }
 }
 

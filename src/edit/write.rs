@@ -19,7 +19,7 @@ use crate::workspace::ResourceId;
 use super::applied::{Part, Request};
 use super::bytes::bytes_after;
 use super::live::refuse_read_only;
-use super::plan::{Planned, Planner, Plans};
+use super::planned::{Planned, Planner, Plans};
 use super::request::{answer_chars, flag};
 use super::target::{AS_A_READ, find};
 use super::{LiveDocument, Owner, WantedForm};

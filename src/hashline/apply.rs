@@ -152,6 +152,21 @@ pub fn new_bytes(file: &FileBytes, changes: &[TextChange]) -> Result<Vec<u8>, En
     }
 }
 
+/// The bytes of lines, from 0, where they are others than those of the text. `None` where the
+/// bytes have other lines than the text.
+pub fn bytes_of_lines(file: &FileBytes, wanted: &[Range<usize>]) -> Option<Vec<Option<Vec<u8>>>> {
+    let body = &file.bytes[file.bom_bytes()..];
+    if file.is_its_text(body) {
+        return Some(vec![None; wanted.len()]);
+    }
+    let lines = RawLines::of(file, body)?;
+    let start = |line: usize| lines.starts.get(line).copied().unwrap_or(body.len());
+    let bytes = wanted
+        .iter()
+        .map(|wanted| Some(body.get(start(wanted.start)..start(wanted.end))?.to_vec()));
+    Some(bytes.collect())
+}
+
 /// A part of a new text, and its bytes where they are known.
 struct NewPart<'a> {
     text: &'a str,

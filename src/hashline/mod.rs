@@ -13,6 +13,7 @@ pub mod diffed;
 pub mod echo;
 pub mod error;
 mod header;
+pub mod inverse;
 pub mod line_map;
 mod no_block;
 mod op_line;
@@ -31,6 +32,7 @@ pub use block::{Action, BlockAt, BlockSpan, InsertionPoint, PlainBatch, PlainHun
 pub use carry::{Anchor, Moved, Remap, Stale, StaleReason, Step, carry};
 pub use diffed::DiffedMap;
 pub use error::{Faulty, Overlap, PatchError, Syntax};
+pub use inverse::Inverse;
 pub use line_map::LineMap;
 pub use no_block::{NoBlock, NoBlockReason};
 pub use ops::{Batch, Beside, Hunk, Op, Origin, Section, Warning, WarningCode};

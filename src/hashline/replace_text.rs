@@ -49,8 +49,8 @@ pub struct Divergence {
     pub byte: u64,
     /// What was wanted from there on, up to its line's end, blanks made visible.
     pub expected: String,
-    /// What the file has there.
-    pub found: String,
+    /// That line of the file around the place, which has a mark before it.
+    pub marked: String,
 }
 
 /// `replace_text` does not match once: `noMatch` on the wire.
@@ -66,7 +66,7 @@ pub struct NoMatch {
 }
 
 /// Candidates that an error names.
-pub const CANDIDATES: usize = 5;
+pub const CANDIDATES: usize = 20;
 
 impl NoMatch {
     fn what(&self) -> String {
@@ -78,7 +78,7 @@ impl NoMatch {
         let places = places.join(", ");
         if self.count > 1 {
             return format!(
-                "the old text is there {} times (lines {places}). Make it longer, set all, or edit by line numbers.",
+                "the old text is there {} times (lines {places}). Make it longer, replace all of them, or edit by line numbers.",
                 self.count
             );
         }
@@ -87,8 +87,8 @@ impl NoMatch {
                 "the old text is not in the file; lines {places} differ from it only in blanks. Copy the text exactly, or edit by line numbers."
             ),
             (Some(divergence), true) => format!(
-                "the old text is not in the file. The longest part of it that is there ends at line {}, byte {}: expected '{}', found '{}'.",
-                divergence.line, divergence.byte, divergence.expected, divergence.found
+                "the old text is not in the file. Nearest is line {}, as far as ⟪ (byte {}): '{}', where '{}' was expected.",
+                divergence.line, divergence.byte, divergence.marked, divergence.expected
             ),
             (None, true) => "the old text is not in the file, nor is any part of it.".to_owned(),
         }
@@ -227,8 +227,22 @@ impl Haystack {
             line: spot.line as u64 + 1,
             byte: spot.column as u64 + 1,
             expected: visible(&wanted[length..]),
-            found: visible(&self.text[end..]),
+            marked: self.marked(end),
         })
+    }
+
+    /// The line around a place, with a mark there.
+    fn marked(&self, at: usize) -> String {
+        let start = self.starts[self.spot(at).line];
+        let before = &self.text[start..at];
+        let cut = before.char_indices().rev().nth(EXCERPT - 1);
+        let cut = cut.map_or(0, |(at, _)| at);
+        let dots = if cut > 0 { "…" } else { "" };
+        format!(
+            "{dots}{}⟪{}",
+            visible(&before[cut..]),
+            visible(&self.text[at..])
+        )
     }
 }
 
@@ -283,9 +297,6 @@ fn visible(text: &str) -> String {
             c if c.is_control() || c.is_whitespace() => out.extend(c.escape_unicode()),
             c => out.push(c),
         }
-    }
-    if text.is_empty() {
-        out.push_str("end of file");
     }
     out
 }

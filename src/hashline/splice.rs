@@ -393,6 +393,11 @@ fn regions(rows: &[RowSplice], found: &[TextMatch]) -> Vec<Region> {
     joined
 }
 
+/// The beginning of a line (1-indexed), or the end of the text.
+pub(super) fn beginning_of(text: &Text, line: u64) -> TextPosition {
+    Ends::of(text).spot(line)
+}
+
 /// The line ends of a text, and what a new line takes.
 struct Ends<'a> {
     text: &'a Text,

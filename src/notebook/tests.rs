@@ -262,6 +262,8 @@ fn markers_are_read_leniently_and_nothing_else_is() {
     check("# %% [diagram]", None);
     check("# %% [markdown] A title", None);
     check(" # %% [code] cell:1", None);
-    check("# %%", None);
+    check("# %% ", Some(("code", None)));
+    check("# %% A title", None);
+    check("#%%", None);
     check("# %% [raw] cell:99 extra", None);
 }

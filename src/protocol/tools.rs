@@ -115,24 +115,29 @@ insert after 25:
 +export const unit = new Circle(1);
 delete 3..9
 
-- Begin with the header ¶PATH#TAG exactly as a read or an edit showed it, then ops. More sections with headers of their own change several files at once: all of them, or none.
+- Begin with the header ¶PATH#TAG exactly as a read or an edit showed it, then ops. More sections change more files: all of them, or none.
 - Ops (N alone for N..N): replace N..M:  delete N..M  insert before N:  insert after N:  insert head:  insert tail:  and, for a function, class, loop or section that begins at line N: replace block N:  delete block N  insert after block N:
 - One range for each op. delete block N takes the attributes, decorators and doc comments above N along; the other block ops do so only when N is an attribute or decorator itself.
+- Without rows: move A..B after K (or before K)  replace "old" with "new"  replace all "old" with "new" (exact text as JSON strings; alone under ¶PATH they need no #TAG)  move file to PATH  delete file  undo (takes back the edit that made TAG).
 - Below an op that ends in a colon stand the new lines, each with one + in front, then the text exactly as it is to be, with its indentation. + alone is a blank line. Never repeat the old lines, and never write N: prefixes or - lines.
 - All numbers are those of the read whose tag you name. They do not shift while you edit: do not add up your own changes. An older tag stays good after edits elsewhere in the file.
-- A range is replaced from its first to its last line, both included. Name only lines that are to change; lines just outside stay, so do not repeat them.
+- A range is replaced from its first to its last line. Lines just outside stay: do not repeat them.
 - Only lines that you were shown can be edited: rows of any read of this text, of an edit's answer or of an error; of a block, line N. A folded row A-B:… shows none of its inside: read that range first.
 
-The answer has the new header and the rows around each change: use those for the next edit. If it is refused, nothing was written; the error has everything that is wrong with the patch and shows the lines as they are now with the tag to use, so you can go on from it without reading again."#;
+The answer has the new header and the rows around each change: use those for the next edit. If it is refused, nothing was written; the error has all that is wrong and the lines as they are now with the tag to use: go on from it without another read."#;
 
 const EDIT_BY_TEXT: &str = "Changes files by replacing exact text. 'old' must be in the file once, to the last blank and line end (set 'all' to replace every occurrence); 'new' takes its place. Give enough lines of 'old' to make it unique. All edits of all files are made, or none; if it is refused nothing was written, and the error says where the text is or how it differs.";
 
 /// `agent/edit`.
 pub fn edit(edits: Edits) -> Tool {
+    let dry_run = json!({ "type": "boolean", "description": "Only show the diff" });
     let (description, properties) = match edits {
         Edits::ByLine => (
             EDIT_BY_LINE,
-            json!({ "patch": { "type": "string", "description": "A header ¶PATH#TAG, then ops with their rows" } }),
+            json!({
+                "patch": { "type": "string", "description": "A header ¶PATH#TAG, then ops with their rows" },
+                "dryRun": dry_run,
+            }),
         ),
         Edits::ByText => {
             let edit = json!({
@@ -155,14 +160,17 @@ pub fn edit(edits: Edits) -> Tool {
             });
             (
                 EDIT_BY_TEXT,
-                json!({ "files": { "type": "array", "minItems": 1, "items": file, "description": "The files, each with its edits" } }),
+                json!({
+                    "files": { "type": "array", "minItems": 1, "items": file, "description": "The files, each with its edits" },
+                    "dryRun": dry_run,
+                }),
             )
         }
     };
     Tool {
         name: "edit",
         description: description.into(),
-        input_schema: object(properties, &[]),
+        input_schema: object(properties, &["dryRun"]),
     }
 }
 

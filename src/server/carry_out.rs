@@ -179,6 +179,7 @@ impl CarryOut {
                 found: &found,
                 applied: &engine.applied,
                 deleted: &engine.deleted,
+                undo: &engine.undo,
             },
             settings: &self.config.settings,
             writer: &engine.writer,

@@ -11,8 +11,8 @@ use crate::tree::Tree;
 use super::{Untouched, edit, edit_as, patch, read, tag_of};
 
 /// Fixture, its source text, its label, its BOM and the bytes of a unit.
-struct Kind {
-    fixture: &'static str,
+pub struct Kind {
+    pub fixture: &'static str,
     source: &'static str,
     label: &'static str,
     bom: &'static [u8],
@@ -20,13 +20,13 @@ struct Kind {
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum Unit {
+pub enum Unit {
     Byte,
     Little,
     Big,
 }
 
-const KINDS: [Kind; 9] = [
+pub const KINDS: [Kind; 9] = [
     kind("utf-8-zh.txt", "zh-hans", "utf-8", b"", Unit::Byte),
     kind("utf-8-bom.txt", "ru", "utf-8", b"\xef\xbb\xbf", Unit::Byte),
     kind(
@@ -88,7 +88,7 @@ fn fixtures() -> std::path::PathBuf {
 impl Kind {
     /// The lines of the fixture without their ends: the text of each and its bytes. Blank ones are
     /// left out.
-    fn lines(&self) -> Vec<(String, Vec<u8>)> {
+    pub fn lines(&self) -> Vec<(String, Vec<u8>)> {
         let source = fixtures().join(format!("source/{}.txt", self.source));
         let source = fs::read_to_string(source).expect("a source");
         let bytes = fs::read(fixtures().join(self.fixture)).expect("a fixture");
@@ -109,8 +109,13 @@ impl Kind {
         lines.filter(|(text, _)| !text.is_empty()).collect()
     }
 
+    /// The bytes of an ASCII text.
+    pub fn ascii(&self, text: &str) -> Vec<u8> {
+        self.unit.encode(text)
+    }
+
     /// A file of these lines: line k has the end k.
-    fn file(&self, lines: &[Vec<u8>], ends: &[&str]) -> Vec<u8> {
+    pub fn file(&self, lines: &[Vec<u8>], ends: &[&str]) -> Vec<u8> {
         let line = |(line, end): (&Vec<u8>, &&str)| [&**line, &self.unit.encode(end)].concat();
         let lines: Vec<u8> = lines.iter().zip(ends).flat_map(line).collect();
         [self.bom, &lines].concat()
@@ -118,7 +123,7 @@ impl Kind {
 }
 
 /// The ends of so many lines.
-fn ends(name: &str, count: usize, is_ended: bool) -> Vec<&'static str> {
+pub fn ends(name: &str, count: usize, is_ended: bool) -> Vec<&'static str> {
     let end = |at: usize| match name {
         "lf" => "\n",
         "crlf" => "\r\n",
@@ -136,7 +141,7 @@ fn ends(name: &str, count: usize, is_ended: bool) -> Vec<&'static str> {
     ends
 }
 
-const ENDS: [&str; 6] = [
+pub const ENDS: [&str; 6] = [
     "lf",
     "crlf",
     "mixed",

@@ -8,11 +8,13 @@ mod encodings;
 mod history;
 mod homes;
 mod links;
+mod moves;
 mod open_elsewhere;
 mod outside;
 mod parallel;
 mod parses;
 mod sent_again;
+mod undo;
 #[cfg(target_os = "linux")]
 mod watchers;
 

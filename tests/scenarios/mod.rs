@@ -4,6 +4,7 @@ mod apply;
 mod blocks;
 mod boundary;
 mod faults;
+mod ops;
 mod parse;
 mod stale;
 

@@ -266,7 +266,12 @@ export type EditOperation =
   | { op: "insert_before" | "insert_after" | "insert_after_block" | "replace_block"; line: number; text: string | string[] }
   | { op: "delete_block"; line: number }
   | { op: "insert_head" | "insert_tail"; text: string | string[] }
-  | { op: "replace_text"; old: string; new: string; all?: boolean };
+  | { op: "replace_text"; old: string; new: string; all?: boolean }
+  | { op: "move"; start: number; end?: number; after: number }
+  | { op: "move"; start: number; end?: number; before: number }
+  | { op: "move_file"; to: string }
+  | { op: "delete_file" }
+  | { op: "undo" };
 
 export interface WriteParams {
   path: string;

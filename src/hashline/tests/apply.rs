@@ -273,9 +273,9 @@ fn replace_text_is_exact() {
     let all = serde_json::json!([text_op("aa", "b", true)]);
     assert_eq!(replace_texts("aaaa aa\n", all).unwrap(), "bb b\n");
     // Twice, though one occurrence overlaps the other.
-    insta::assert_snapshot!(one("aaa\n", "aa", "b").unwrap_err(), @"files[0].edits[0]: the old text is there 2 times (lines 1..1, 1..1). Make it longer, set all, or edit by line numbers.");
+    insta::assert_snapshot!(one("aaa\n", "aa", "b").unwrap_err(), @"files[0].edits[0]: the old text is there 2 times (lines 1..1, 1..1). Make it longer, replace all of them, or edit by line numbers.");
     insta::assert_snapshot!(one("x\nif  a {\n\tb\n}\n", "if a {\n    b\n", "c").unwrap_err(), @"files[0].edits[0]: the old text is not in the file; lines 2..3 differ from it only in blanks. Copy the text exactly, or edit by line numbers.");
-    insta::assert_snapshot!(one("x\nfoo(1, 2)\n", "foo(1, 3)", "c").unwrap_err(), @"files[0].edits[0]: the old text is not in the file. The longest part of it that is there ends at line 2, byte 8: expected '3)', found '2)⏎'.");
+    insta::assert_snapshot!(one("x\nfoo(1, 2)\n", "foo(1, 3)", "c").unwrap_err(), @"files[0].edits[0]: the old text is not in the file. Nearest is line 2, as far as ⟪ (byte 8): 'foo(1,·⟪2)⏎', where '3)' was expected.");
     insta::assert_snapshot!(one("x\n", "ab", "c").unwrap_err(), @"files[0].edits[0]: the old text is not in the file, nor is any part of it.");
 }
 

@@ -58,7 +58,7 @@ fn ends(lines: usize) -> impl Strategy<Value = Vec<&'static str>> {
 }
 
 /// Lines with their ends; the last one may have none, but is then not blank.
-fn text() -> impl Strategy<Value = Vec<(String, &'static str)>> {
+pub(super) fn text() -> impl Strategy<Value = Vec<(String, &'static str)>> {
     let lines = prop::collection::vec(line(), 0..12);
     lines
         .prop_flat_map(|lines| (ends(lines.len()), Just(lines), any::<bool>()))
@@ -83,15 +83,15 @@ fn text() -> impl Strategy<Value = Vec<(String, &'static str)>> {
 }
 
 /// What is done at a line: share of kinds, length of a range, rows.
-type Wish = (u8, usize, Vec<String>);
+pub(super) type Wish = (u8, usize, Vec<String>);
 
-fn wishes() -> impl Strategy<Value = Vec<Wish>> {
+pub(super) fn wishes() -> impl Strategy<Value = Vec<Wish>> {
     let rows = prop::collection::vec(line(), 1..4);
     prop::collection::vec((0u8..12, 1usize..4, rows), 14)
 }
 
 #[derive(Debug, Clone, PartialEq)]
-enum Plain {
+pub(super) enum Plain {
     Replace(usize, usize, Vec<String>),
     Before(usize, Vec<String>),
     After(usize, Vec<String>),
@@ -100,7 +100,7 @@ enum Plain {
 }
 
 /// Valid hunks for a text of `total` lines, in any order; ranges do not meet, inserts go anywhere.
-fn hunks(total: usize, wishes: &[Wish]) -> Vec<Plain> {
+pub(super) fn hunks(total: usize, wishes: &[Wish]) -> Vec<Plain> {
     let mut hunks = Vec::new();
     let mut free = 1;
     for (at, (kind, length, rows)) in wishes.iter().enumerate() {
@@ -128,7 +128,7 @@ fn hunks(total: usize, wishes: &[Wish]) -> Vec<Plain> {
     order.into_iter().map(|at| hunks[at].clone()).collect()
 }
 
-fn patch_text(hunks: &[Plain]) -> String {
+pub(super) fn patch_text(hunks: &[Plain]) -> String {
     let rows = |rows: &[String]| -> String { rows.iter().map(|row| format!("+{row}\n")).collect() };
     let mut patch = "¶f#1A2B\n".to_owned();
     for hunk in hunks {
@@ -207,7 +207,7 @@ fn naive(text: &[(String, &str)], hunks: &[Plain]) -> String {
         .collect()
 }
 
-fn joined(text: &[(String, &str)]) -> String {
+pub(super) fn joined(text: &[(String, &str)]) -> String {
     text.iter()
         .map(|(line, end)| format!("{line}{end}"))
         .collect()
@@ -399,6 +399,8 @@ fn odd_line() -> impl Strategy<Value = String> {
         line(),
         line().prop_map(|row| format!("+{row}")),
         "[ \t]?(replace|delete|insert|Replace)( block| before| after| head| tail)?( block)? ?[0-9]{0,12}[ .,…=-]{0,3}[0-9]{0,2}[:.]{0,2}",
+        "(undo|delete file|move file to x|¶f|move 1..2 (after|before) [0-9])[: ]{0,2}",
+        "replace( all)? \"(a|\\\\n|)\" with \"b?\"?",
         "\\PC{0,12}",
         "[¶#+\\-\\[\\]0-9a-f :\"*@]{0,12}",
     ]

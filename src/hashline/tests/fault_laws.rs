@@ -18,6 +18,8 @@ const SOUND: &[&str] = &[
     "insert head:\n+¶f#12\n# a remark",
     "replace 8:\n\nrow",
     "delete block 9",
+    "move 10..11 after 3",
+    "replace \"a\" with \"b\"\n",
 ];
 
 /// Ops that cannot, and the line of each that is at fault, from 0.
@@ -28,6 +30,9 @@ const FAULTY: &[(&str, usize)] = &[
     ("insert after 0:\n+x", 0),
     ("insert tail:\n", 0),
     ("delete 2\n+x\n+y\nz", 1),
+    ("insert after 3:\nundo\n+x", 1),
+    ("replace \"\" with \"b\"", 0),
+    ("move 1,2 after 5", 0),
     ("replace 2:\n+x\nbare\n+y", 2),
     ("replace 2: text\n+x", 0),
     ("replace 2:\n-old", 0),

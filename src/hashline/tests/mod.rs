@@ -4,5 +4,6 @@ mod apply;
 mod apply_laws;
 mod carry_laws;
 mod fault_laws;
+mod inverse_laws;
 mod patch;
 mod whole_ops;

@@ -70,7 +70,7 @@ fn each_is_one_line_in_some_dress() {
         ("undo", Op::Undo),
         (" UNDO : ", Op::Undo),
     ] {
-        assert_eq!(ops(line), [op.clone()], "{line}");
+        assert_eq!(ops(line), std::slice::from_ref(&op), "{line}");
         let section = patch(line).sections.remove(0);
         assert!(
             section.warnings.is_empty(),
