@@ -93,9 +93,7 @@ impl Planner<'_> {
         let ResourceId::File(real) = place else {
             return None;
         };
-        let is_missing = matches!(refusal, Refusal::NothingToEdit { .. })
-            || real.as_path().symlink_metadata().is_err();
-        if !is_missing {
+        if !matches!(refusal, Refusal::NothingToEdit { .. }) {
             return None;
         }
         let path = &group[0].section.path;

@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 use crate::buffer::Overlay;
 use crate::protocol::edit::Warning;
 use crate::protocol::{EditRefusal, Refusal, Settings};
-use crate::session::Notice;
+use crate::session::{Document, Notice};
 use crate::task::CancelToken;
 
 use super::applied::{Made, Request};
@@ -149,23 +149,13 @@ impl Job<'_> {
             if planned.is_no_change() && several && !all_same {
                 planned.warnings.push(no_change(&planned));
             }
-            let mut content = planned.live.version.content;
+            let content = planned.live.version.content;
             let outcome = match (planned.is_no_change(), dry_run) {
                 (true, _) => FileOutcome::NoChange,
                 (false, true) => FileOutcome::Tried,
                 (false, false) => {
-                    let mut recorded = self.record(&planned, seen);
-                    content = recorded.made;
-                    made.extend(planned.made(content));
-                    if !planned.keeps_text() && planned.restored.is_none() {
-                        undo::remember(self.planner.undo, &planned, content);
-                    }
-                    let means = self.planner.means;
-                    record_name(&mut planned, &mut recorded, session, means);
+                    let recorded = self.recorded(&mut planned, seen, &mut made);
                     notices.extend(recorded.notices);
-                    if recorded.drifted {
-                        planned.warnings.push(changed_since(&planned.live.name));
-                    }
                     FileOutcome::Written {
                         now: recorded.now,
                         changed: recorded.changed,
@@ -191,6 +181,26 @@ impl Job<'_> {
             notices,
             since,
         })
+    }
+
+    /// Records a file that was written, and what the change made of it, under the name that it has.
+    fn recorded(
+        &self,
+        planned: &mut Planned,
+        seen: Option<Arc<Overlay>>,
+        made: &mut Vec<(Document, u128)>,
+    ) -> Recorded {
+        let mut recorded = self.record(planned, seen);
+        made.extend(planned.made(recorded.made));
+        if !planned.keeps_text() && planned.restored.is_none() {
+            undo::remember(self.planner.undo, planned, recorded.made);
+        }
+        let (session, means) = (&self.change.session, self.planner.means);
+        record_name(planned, &mut recorded, session, means);
+        if recorded.drifted {
+            planned.warnings.push(changed_since(&planned.live.name));
+        }
+        recorded
     }
 
     /// The answer of a request that was carried out before.

@@ -8,7 +8,7 @@ use crate::protocol::edit::Warning;
 use crate::protocol::{EditRefusal, Refusal, shortened};
 use crate::read::{refuse_change, refuse_longer_than_a_path, refuse_making};
 use crate::session::{Document, Form};
-use crate::workspace::{LinkPlace, NewPlace, RealPath, ResourceId, Scope, Taken, TakenBy};
+use crate::workspace::{LinkPlace, NewPlace, RealPath, ResourceId, Scope, TakenBy, TakenPlace};
 
 use super::disk::{self, Attributes, NameChange, NameOf, Target};
 use super::hunks::NameOp;
@@ -70,7 +70,7 @@ pub fn new_place(
     to: &str,
     from: &RealPath,
     (scope, overlays): (&Scope, &Overlays),
-) -> Result<Result<NewPlace, Taken>, Refusal> {
+) -> Result<Result<NewPlace, TakenPlace>, Refusal> {
     refuse_change(to, scope, overlays)?;
     refuse_longer_than_a_path(to)?;
     refuse_making(to, scope, overlays)?;
@@ -163,7 +163,7 @@ impl Planner<'_> {
         })
     }
 
-    fn refuse_taken(&self, name: &str, to: &str, taken: &Taken) -> Refusal {
+    fn refuse_taken(&self, name: &str, to: &str, taken: &TakenPlace) -> Refusal {
         match taken.by {
             TakenBy::Itself => exists(to, &format!("is where '{name}' is already"), None),
             TakenBy::Directory => exists(

@@ -16,7 +16,8 @@ use super::applied::{Part, Request};
 use super::bytes::{bytes_after, check_characters};
 use super::cells::{NotebookEdit, check_cells, notebook_edit};
 use super::faults::{Fault, Faults};
-use super::hunks::Hunks;
+use super::gone::Gone;
+use super::hunks::{Hunks, NameOp};
 use super::judge::Judge;
 use super::live::EditContext;
 use super::names::{changes_name, is_of_name};
@@ -29,13 +30,7 @@ use super::{LiveDocument, Named, WantedForm, refuse};
 impl Planner<'_> {
     /// Plans all files, or says everything that is wrong: `known` is what parsing found.
     pub fn plan(&self, named: Vec<Named>, known: &[Fault]) -> Result<Plans, Refusal> {
-        let mut groups: Vec<(ResourceId, Vec<Named>)> = Vec::new();
-        for named in named {
-            match groups.iter_mut().find(|(place, _)| *place == named.place) {
-                Some((_, group)) => group.push(named),
-                None => groups.push((named.place.clone(), vec![named])),
-            }
-        }
+        let groups = by_place(named);
         let mut faults = Faults::new(known.to_vec(), self.chars);
         let mut notices = Vec::new();
         // Access to every file is judged before the tag of any.
@@ -80,14 +75,7 @@ impl Planner<'_> {
             planned.extend(self.plan_file(live, group, &mut faults)?);
         }
         for gone in missing {
-            let again = self.restored(&gone);
-            match again.unwrap_or_else(|| Err(gone.refusal())) {
-                Ok(again) => planned.push(again),
-                Err(refusal) => {
-                    let section = &gone.group[0].section;
-                    faults.add(Fault::of(refusal, section.origin, &section.path)?);
-                }
-            }
+            planned.extend(self.plan_missing(&gone, &mut faults)?);
         }
         match faults.refusal() {
             Some(refusal) => Err(refusal),
@@ -97,6 +85,19 @@ impl Planner<'_> {
                 request,
                 is_applied: false,
             }),
+        }
+    }
+
+    /// Plans a file that is not there; `None` where it is not to be brought back.
+    fn plan_missing(&self, gone: &Gone, faults: &mut Faults) -> Result<Option<Planned>, Refusal> {
+        let again = self.restored(gone);
+        match again.unwrap_or_else(|| Err(gone.refusal())) {
+            Ok(again) => Ok(Some(again)),
+            Err(refusal) => {
+                let section = &gone.group[0].section;
+                faults.add(Fault::of(refusal, section.origin, &section.path)?);
+                Ok(None)
+            }
         }
     }
 
@@ -174,12 +175,6 @@ impl Planner<'_> {
         faults: &mut Faults,
     ) -> Result<Option<Planned>, Refusal> {
         if let Some(undone) = undone_tag(&group) {
-            if let Some(why) = self.moved_here(&live, undone.0) {
-                let mut judge = Judge::new(self.revealer(&live));
-                judge.unsupported(undone.1, &why);
-                judge.hand_on(faults);
-                return Ok(None);
-            }
             return self.plan_undo(live, undone, &group, faults);
         }
         let mut warnings: Vec<Warning> = group.iter().flat_map(Named::warnings).collect();
@@ -211,27 +206,17 @@ impl Planner<'_> {
         };
         warnings.extend(echoes(live.text(), &plain.hunks).iter().map(on_the_wire));
         let called = live.name.clone();
-        let name = name_op.map(|(op, origin)| {
-            let link = self.means.scope.link_at(&live.name);
-            let planned = link.and_then(|link| self.planned_name(&live, link, op));
-            planned.map_err(|refusal| (refusal, origin))
-        });
-        let planned = self.carried_through(live, tag_before, splices);
-        let planned = planned.map_err(|refusal| (refusal, header));
-        let (planned, name) = match planned.and_then(|planned| Ok((planned, name.transpose()?))) {
+        let planned = match self.with_name(live, (tag_before, splices), name_op, header) {
             Ok(planned) => planned,
             Err((refusal, origin)) => {
                 faults.add(Fault::of(refusal, origin, &called)?);
                 return Ok(None);
             }
         };
-        if let Some(name) = &name {
-            warnings.extend(self.stays_open(name));
-        }
+        warnings.extend(planned.name.iter().filter_map(|name| self.stays_open(name)));
         let map = &planned.outcome.map;
         let replaced = replaced.into_iter().map(|it| it.placed(map));
         Ok(Some(Planned {
-            name,
             replaced: replaced.collect(),
             removed: removed(&plain, &tagged),
             blocks: plain.blocks,
@@ -239,6 +224,27 @@ impl Planner<'_> {
             warnings,
             ..planned
         }))
+    }
+
+    /// The plan of a file, and of its name; what is wrong is told with where it was written.
+    fn with_name(
+        &self,
+        live: LiveDocument,
+        (tag_before, splices): (Option<Tag>, Splices),
+        name: Option<(NameOp, Origin)>,
+        header: Origin,
+    ) -> Result<Planned, (Refusal, Origin)> {
+        let name = name.map(|(op, origin)| {
+            let link = self.means.scope.link_at(&live.name);
+            let planned = link.and_then(|link| self.planned_name(&live, link, op));
+            planned.map_err(|refusal| (refusal, origin))
+        });
+        let planned = self.carried_through(live, tag_before, splices);
+        let planned = planned.map_err(|refusal| (refusal, header))?;
+        Ok(Planned {
+            name: name.transpose()?,
+            ..planned
+        })
     }
 
     /// What the edit makes of the text and of the bytes, and of the JSON of a notebook.
@@ -326,4 +332,16 @@ fn on_the_wire(warning: &hashline::Warning) -> Warning {
         code: warning.code.as_str(),
         message: refuse::sentence(&warning.message),
     }
+}
+
+/// The sections of each file.
+fn by_place(named: Vec<Named>) -> Vec<(ResourceId, Vec<Named>)> {
+    let mut groups: Vec<(ResourceId, Vec<Named>)> = Vec::new();
+    for named in named {
+        match groups.iter_mut().find(|(place, _)| *place == named.place) {
+            Some((_, group)) => group.push(named),
+            None => groups.push((named.place.clone(), vec![named])),
+        }
+    }
+    groups
 }

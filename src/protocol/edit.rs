@@ -57,7 +57,7 @@ pub struct EditedFile {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub moves_to: Option<String>,
     /// It is not there any more, or, in a dry run, would not be.
-    #[serde(skip_serializing_if = "is_false")]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub deleted: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tag_before: Option<String>,
@@ -75,11 +75,6 @@ pub struct EditedFile {
     pub warnings: Vec<Warning>,
     /// Unified, at most 200 lines.
     pub diff: String,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's form")]
-fn is_false(value: &bool) -> bool {
-    !*value
 }
 
 /// The span of a block op, in the numbers of the tagged version.

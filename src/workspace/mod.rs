@@ -50,7 +50,7 @@ pub use folder::Folder;
 pub use handle::{FileType, Handle, RealPath, Stamp, now_ns};
 pub use mounts::Mount;
 pub use near_names::measure;
-pub use new_place::{LinkPlace, NewPlace, Taken, TakenBy};
+pub use new_place::{LinkPlace, NewPlace, TakenBy, TakenPlace};
 pub use project::{current_project, is_project, may_be_folder};
 pub use resolve::{At, Found, Look, Scope, Via};
 pub use resource_id::{InternalUrl, ResourceId};

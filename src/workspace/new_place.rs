@@ -22,7 +22,7 @@ pub struct NewPlace {
 
 /// A place that is allowed and has something.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Taken {
+pub struct TakenPlace {
     /// The path.
     pub real: RealPath,
     /// What is there.
@@ -56,7 +56,7 @@ impl Scope {
         &self,
         path: &str,
         from: &RealPath,
-    ) -> Result<Result<NewPlace, Taken>, Refusal> {
+    ) -> Result<Result<NewPlace, TakenPlace>, Refusal> {
         if is_too_long(path) {
             return Err(not_found(path, Vec::new()));
         }
@@ -69,7 +69,7 @@ impl Scope {
                     _ => TakenBy::Other,
                 };
                 let real = handle.real().clone();
-                return Ok(Err(Taken { real, by }));
+                return Ok(Err(TakenPlace { real, by }));
             }
             Exact::TooLong(_) => return Err(not_found(path, Vec::new())),
             Exact::Nothing(readings) => readings,
@@ -90,7 +90,7 @@ impl Scope {
         let real = self.access.would_be(&at, path)?;
         // A link that leads nowhere would be somewhere else.
         Ok(match at.symlink_metadata() {
-            Ok(_) => Err(Taken {
+            Ok(_) => Err(TakenPlace {
                 real,
                 by: TakenBy::Other,
             }),

@@ -39,7 +39,8 @@ async function follow(from: vscode.Uri, to: vscode.Uri | undefined): Promise<boo
       const selection = selectionIn(from, viewColumn);
       const { isActive, isPreview } = tab;
       if (isActive) {
-        await vscode.window.showTextDocument(to, { viewColumn, preview: isPreview, preserveFocus: true, selection });
+        const options = { viewColumn, preview: isPreview, preserveFocus: true };
+        await vscode.window.showTextDocument(to, selection ? { ...options, selection } : options);
       } else {
         await openBehind(to, viewColumn);
       }

@@ -113,20 +113,16 @@ impl StageContext<'_, '_> {
             return self.across(index, write, (real, folder, name), from, (to, target));
         }
         let mut staged = Vec::new();
-        let what = match write {
-            None => self.renamed(&folder, from)?,
-            Some(write) if matches!(from, NameOf::File { .. }) => {
-                staged.push(self.file(index, write)?);
-                Renamed::Written
+        if let Some(write) = write {
+            staged.push(self.file(index, write)?);
+        }
+        let (what, inode) = match (&from, staged.first()) {
+            (NameOf::File { .. }, Some(written)) => (Renamed::Written, written.new_inode()),
+            _ => {
+                let what = self.renamed(&folder, from)?;
+                let inode = what.inode();
+                (what, inode)
             }
-            Some(write) => {
-                staged.push(self.file(index, write)?);
-                self.renamed(&folder, from)?
-            }
-        };
-        let inode = match (&what, staged.first()) {
-            (Renamed::Written, Some(written)) => written.new_inode(),
-            _ => what.inode(),
         };
         let inode = inode.ok_or(FileError::Gone)?;
         let by = to.is_alias.then(|| self.free_name(&folder, &name));
