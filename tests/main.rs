@@ -34,6 +34,8 @@ mod edit_laws;
 mod editor;
 mod editor_writes;
 mod encodings;
+#[cfg(unix)]
+mod file_ops;
 mod frames;
 mod fresh;
 #[cfg(target_os = "linux")]

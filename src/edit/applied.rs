@@ -11,6 +11,7 @@ use xxhash_rust::xxh3::Xxh3;
 
 use crate::hashline::{Op, Tag};
 use crate::session::{Document, MAX_SESSIONS, is_below};
+use crate::workspace::RealPath;
 
 use super::{Named, Planned};
 
@@ -35,6 +36,16 @@ pub struct Part {
 impl Part {
     /// Of sections that are all of one document.
     pub fn of_patch(document: &Document, group: &[Named]) -> Part {
+        Part::of_sections(document, group)
+    }
+
+    /// Of sections that change a file's name, or bring one back: it may not be there any more, so that
+    /// nobody can tell in which form it was read.
+    pub fn of_name(place: &RealPath, group: &[Named]) -> Part {
+        Part::of_sections(place, group)
+    }
+
+    fn of_sections(document: &impl Hash, group: &[Named]) -> Part {
         let sections = || group.iter().map(|named| &named.section);
         let tags: BTreeSet<Tag> = sections().filter_map(|section| section.tag).collect();
         let mut hasher = Xxh3::new();
@@ -102,13 +113,15 @@ impl Made {
 impl Made {
     /// What a plan makes of its files, should it be carried out.
     pub fn of_planned(files: &[Planned]) -> Made {
-        Made::of(files.iter().map(|file| {
+        let made = files.iter().flat_map(|file| {
             let content = match file.is_no_change() {
                 true => file.live.version.content,
                 false => file.fingerprint().content,
             };
-            (&file.live.document, content)
-        }))
+            file.made(content)
+        });
+        let made: Vec<_> = made.collect();
+        Made::of(made.iter().map(|(document, content)| (document, *content)))
     }
 }
 

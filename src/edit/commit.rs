@@ -39,8 +39,14 @@ fn look(planned: &Planned, real: &RealPath, means: EditContext) -> Result<Curren
 
 /// Records a file that was written on disk.
 pub fn record_disk(planned: &Planned, session: &str, means: EditContext) -> Recorded {
+    let moved = planned.name.as_ref().filter(|name| name.link.is_none());
     let now = match &planned.live.home {
-        Owner::Disk { handle, .. } => look(planned, handle.real(), means).ok(),
+        Owner::Disk { .. } if planned.is_deletion() => None,
+        Owner::Disk { handle, .. } => {
+            let to = moved.and_then(|name| name.to.as_ref());
+            let real = to.map_or(handle.real(), |to| &to.place.real);
+            look(planned, real, means).ok()
+        }
         Owner::Absent { real } => look(planned, real, means).ok(),
         Owner::Editor { .. } => None,
     };

@@ -5,10 +5,11 @@ use std::time::Instant;
 use crate::protocol::edit::EditResult;
 use crate::session::Notice;
 use crate::task::Work;
+use crate::workspace::RealPath;
 
 use super::deferred::{DeferredReports, REPORTED_WITHIN};
 use super::disk::{WriteStep, failpoint};
-use super::reply::{Done, Rows, reply};
+use super::reply::{Done, FileOutcome, Rows, reply};
 
 /// A change whose turn may end.
 #[derive(Debug)]
@@ -34,6 +35,27 @@ pub struct EditAnswer {
     pub notices: Vec<Notice>,
     /// How long it may wait for them to be sent.
     pub until: Instant,
+    /// Files whose open documents are to follow them.
+    pub followed: Vec<Followed>,
+}
+
+/// A file that has another name now, or none.
+#[derive(Debug)]
+pub struct Followed {
+    pub from: RealPath,
+    pub to: Option<RealPath>,
+}
+
+impl Followed {
+    fn of(done: &Done) -> Option<Followed> {
+        let name = done.planned.name.as_ref()?;
+        // What a link leads to has the name that it had.
+        let is_done = matches!(done.outcome, FileOutcome::Written { .. }) && name.link.is_none();
+        is_done.then(|| Followed {
+            from: name.real.clone(),
+            to: name.to.as_ref().map(|to| to.place.real.clone()),
+        })
+    }
 }
 
 impl Finished {
@@ -54,6 +76,7 @@ impl Finished {
         for (at, warnings) in files.iter().zip(reports.warnings(since)) {
             done[*at].planned.warnings.extend(warnings);
         }
+        let followed = done.iter().filter_map(Followed::of).collect();
         let result = reply(&done, &rows, dry_run, chars);
         // The handles of the files that were replaced: they are the last ones.
         work.let_go_later(done);
@@ -61,6 +84,7 @@ impl Finished {
             result,
             notices,
             until: since + REPORTED_WITHIN,
+            followed,
         }
     }
 }

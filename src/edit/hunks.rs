@@ -36,7 +36,7 @@ impl Planner<'_> {
         badly_placed
             .iter()
             .for_each(|error| judge.syntax(error, &[]));
-        let batch = supported(batch, judge);
+        let (batch, name) = take_name_op(batch);
         let tag_before = batch.tag;
         let ends = |hunk: &Hunk| matches!(hunk.op, Op::InsertHead { .. } | Op::InsertTail { .. });
         let has_ends = batch.hunks.iter().any(ends);
@@ -44,6 +44,11 @@ impl Planner<'_> {
         let named = batch.hunks.iter().flat_map(|hunk| hunk.op.named_lines());
         let versions = self.versions(live, tag, named, judge)?;
         let tagged = versions.first().unwrap_or(&live.version).clone();
+        if let Some((_, origin)) = &name
+            && tagged.content != live.version.content
+        {
+            judge.changed_since(tagged.tag, *origin);
+        }
         let steps = steps(&versions);
         let mut plain = self.plain(batch, &tagged, live, &steps, judge);
         let hunks = std::mem::take(&mut plain.hunks);
@@ -58,6 +63,7 @@ impl Planner<'_> {
             found,
             tag_before,
             has_ends,
+            name,
         })
     }
 
@@ -88,7 +94,7 @@ impl Planner<'_> {
                 return Some(versions);
             }
             Meaning::Expired => Outdated::ExpiredTag,
-            Meaning::Unknown => Outdated::UnknownTag,
+            Meaning::Unknown | Meaning::Moved(_) => Outdated::UnknownTag,
         };
         judge.no_version(why, (tag, origin), named);
         None
@@ -229,6 +235,8 @@ pub(super) struct Hunks {
     pub tag_before: Option<Tag>,
     /// Whether any goes to the head or the tail.
     has_ends: bool,
+    /// What is to become of the file's name after that, and where it says so.
+    pub name: Option<(NameOp, Origin)>,
 }
 
 impl Hunks {
@@ -250,16 +258,30 @@ impl Hunks {
     }
 }
 
-/// Refuses ops that are not built yet.
-fn supported(mut batch: Batch, judge: &mut Judge) -> Batch {
-    batch.hunks.retain(|hunk| {
-        let is_unsupported = matches!(hunk.op, Op::MoveFile { .. } | Op::DeleteFile);
-        if is_unsupported {
-            judge.unsupported(hunk.origin, "This op is not supported.");
-        }
-        !is_unsupported
-    });
-    batch
+/// What a patch says of a file's name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NameOp {
+    MoveTo(String),
+    Delete,
+}
+
+/// Takes out the op that changes the file's name; it is the last one.
+fn take_name_op(mut batch: Batch) -> (Batch, Option<(NameOp, Origin)>) {
+    let name = match batch.hunks.last() {
+        Some(Hunk {
+            op: Op::MoveFile { to },
+            origin,
+        }) => Some((NameOp::MoveTo(to.clone()), *origin)),
+        Some(Hunk {
+            op: Op::DeleteFile,
+            origin,
+        }) => Some((NameOp::Delete, *origin)),
+        _ => None,
+    };
+    if name.is_some() {
+        batch.hunks.pop();
+    }
+    (batch, name)
 }
 
 /// Where the texts of `replace_text` are.

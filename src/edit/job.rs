@@ -8,17 +8,20 @@ use parking_lot::Mutex;
 use crate::buffer::Overlay;
 use crate::protocol::edit::Warning;
 use crate::protocol::{EditRefusal, Refusal, Settings};
-use crate::session::Notice;
+use crate::session::{Document, Notice};
 use crate::task::CancelToken;
 
 use super::applied::{Made, Request};
 use super::commit::{record_disk, record_seen};
 use super::deferred::DeferredReports;
-use super::disk::{self, DiskWriter, FileError, FileWrite, Target, WriteError, WrittenFile};
+use super::disk::{
+    self, DiskWriter, FileChange, FileError, FileWrite, Target, WriteError, WrittenFile,
+};
 use super::finished::Finished;
 use super::live::EditContext;
 use super::planned::{Planned, Planner, Plans};
 use super::record::Recorded;
+use super::renamed::record_name;
 use super::reply::{Done, FileOutcome, Rows, changed_since, rows};
 use super::{NoOps, Owner, undo};
 
@@ -146,18 +149,13 @@ impl Job<'_> {
             if planned.is_no_change() && several && !all_same {
                 planned.warnings.push(no_change(&planned));
             }
-            let mut content = planned.live.version.content;
+            let content = planned.live.version.content;
             let outcome = match (planned.is_no_change(), dry_run) {
                 (true, _) => FileOutcome::NoChange,
                 (false, true) => FileOutcome::Tried,
                 (false, false) => {
-                    let recorded = self.record(&planned, seen);
+                    let recorded = self.recorded(&mut planned, seen, &mut made);
                     notices.extend(recorded.notices);
-                    content = recorded.made;
-                    undo::remember(self.planner.undo, &planned, content);
-                    if recorded.drifted {
-                        planned.warnings.push(changed_since(&planned.live.name));
-                    }
                     FileOutcome::Written {
                         now: recorded.now,
                         changed: recorded.changed,
@@ -165,7 +163,9 @@ impl Job<'_> {
                     }
                 }
             };
-            made.push((planned.live.document.clone(), content));
+            if !matches!(outcome, FileOutcome::Written { .. }) {
+                made.push((planned.live.document.clone(), content));
+            }
             done.push(Done { planned, outcome });
         }
         if !all_same && !dry_run {
@@ -181,6 +181,26 @@ impl Job<'_> {
             notices,
             since,
         })
+    }
+
+    /// Records a file that was written, and what the change made of it, under the name that it has.
+    fn recorded(
+        &self,
+        planned: &mut Planned,
+        seen: Option<Arc<Overlay>>,
+        made: &mut Vec<(Document, u128)>,
+    ) -> Recorded {
+        let mut recorded = self.record(planned, seen);
+        made.extend(planned.made(recorded.made));
+        if !planned.keeps_text() && planned.restored.is_none() {
+            undo::remember(self.planner.undo, planned, recorded.made);
+        }
+        let (session, means) = (&self.change.session, self.planner.means);
+        record_name(planned, &mut recorded, session, means);
+        if recorded.drifted {
+            planned.warnings.push(changed_since(&planned.live.name));
+        }
+        recorded
     }
 
     /// The answer of a request that was carried out before.
@@ -216,10 +236,15 @@ impl Job<'_> {
         let sessions = self.planner.means.sessions;
         for (file, rows) in done.iter().zip(&mut rows) {
             if let FileOutcome::Written { now, changed, .. } = &file.outcome {
-                // What a session wrote itself counts as shown.
+                let Planned { live, restored, .. } = &file.planned;
                 let shown = &mut rows.shown;
-                shown.extend(changed);
-                let live = &file.planned.live;
+                if restored.is_none() {
+                    // What a session wrote itself counts as shown.
+                    shown.extend(changed);
+                }
+                if file.planned.is_deletion() {
+                    continue;
+                }
                 let session = &self.change.session;
                 sessions.show(session, &live.document, now, shown, &live.name);
             }
@@ -250,18 +275,18 @@ impl Job<'_> {
             !file.is_no_change() && file.bytes.is_some()
         };
         let files: Vec<usize> = (0..parts.len()).filter(is_disks).collect();
-        let writes = files.iter().filter_map(|at| file_write(&parts[*at].0));
-        let writes: Vec<FileWrite> = writes.collect();
+        let changes = files.iter().map(|at| file_change(&parts[*at].0));
+        let writes: Vec<FileChange> = changes.collect();
         if writes.is_empty() {
             return Ok(());
         }
         let EditContext { scope, work, .. } = self.planner.means;
-        for write in &writes {
+        for write in writes.iter().filter_map(|change| change.write.as_ref()) {
             scope.refuse_overfull(write.target.real().as_path(), write.bytes.len() as u64)?;
         }
         let written = self
             .writer
-            .write_and(scope, writes, work, || reports.work_out());
+            .change_and(scope, writes, work, || reports.work_out());
         match written {
             Ok(written) => {
                 self.take_in(&written, &files, parts);
@@ -279,6 +304,13 @@ impl Job<'_> {
                 // What is there now is read again.
                 let warning = open_elsewhere(&planned.live.name);
                 planned.warnings.push(warning);
+                continue;
+            }
+            if let Some(attributes) = written.deleted {
+                self.planner.keep_deleted(planned, attributes);
+            }
+            if planned.name.is_some() {
+                // What is under the new name is read again.
                 continue;
             }
             planned.written = written.stamp;
@@ -331,7 +363,14 @@ impl Job<'_> {
                 partly(&error.to_string(), editors, unwritten.collect())
             }
             WriteError::Stopped(stopped) => (*stopped).into(),
-            WriteError::File { index, fault } => refuse_file(fault, name(index)),
+            WriteError::File { index, fault } => {
+                let planned = &parts[files[*index]].0;
+                let to = planned.name.as_ref().and_then(|name| name.to.as_ref());
+                match (fault, to) {
+                    (FileError::Exists, Some(to)) => refuse_file(fault, to.name.clone()),
+                    _ => refuse_file(fault, name(index)),
+                }
+            }
         }
     }
 }
@@ -370,6 +409,14 @@ fn plain_words(error: &std::io::Error) -> String {
     text.split(" (os error").next().unwrap_or(&text).to_owned()
 }
 
+fn file_change(planned: &Planned) -> FileChange {
+    let keeps_bytes = planned.name.is_some() && planned.keeps_text();
+    FileChange {
+        write: file_write(planned).filter(|_| !keeps_bytes),
+        name: planned.name_change(),
+    }
+}
+
 fn file_write(planned: &Planned) -> Option<FileWrite> {
     let bytes = planned.bytes.as_ref()?;
     let target = match &planned.live.home {
@@ -382,7 +429,7 @@ fn file_write(planned: &Planned) -> Option<FileWrite> {
             let planned = disk::Planned::known(bytes.len() as u64, buffer.bytes_hash());
             Target::opened(handle, planned)
         }
-        Owner::Absent { real } => Target::New { path: real.clone() },
+        Owner::Absent { real } => planned.target_of_new(real),
         Owner::Editor { .. } => return None,
     };
     Some(FileWrite {

@@ -108,6 +108,19 @@ impl<'a> Judge<'a> {
         self.give(stale.anchors.iter().map(|anchor| anchor.now));
     }
 
+    /// A file is another than the one whose name is to be changed.
+    pub fn changed_since(&mut self, tag: Tag, origin: Origin) {
+        let live = self.revealer.live;
+        let reason = format!(
+            "{}'{}' has changed since #{tag} and is #{} now; look at what changed, and send it under that tag if you mean it all the same.",
+            written_at(Some(origin)),
+            live.name,
+            live.version.tag
+        );
+        self.found
+            .push(HunkFault::Outdated(Outdated::Stale, origin, reason));
+    }
+
     /// The edit was made before, and the file has changed since; `named` are the lines addressed.
     pub fn sent_again(&mut self, origin: Origin, named: impl Iterator<Item = LineSpan>) {
         let live = self.revealer.live;

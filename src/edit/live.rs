@@ -61,6 +61,10 @@ pub struct EditContext<'a> {
     pub checks: &'a Arc<SyntaxChecks>,
     /// Whether the editor can be asked to change its documents (`workspace/applyEdit`, by version).
     pub editor_applies: bool,
+    /// Whether it is a file on disk or none: names are changed there alone.
+    pub on_disk: bool,
+    /// Whether the editor's documents follow files that are moved or deleted.
+    pub editor_follows: bool,
     pub work: &'a Work,
 }
 
@@ -170,7 +174,7 @@ impl LiveDocument {
                 return Err(Refusal::Internal);
             }
         };
-        let home = home.checked(spelled, means.editor_applies)?;
+        let home = home.checked(spelled, means)?;
         let mut current = home.current().ok_or(Refusal::Internal)?;
         let notebook = match wanted.is_cells(&document, means.sessions) {
             true => cells_of(&current, means.work)?,
@@ -228,7 +232,9 @@ impl WantedForm {
             (Meaning::Held(_), _) => true,
             (_, Meaning::Held(_)) => false,
             (Meaning::Expired, _) => true,
-            (Meaning::Unknown, text) => matches!(text, Meaning::Unknown),
+            (Meaning::Unknown | Meaning::Moved(_), text) => {
+                matches!(text, Meaning::Unknown | Meaning::Moved(_))
+            }
         }
     }
 }
@@ -298,7 +304,11 @@ impl Owner {
                     .buffers
                     .with_bytes(loaded, spelled, hints, means.work)?;
                 match overlay {
-                    Some(overlay) if means.editor_applies && *overlay.text() == buffer.text => {
+                    Some(overlay)
+                        if means.editor_applies
+                            && !means.on_disk
+                            && *overlay.text() == buffer.text =>
+                    {
                         let disk = Some(buffer);
                         Ok(Owner::Editor { overlay, disk })
                     }
@@ -314,11 +324,19 @@ impl Owner {
     }
 
     /// Refuses what the editor is not able to do, and what it would lose.
-    fn checked(self, spelled: &str, editor_applies: bool) -> Result<Owner, Refusal> {
+    fn checked(self, spelled: &str, means: EditContext) -> Result<Owner, Refusal> {
         let Owner::Editor { overlay, disk } = &self else {
             return Ok(self);
         };
-        if !editor_applies {
+        if means.on_disk {
+            return Err(Refusal::Unsupported {
+                path: Some(spelled.to_owned()),
+                message: format!(
+                    "'{spelled}' is open in the editor with changes that are not on disk; files are moved and deleted on disk. Ask the user to save or close it first."
+                ),
+            });
+        }
+        if !means.editor_applies {
             return Err(Refusal::Unsupported {
                 path: Some(spelled.to_owned()),
                 message: format!(

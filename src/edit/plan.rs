@@ -16,9 +16,11 @@ use super::applied::{Part, Request};
 use super::bytes::{bytes_after, check_characters};
 use super::cells::{NotebookEdit, check_cells, notebook_edit};
 use super::faults::{Fault, Faults};
-use super::hunks::Hunks;
+use super::gone::Gone;
+use super::hunks::{Hunks, NameOp};
 use super::judge::Judge;
 use super::live::EditContext;
+use super::names::{changes_name, is_of_name};
 use super::outdated::Revealer;
 use super::planned::{Planned, Planner, Plans, Removed, ReplacedText};
 use super::target::{self, AS_A_READ};
@@ -28,41 +30,41 @@ use super::{LiveDocument, Named, WantedForm, refuse};
 impl Planner<'_> {
     /// Plans all files, or says everything that is wrong: `known` is what parsing found.
     pub fn plan(&self, named: Vec<Named>, known: &[Fault]) -> Result<Plans, Refusal> {
-        let mut groups: Vec<(ResourceId, Vec<Named>)> = Vec::new();
-        for named in named {
-            match groups.iter_mut().find(|(place, _)| *place == named.place) {
-                Some((_, group)) => group.push(named),
-                None => groups.push((named.place.clone(), vec![named])),
-            }
-        }
+        let groups = by_place(named);
         let mut faults = Faults::new(known.to_vec(), self.chars);
         let mut notices = Vec::new();
         // Access to every file is judged before the tag of any.
         let mut opened = Vec::new();
+        let mut missing = Vec::new();
+        let mut parts = Vec::new();
         for (place, group) in groups {
-            let tag = group.iter().find_map(|named| named.section.tag);
-            match self.open(&group[0], &place, tag) {
+            match self.open(&group, &place) {
                 Ok((live, news)) => {
                     notices.extend(news);
+                    parts.push(self.part(&live, &group)?);
                     opened.push((live, group));
                 }
                 Err(refusal) => {
+                    if let Some(gone) = self.gone(&place, &group, &refusal) {
+                        parts.push(Part::of_name(&gone.real, &group));
+                        missing.push(gone);
+                        continue;
+                    }
                     let origin = group[0].section.origin;
                     faults.add(Fault::of(refusal, origin, &group[0].section.path)?);
                 }
             }
         }
-        let parts = opened.iter();
-        let parts = parts.map(|(live, group)| Part::of_patch(&live.document, group));
-        let request = Request::of(self.session, &parts.collect::<Vec<_>>());
+        let request = Request::of(self.session, &parts);
         // What is faulty was never carried out.
-        if faults.is_empty() && self.was_applied(request, &opened)? {
+        if faults.is_empty() && self.was_applied(request, &opened, &missing)? {
             let files = opened.into_iter().map(|(live, group)| {
                 let tag = group.iter().find_map(|named| named.section.tag);
                 Planned::untouched(live, tag)
             });
+            let missing = missing.into_iter().map(|gone| gone.untouched(self));
             return Ok(Plans {
-                files: files.collect(),
+                files: files.chain(missing).collect(),
                 notices,
                 request,
                 is_applied: true,
@@ -71,6 +73,9 @@ impl Planner<'_> {
         let mut planned = Vec::new();
         for (live, group) in opened {
             planned.extend(self.plan_file(live, group, &mut faults)?);
+        }
+        for gone in missing {
+            planned.extend(self.plan_missing(&gone, &mut faults)?);
         }
         match faults.refusal() {
             Some(refusal) => Err(refusal),
@@ -83,12 +88,39 @@ impl Planner<'_> {
         }
     }
 
+    /// Plans a file that is not there; `None` where it is not to be brought back.
+    fn plan_missing(&self, gone: &Gone, faults: &mut Faults) -> Result<Option<Planned>, Refusal> {
+        let again = self.restored(gone);
+        match again.unwrap_or_else(|| Err(gone.refusal())) {
+            Ok(again) => Ok(Some(again)),
+            Err(refusal) => {
+                let section = &gone.group[0].section;
+                faults.add(Fault::of(refusal, section.origin, &section.path)?);
+                Ok(None)
+            }
+        }
+    }
+
+    /// What sections ask for of a document.
+    fn part(&self, live: &LiveDocument, group: &[Named]) -> Result<Part, Refusal> {
+        let ResourceId::File(real) = &live.document.id else {
+            return Ok(Part::of_patch(&live.document, group));
+        };
+        if !is_of_name(group) {
+            return Ok(Part::of_patch(&live.document, group));
+        }
+        let link = self.means.scope.link_at(&live.name)?;
+        let place = link.as_ref().map_or(real, |link| &link.real);
+        Ok(Part::of_name(place, group))
+    }
+
     fn open(
         &self,
-        named: &Named,
+        group: &[Named],
         place: &ResourceId,
-        tag: Option<Tag>,
     ) -> Result<(LiveDocument, Vec<Notice>), Refusal> {
+        let named = &group[0];
+        let tag = group.iter().find_map(|named| named.section.tag);
         let EditContext {
             scope,
             overlays,
@@ -97,12 +129,21 @@ impl Planner<'_> {
         } = self.means;
         let located = match self.found.take(place) {
             Some(located) => Ok(located),
-            None => target::find(named.path(), AS_A_READ, scope, overlays, work),
+            None => {
+                let guess = AS_A_READ.filter(|_| !is_of_name(group));
+                target::find(named.path(), guess, scope, overlays, work)
+            }
         };
         let located = located.map_err(|refusal| match refusal {
             Refusal::NotFound { path, suggestions } => Refusal::NothingToEdit { path, suggestions },
             other => other,
         })?;
+        if self.is_not_it(&located, place, tag) {
+            return Err(Refusal::NothingToEdit {
+                path: named.path().to_owned(),
+                suggestions: Vec::new(),
+            });
+        }
         if located.place(scope) != *place || !self.places.contains(place) {
             let message = format!(
                 "'{}' leads to another file than a moment ago.",
@@ -119,7 +160,11 @@ impl Planner<'_> {
                 ),
             });
         }
-        LiveDocument::open(located, named.path(), WantedForm::Tagged(tag), self.means)
+        let means = EditContext {
+            on_disk: changes_name(group),
+            ..self.means
+        };
+        LiveDocument::open(located, named.path(), WantedForm::Tagged(tag), means)
     }
 
     /// Plans a file; `None` where something is wrong with it, which goes to the faults.
@@ -147,6 +192,7 @@ impl Planner<'_> {
             remapped,
             found,
             tag_before,
+            name: name_op,
             ..
         } = hunks;
         let replaced = replaced(&plain, &found, live.text());
@@ -159,14 +205,15 @@ impl Planner<'_> {
             return Ok(None);
         };
         warnings.extend(echoes(live.text(), &plain.hunks).iter().map(on_the_wire));
-        let name = live.name.clone();
-        let planned = match self.carried_through(live, tag_before, splices) {
+        let called = live.name.clone();
+        let planned = match self.with_name(live, (tag_before, splices), name_op, header) {
             Ok(planned) => planned,
-            Err(refusal) => {
-                faults.add(Fault::of(refusal, header, &name)?);
+            Err((refusal, origin)) => {
+                faults.add(Fault::of(refusal, origin, &called)?);
                 return Ok(None);
             }
         };
+        warnings.extend(planned.name.iter().filter_map(|name| self.stays_open(name)));
         let map = &planned.outcome.map;
         let replaced = replaced.into_iter().map(|it| it.placed(map));
         Ok(Some(Planned {
@@ -177,6 +224,27 @@ impl Planner<'_> {
             warnings,
             ..planned
         }))
+    }
+
+    /// The plan of a file, and of its name; what is wrong is told with where it was written.
+    fn with_name(
+        &self,
+        live: LiveDocument,
+        (tag_before, splices): (Option<Tag>, Splices),
+        name: Option<(NameOp, Origin)>,
+        header: Origin,
+    ) -> Result<Planned, (Refusal, Origin)> {
+        let name = name.map(|(op, origin)| {
+            let link = self.means.scope.link_at(&live.name);
+            let planned = link.and_then(|link| self.planned_name(&live, link, op));
+            planned.map_err(|refusal| (refusal, origin))
+        });
+        let planned = self.carried_through(live, tag_before, splices);
+        let planned = planned.map_err(|refusal| (refusal, header))?;
+        Ok(Planned {
+            name: name.transpose()?,
+            ..planned
+        })
     }
 
     /// What the edit makes of the text and of the bytes, and of the JSON of a notebook.
@@ -264,4 +332,16 @@ fn on_the_wire(warning: &hashline::Warning) -> Warning {
         code: warning.code.as_str(),
         message: refuse::sentence(&warning.message),
     }
+}
+
+/// The sections of each file.
+fn by_place(named: Vec<Named>) -> Vec<(ResourceId, Vec<Named>)> {
+    let mut groups: Vec<(ResourceId, Vec<Named>)> = Vec::new();
+    for named in named {
+        match groups.iter_mut().find(|(place, _)| *place == named.place) {
+            Some((_, group)) => group.push(named),
+            None => groups.push((named.place.clone(), vec![named])),
+        }
+    }
+    groups
 }

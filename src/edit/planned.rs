@@ -19,7 +19,9 @@ use super::LiveDocument;
 use super::applied::{Applied, Request};
 use super::cells::NotebookEdit;
 use super::deferred::DeferredReport;
+use super::deleted::DeletedFiles;
 use super::live::EditContext;
+use super::names::{PlannedName, Restored};
 use super::target::FoundFiles;
 use super::undo_log::UndoLog;
 
@@ -42,6 +44,10 @@ pub struct Planned {
     /// Texts of which all were to be replaced.
     pub replaced: Vec<ReplacedText>,
     pub warnings: Vec<Warning>,
+    /// What becomes of the file's name after that.
+    pub name: Option<PlannedName>,
+    /// It was deleted, and comes back.
+    pub restored: Option<Restored>,
     /// The stamp of its file once that is written on disk.
     pub written: Option<Stamp>,
     pub(super) no_change: OnceLock<bool>,
@@ -70,13 +76,20 @@ impl Planned {
             removed: Vec::new(),
             replaced: Vec::new(),
             warnings: Vec::new(),
+            name: None,
+            restored: None,
             written: None,
             no_change: OnceLock::new(),
         }
     }
 
-    /// Whether it leaves the text as it is.
+    /// Whether it leaves the file as it is.
     pub fn is_no_change(&self) -> bool {
+        self.name.is_none() && self.restored.is_none() && self.keeps_text()
+    }
+
+    /// Whether it leaves the text as it is.
+    pub fn keeps_text(&self) -> bool {
         *self
             .no_change
             .get_or_init(|| self.outcome.text == *self.live.text())
@@ -130,6 +143,8 @@ pub struct Planner<'a> {
     pub found: &'a FoundFiles,
     /// What was carried out before.
     pub applied: &'a Mutex<Applied>,
+    /// What was deleted.
+    pub deleted: &'a Mutex<DeletedFiles>,
     /// What that replaced.
     pub undo: &'a Mutex<UndoLog>,
 }

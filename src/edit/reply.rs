@@ -15,6 +15,7 @@ use crate::text::Text;
 use crate::view::{LineSet, in_header};
 
 use super::Planned;
+use super::names::PlannedName;
 use super::planned::{Removed, ReplacedText};
 
 /// Unchanged rows on each side of a change, and of one line that took the place of one.
@@ -157,10 +158,18 @@ fn write_file(file: &Done, rows: &Rows, notes: bool, out: &mut String) {
     let name = in_header(&live.name);
     let tag = file.version().tag;
     if let FileOutcome::Applied = &file.outcome {
-        let _ = writeln!(out, "[Already applied: {name} is #{tag}]");
+        let _ = match file.planned.is_deletion() {
+            true => writeln!(out, "[Already applied: {name} is deleted]"),
+            false => writeln!(out, "[Already applied: {name} is #{tag}]"),
+        };
+        return;
+    }
+    if let (FileOutcome::Written { .. }, true) = (&file.outcome, file.planned.is_deletion()) {
+        write_name(file, out);
         return;
     }
     let _ = writeln!(out, "¶{name}#{tag}");
+    write_name(file, out);
     if notes {
         write_notes(&file.planned, out);
     }
@@ -179,6 +188,31 @@ fn write_file(file: &Done, rows: &Rows, notes: bool, out: &mut String) {
     for warning in warnings.iter().filter(|_| notes) {
         let _ = writeln!(out, "warning: {}", warning.message);
     }
+}
+
+/// What became of the file's name, or would become of it.
+fn write_name(file: &Done, out: &mut String) {
+    let planned = &file.planned;
+    let is_tried = matches!(file.outcome, FileOutcome::Tried);
+    let Some(PlannedName { from, to, link, .. }) = &planned.name else {
+        if planned.restored.is_some() && !is_tried {
+            let _ = writeln!(out, "[{} is there again]", planned.live.name);
+        }
+        return;
+    };
+    let _ = match (to, is_tried) {
+        (Some(to), false) => writeln!(out, "[{from} is {} now]", to.name),
+        (Some(to), true) => writeln!(out, "[{from} would be {}]", to.name),
+        (None, true) => writeln!(out, "[{from} would be deleted]"),
+        (None, false) => match link {
+            None => writeln!(out, "[{from} is deleted]"),
+            Some(link) => writeln!(
+                out,
+                "[{from} is deleted: a link to {}, which stays]",
+                link.leads_to.display()
+            ),
+        },
+    };
 }
 
 /// What an edit did beyond the lines that it names: where it went, and what went with a block.
@@ -361,10 +395,22 @@ fn rows_around(changed: &[(LineSpan, u64)], replaced: &[ReplacedText], text: &Te
 fn details(file: &Done) -> EditedFile {
     let planned = &file.planned;
     let live = &planned.live;
+    let is_written = matches!(file.outcome, FileOutcome::Written { .. });
     EditedFile {
         path: live.name.clone(),
         resolved_path: live.resolved_path(),
         wrote_to: live.linked_to.clone(),
+        moved_from: planned
+            .name
+            .as_ref()
+            .filter(|name| is_written && name.to.is_some())
+            .map(|name| name.from.clone()),
+        moves_to: planned
+            .name
+            .as_ref()
+            .filter(|_| !is_written)
+            .and_then(|name| Some(name.to.as_ref()?.name.clone())),
+        deleted: planned.is_deletion(),
         tag_before: planned.tag_before.map(|tag| tag.to_string()),
         tag: file.version().tag.to_string(),
         changed: file.changed().to_vec(),

@@ -81,9 +81,11 @@ impl Patch {
         };
         match self {
             Patch::Text(patch) => has(patch),
-            Patch::Files(files) => files
-                .iter()
-                .any(|file| file["path"].as_str().is_some_and(has)),
+            Patch::Files(files) => files.iter().any(|file| {
+                let edits = file["edits"].as_array().into_iter().flatten();
+                let paths = edits.map(|edit| &edit["to"]).chain([&file["path"]]);
+                paths.filter_map(Value::as_str).any(has)
+            }),
         }
     }
 

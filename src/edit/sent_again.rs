@@ -9,6 +9,7 @@ use crate::protocol::Refusal;
 
 use super::applied::{Made, Request};
 use super::faults::Faults;
+use super::gone::{self, Gone};
 use super::judge::Judge;
 use super::planned::{Planned, Planner};
 use super::{LiveDocument, Named};
@@ -24,12 +25,22 @@ impl Planner<'_> {
         &self,
         request: Request,
         opened: &[(LiveDocument, Vec<Named>)],
+        missing: &[Gone],
     ) -> Result<bool, Refusal> {
         let Some(made) = self.made_by(request) else {
             return Ok(false);
         };
-        if made == made_of(opened.iter().map(|(live, _)| live)) {
+        let live = opened.iter();
+        let live = live.map(|(live, _)| (&live.document, live.version.content));
+        let gone_made = gone::made_of(missing);
+        let gone_made = gone_made.iter();
+        let gone_made = gone_made.map(|(document, content)| (document, *content));
+        if made == Made::of(live.chain(gone_made)) {
             return Ok(true);
+        }
+        if !missing.is_empty() {
+            // That its files are not there is what is to be said of it.
+            return Ok(false);
         }
         let tags = |group: &[Named]| group.iter().find_map(|named| named.section.tag);
         let tagged: Vec<(&LiveDocument, Tag)> = opened

@@ -3,7 +3,7 @@
 use parking_lot::Mutex;
 
 use crate::buffer::Overlays;
-use crate::hashline::Section;
+use crate::hashline::{Op, Section};
 use crate::protocol::edit::Warning;
 use crate::protocol::{Refusal, shortened};
 use crate::read::{
@@ -15,12 +15,16 @@ use crate::view::{Guess, Selector, Target};
 use crate::workspace::{ResourceId, Scope};
 
 use super::Fault;
+use super::gone::was_moved;
+use super::names::new_place;
 
 /// A section and where it belongs.
 #[derive(Debug, Clone)]
 pub struct Named {
     pub section: Section,
     pub place: ResourceId,
+    /// Where it is to be moved, where that is known by now.
+    pub to: Option<ResourceId>,
     /// The path that leads there, where the section's own does not.
     pub rebound: Option<String>,
     /// How the section's own path was understood where nothing has that very name, one sentence
@@ -96,6 +100,14 @@ const KEPT_OPEN: usize = 16;
 /// What a name may stand for, as where it is read.
 pub const AS_A_READ: Option<Guess> = Some(Guess::Suffix);
 
+/// What the path of a section may stand for: where a file is moved or deleted, nothing else.
+fn guess_for(section: &Section) -> Option<Guess> {
+    match section.hunks.iter().any(|hunk| hunk.op.is_of_name()) {
+        true => None,
+        false => AS_A_READ,
+    }
+}
+
 /// Finds the place of each section, for the order of edits, and gives what was found there on
 /// disk: a plan that is made in the same moment need not look again. Sections that lead nowhere
 /// are left out, and go to `faults`.
@@ -110,15 +122,19 @@ pub fn name_places(
     let mut found = PlacedFiles::new();
     let mut name = |section: Section| {
         work.check()?;
-        match find(&section.path, AS_A_READ, scope, overlays, work) {
-            Ok(located) => {
+        let gone =
+            |section: &Section| is_known_to_be_gone(section, sessions, scope, overlays, work);
+        match find(&section.path, guess_for(&section), scope, overlays, work) {
+            Ok(located) if located.is_exact() || !gone(&section) => {
                 if !located.is_exact() {
                     // To look for it took its time: what was found before is of another moment.
                     found.clear();
                 }
+                let place = located.place(scope);
                 let named = Named {
+                    to: place_moved_to(&section, &place, scope, overlays),
                     section,
-                    place: located.place(scope),
+                    place,
                     rebound: None,
                     understood: located.understood.clone(),
                 };
@@ -129,14 +145,19 @@ pub fn name_places(
                 }
                 Ok(named)
             }
-            Err(Refusal::NotFound { .. }) => {
+            Ok(_) | Err(Refusal::NotFound { .. }) => {
                 found.clear();
-                let rebound = rebound(&section, session, sessions);
+                let rebound = match gone(&section) {
+                    true => None,
+                    false => rebound(&section, session, sessions),
+                };
                 let path = rebound.as_deref().unwrap_or(&section.path);
                 // What the section's own path leads to was just looked for.
                 let is_nothing = rebound.is_none();
+                let place = place_to_edit(path, is_nothing, scope, overlays, work)?;
                 Ok(Named {
-                    place: place_to_edit(path, is_nothing, scope, overlays, work)?,
+                    to: place_moved_to(&section, &place, scope, overlays),
+                    place,
                     section,
                     rebound,
                     understood: Vec::new(),
@@ -178,6 +199,46 @@ pub fn find(
             path: shortened(path).into_owned(),
             suggestions: vec![located.display().to_owned()],
         }),
+    }
+}
+
+/// Where a section wants its file moved to. What is wrong with that is said when it is planned.
+fn place_moved_to(
+    section: &Section,
+    from: &ResourceId,
+    scope: &Scope,
+    overlays: &Overlays,
+) -> Option<ResourceId> {
+    let (Some(Op::MoveFile { to }), ResourceId::File(from)) =
+        (section.hunks.last().map(|hunk| &hunk.op), from)
+    else {
+        return None;
+    };
+    let place = new_place(to, from, (scope, overlays)).ok()?;
+    Some(ResourceId::File(match place {
+        Ok(place) => place.real,
+        Err(taken) => taken.real,
+    }))
+}
+
+/// Whether a section is of a file that an edit took from there, or wants to do that itself: then no
+/// other one is meant.
+fn is_known_to_be_gone(
+    section: &Section,
+    sessions: &Sessions,
+    scope: &Scope,
+    overlays: &Overlays,
+    work: &Work,
+) -> bool {
+    if section.hunks.iter().any(|hunk| hunk.op.is_of_name()) {
+        return true;
+    }
+    let Some(tag) = section.tag else {
+        return false;
+    };
+    match place_to_edit(&section.path, true, scope, overlays, work) {
+        Ok(ResourceId::File(real)) => was_moved(sessions, &real, tag).is_some(),
+        _ => false,
     }
 }
 

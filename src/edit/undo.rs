@@ -134,6 +134,10 @@ impl Planner<'_> {
         (header, origin): (Origin, Origin),
         judge: &mut Judge,
     ) -> Option<PutBack> {
+        if let Some(why) = self.moved_here(live, tag) {
+            judge.unsupported(origin, &why);
+            return None;
+        }
         let nothing = std::iter::empty();
         let versions = self.versions(live, Some((tag, header)), nothing, judge)?;
         let tagged = versions.first().unwrap_or(&live.version);

@@ -183,7 +183,7 @@ impl Planner<'_> {
             Meaning::Expired => {
                 return Err(revealer.no_version(Outdated::ExpiredTag, tag, all()));
             }
-            Meaning::Unknown => {
+            Meaning::Unknown | Meaning::Moved(_) => {
                 return Err(revealer.no_version(Outdated::UnknownTag, tag, all()));
             }
         }
@@ -232,7 +232,7 @@ fn planned(
 }
 
 /// The path of a `file:` URI, else the path as it is.
-fn decoded(path: &str) -> Result<String, Refusal> {
+pub(super) fn decoded(path: &str) -> Result<String, Refusal> {
     match crate::workspace::decode_file_uri(path)? {
         None => Ok(path.to_owned()),
         Some(decoded) => decoded.into_os_string().into_string().map_err(|_| {
@@ -257,7 +257,7 @@ fn with_ends(new: &str, old: &Text) -> String {
 }
 
 /// The change from one text to a whole other one, without the lines that both begin and end with.
-fn whole(old: &Text, new: String) -> Splices {
+pub(super) fn whole(old: &Text, new: String) -> Splices {
     let made = Text::new(&new);
     let (old_total, new_total) = (old.len_lines(), made.len_lines());
     let same =

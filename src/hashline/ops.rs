@@ -107,6 +107,11 @@ impl Op {
         }
     }
 
+    /// Whether it changes the name of its file, or may bring a file back.
+    pub fn is_of_name(&self) -> bool {
+        matches!(self, Op::MoveFile { .. } | Op::DeleteFile | Op::Undo)
+    }
+
     /// Whether it can do without a tag: it says itself what text it is meant for.
     pub fn needs_no_tag(&self) -> bool {
         matches!(self, Op::ReplaceText { .. })

@@ -148,6 +148,10 @@ fn words(notice: &Notice, again: bool, tags: bool) -> String {
         Actor::Disk => "another program",
         Actor::Agent(_) => "another agent",
     };
+    if let Some(to) = &notice.moved_to {
+        let to = short(to);
+        return format!("[{path} was moved to {to} after you read it, by {who}.]");
+    }
     let Some(tag) = notice.new_tag else {
         return format!("[{path} was removed after you read it, by {who}.]");
     };
@@ -203,6 +207,7 @@ mod tests {
             path: path.to_owned(),
             tag: tag("C3DE"),
             new_tag: Some(tag("B85D")),
+            moved_to: None,
             changed: vec![LineSpan { start: 10, end: 14 }],
             actor,
         }

@@ -50,6 +50,15 @@ pub struct EditedFile {
     /// Where it was written, where the path as asked for is a link.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wrote_to: Option<String>,
+    /// How headers called it before it was moved.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub moved_from: Option<String>,
+    /// Of a dry run: where it would be.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub moves_to: Option<String>,
+    /// It is not there any more, or, in a dry run, would not be.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub deleted: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tag_before: Option<String>,
     /// Names what is really there now.

@@ -25,7 +25,7 @@ pub use fit::cut;
 pub use obtained::{ClientAnswer, Got, Lacking, Obtained, StageResult};
 pub use places::{Whereabouts, go_on_mount, place_to_edit, places_to_read};
 pub use plan::{Prepared, Reader};
-pub use scheme::{address_forms, looks_like_address, refuse_change, schemes};
+pub use scheme::{address_forms, looks_like_address, refuse_change, refuse_making, schemes};
 pub use search::SearchAsk;
 pub use share::{Share, beside_rows, for_rows, share};
 #[cfg(any(test, fuzzing))]
@@ -35,6 +35,7 @@ pub use source::internal::folders::writable as writable_folders;
 pub use source::internal::resource::Resource;
 pub use source::internal::{InternalContext, Provided};
 pub use source::kind::{KINDS, Kind, kinds};
+pub use source::location::file_uri;
 pub use source::notebook::{Converted, convert, is_notebook_name};
 pub use source::text::{Held, held};
 pub use source::web::{ObtainedPage, PageLacking, Web};

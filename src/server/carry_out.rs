@@ -130,7 +130,9 @@ impl CarryOut {
             result,
             notices,
             until,
+            followed,
         } = answer;
+        self.client.follow(followed).await;
         if !notices.is_empty() {
             let client = self.client.clone();
             let (tell, sent) = oneshot::channel();
@@ -168,12 +170,15 @@ impl CarryOut {
                     sessions: &reader.sessions,
                     checks: &reader.checks,
                     editor_applies: self.client.facts().apply_edit,
+                    on_disk: false,
+                    editor_follows: self.client.facts().follow,
                     work,
                 },
                 require_seen: self.config.settings.edit.require_seen,
                 places: commit.places(),
                 found: &found,
                 applied: &engine.applied,
+                deleted: &engine.deleted,
                 undo: &engine.undo,
             },
             settings: &self.config.settings,

@@ -40,6 +40,8 @@ pub struct ClientCapabilities {
     pub apply_edit: bool,
     /// Answers `agent/saveDocument`.
     pub save: bool,
+    /// Answers `agent/followFile`.
+    pub follow: bool,
     /// Answers `agent/credential` for GitHub.
     pub credentials: bool,
 }

@@ -66,7 +66,9 @@ fn submit(
                 .refusal()
                 .unwrap_or(Refusal::Internal));
         }
-        let places = named.iter().map(|named| named.place.clone()).collect();
+        let places = named.iter();
+        let places = places.flat_map(|named| [Some(named.place.clone()), named.to.clone()]);
+        let places = places.flatten().collect();
         let plan: Arc<Plan> =
             Arc::new(move |planner: &Planner| planner.plan(named.clone(), &faults));
         Ok(Located {

@@ -11,7 +11,7 @@ use tokio::sync::watch;
 use tokio::time::timeout;
 
 use crate::edit::disk::DiskWriter;
-use crate::edit::{Applied, NoOps, UndoLog};
+use crate::edit::{Applied, DeletedFiles, NoOps, UndoLog};
 use crate::github::Github;
 use crate::mcp_client::McpServers;
 use crate::net::{Net, Spool};
@@ -47,6 +47,7 @@ pub struct Engine {
     pub puts: Puts,
     pub no_ops: Mutex<NoOps>,
     pub applied: Mutex<Applied>,
+    pub deleted: Mutex<DeletedFiles>,
     pub undo: Mutex<UndoLog>,
     /// What edits wait for before they begin.
     pub recovery: Recoveries,
@@ -80,6 +81,7 @@ impl Engine {
             puts: Puts::default(),
             no_ops: Mutex::default(),
             applied: Mutex::default(),
+            deleted: Mutex::default(),
             undo: Mutex::default(),
             recovery: Recoveries::default(),
             scans: Arc::default(),

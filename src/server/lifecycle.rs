@@ -40,11 +40,11 @@ pub fn initialize(
     let utf8 = general
         .position_encodings
         .is_some_and(|offered| offered.contains(&lsp::PositionEncodingKind::UTF8));
-    let saves = params
-        .capabilities
-        .experimental
-        .as_ref()
-        .is_some_and(|experimental| experimental["pilcrow"]["saveDocument"] == true);
+    let offers = |what: &str| {
+        let experimental = params.capabilities.experimental.as_ref();
+        experimental.is_some_and(|experimental| experimental["pilcrow"][what] == true)
+    };
+    let (saves, follows) = (offers("saveDocument"), offers("followFile"));
     let credentials = params
         .capabilities
         .experimental
@@ -60,6 +60,7 @@ pub fn initialize(
     client.set_facts(ClientCapabilities {
         configuration: workspace.configuration.unwrap_or(false),
         save: saves,
+        follow: follows,
         credentials,
         apply_edit: workspace.apply_edit.unwrap_or(false) && document_changes,
         positions: match utf8 {

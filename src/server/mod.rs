@@ -21,6 +21,7 @@ mod edit_queue;
 mod editor;
 mod engine;
 mod flush;
+mod follow;
 mod front;
 #[cfg(any(feature = "failpoints", debug_assertions))]
 #[allow(clippy::disallowed_methods, reason = "for tests alone")]

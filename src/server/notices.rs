@@ -16,6 +16,8 @@ pub struct DidChangeSnapshotParams {
     path: String,
     tag: String,
     new_tag: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    moved_to: Option<String>,
     changed: Vec<LineSpan>,
     actor: String,
 }
@@ -39,6 +41,7 @@ impl Client {
                 path: notice.path,
                 tag: notice.tag.to_string(),
                 new_tag: notice.new_tag.map(|tag| tag.to_string()),
+                moved_to: notice.moved_to,
                 changed: notice.changed,
                 actor: notice.actor.name(),
             };

@@ -20,4 +20,4 @@ pub use notice::{Actor, Notice};
 pub use shown::{MAX_SESSIONS, Meaning, Sessions};
 pub use steps::steps;
 pub use store::{Artifact, Key, Label, Lookup, Material, PutArtifact, Stores, in_words};
-pub use versions::{AsOf, Current, Document, Form, Snapshots, Version};
+pub use versions::{AsOf, Current, Document, Form, MovedTo, Snapshots, Version};

@@ -34,6 +34,8 @@ pub struct Notice {
     pub tag: Tag,
     /// What the document holds now; `None` when it is gone.
     pub new_tag: Option<Tag>,
+    /// Where the file is now that had that path, as headers name it.
+    pub moved_to: Option<String>,
     /// In the numbers of the new version, as an edit's reply has them; of a document that is gone,
     /// the lines that were shown.
     pub changed: Vec<LineSpan>,

@@ -1,5 +1,7 @@
 //! Sessions and the lines shown to each; what one session was shown never counts for another.
 
+mod moved;
+
 use std::collections::HashMap;
 use std::time::Instant;
 
@@ -12,7 +14,7 @@ use crate::view::LineSet;
 
 use super::children::is_below;
 use super::notice::{Actor, Notice};
-use super::versions::{Current, Document, Recorded, Snapshots, Version};
+use super::versions::{Current, Document, MovedTo, Recorded, Snapshots, Version};
 
 /// What a tag names.
 #[derive(Debug, Clone)]
@@ -21,6 +23,8 @@ pub enum Meaning {
     Held(Vec<Version>),
     /// A version that is no longer held.
     Expired,
+    /// What was here before its file was moved, by us.
+    Moved(MovedTo),
     /// Nothing that was ever given out for this document, as far as is remembered.
     Unknown,
 }
@@ -139,8 +143,11 @@ impl Sessions {
         let mut inner = self.inner.lock();
         match inner.snapshots.since(document, tag, Instant::now()) {
             Some(versions) => Meaning::Held(versions),
-            None if inner.snapshots.was_issued(document, tag) => Meaning::Expired,
-            None => Meaning::Unknown,
+            None => match inner.snapshots.moved_to(document, tag) {
+                Some(moved) => Meaning::Moved(moved),
+                None if inner.snapshots.was_issued(document, tag) => Meaning::Expired,
+                None => Meaning::Unknown,
+            },
         }
     }
 
@@ -175,6 +182,7 @@ impl Sessions {
                     path: carried.path,
                     tag: carried.tag,
                     new_tag: None,
+                    moved_to: None,
                     changed: carried.lines.spans().to_vec(),
                     actor: actor.clone(),
                 });
@@ -334,6 +342,7 @@ impl ShownTable {
                     path: carried.path.clone(),
                     tag: carried.tag,
                     new_tag: Some(new.tag),
+                    moved_to: None,
                     changed: changed.spans().to_vec(),
                     actor: actor.clone(),
                 });

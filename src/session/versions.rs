@@ -1,5 +1,7 @@
 //! Snapshots: the texts that were shown of each document and the tags that name them; a tag is never handed out for a second text of its document.
 
+mod moved;
+
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::time::{Duration, Instant};
 
@@ -8,6 +10,8 @@ use crate::hashline::{Fingerprint, LineMap, Tag};
 use crate::protocol::status::MemoryUse;
 use crate::text::Text;
 use crate::workspace::ResourceId;
+
+pub use moved::MovedTo;
 
 /// A file may be read in more than one form; each form is a document of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -190,6 +194,10 @@ struct History {
     names: BTreeMap<u16, TaggedText>,
     /// The text that our last edit made, and its place in the record of our edits.
     edited: Option<(u128, Place)>,
+    /// Where its file was moved to by us.
+    moved_to: Option<Document>,
+    /// Where its file was moved from, and the text that it had then.
+    moved_from: Option<(Document, u128)>,
 }
 
 #[derive(Debug)]
@@ -197,6 +205,8 @@ struct TaggedText {
     content: u128,
     /// The moment the text was last evicted.
     evicted_at: u64,
+    /// It went when the file was moved.
+    is_moved: bool,
 }
 
 #[derive(Debug)]
@@ -470,8 +480,11 @@ impl History {
         let content = fingerprint.content;
         let mut tag = fingerprint.natural_tag;
         for _ in 0..=u16::MAX {
-            match self.names.get(&tag) {
-                Some(named) if named.content == content => return Tag(tag),
+            match self.names.get_mut(&tag) {
+                Some(named) if named.content == content => {
+                    named.is_moved = false;
+                    return Tag(tag);
+                }
                 Some(_) => tag = tag.wrapping_add(1),
                 None => break,
             }
@@ -479,6 +492,7 @@ impl History {
         let name = TaggedText {
             content,
             evicted_at: 0,
+            is_moved: false,
         };
         self.names.insert(tag, name);
         Tag(tag)

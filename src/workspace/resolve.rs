@@ -89,7 +89,7 @@ pub struct Scope {
 }
 
 /// What came of opening a path exactly as it is spelled.
-enum Exact {
+pub(super) enum Exact {
     Here {
         handle: Handle,
         at: PathBuf,
@@ -399,7 +399,7 @@ impl Scope {
 
     /// Tries each reading of `asked` in order. The first refusal stands only if none is found, so
     /// that a rule of one root does not hide another root's file.
-    fn exact(&self, asked: &str) -> Result<Exact, Refusal> {
+    pub(super) fn exact(&self, asked: &str) -> Result<Exact, Refusal> {
         let mut refused = None;
         let mut error = None;
         let mut readings = Vec::new();
@@ -468,7 +468,7 @@ impl Scope {
     }
 
     /// The reading of `lib/x` as `x` in the root called `lib`, when no root has an entry `lib`.
-    fn in_named_root(&self, asked: &str) -> Option<PathReading> {
+    pub(super) fn in_named_root(&self, asked: &str) -> Option<PathReading> {
         let mut others = self.roots().iter().skip(1);
         others.find_map(|root| {
             let below = asked.strip_prefix(root.name())?;
@@ -513,7 +513,7 @@ fn below_home(asked: &str) -> Option<&str> {
     (below.is_empty() || below.starts_with('/')).then(|| below.trim_start_matches('/'))
 }
 
-fn validate(path: &str) -> Result<(), Refusal> {
+pub(super) fn validate(path: &str) -> Result<(), Refusal> {
     if path.is_empty() {
         Err(Refusal::bad_params(
             "path",
@@ -548,7 +548,7 @@ fn no_such_name(path: &str) -> Refusal {
     }
 }
 
-fn not_found(path: &str, mut suggestions: Vec<String>) -> Refusal {
+pub(super) fn not_found(path: &str, mut suggestions: Vec<String>) -> Refusal {
     suggestions.truncate(MAX_SUGGESTIONS);
     Refusal::NotFound {
         path: shortened(path).into_owned(),

@@ -152,3 +152,24 @@ fn three_changes_are_named_and_the_others_counted() {
     assert_eq!(notices[3], "[3 more files changed.]");
     assert!(!read(&server, "wide.txt", session("a")).contains("changed"));
 }
+
+#[test]
+fn files_are_moved_and_deleted_and_others_hear_where_they_are() {
+    let tree = Tree::new().file("a.txt", "one\n").file("b.txt", "b\n");
+    let server = McpProcess::start(tree.path());
+    read(&server, "a.txt", session("b"));
+    let tag = tag_in(&read(&server, "a.txt", session("a")));
+    let edit =
+        |patch: String| text(&server.call_with("edit", json!({ "patch": patch }), session("a")));
+    let moved = edit(format!("¶a.txt#{tag}\nmove file to d/c.txt\n"));
+    assert_eq!(moved, format!("¶d/c.txt#{tag}\n[a.txt is d/c.txt now]"));
+    let said = read(&server, "b.txt", session("b"));
+    let notice = "[a.txt was moved to d/c.txt after you read it, by another agent.]";
+    assert!(said.ends_with(notice), "{said}");
+    assert_eq!(
+        edit(format!("¶d/c.txt#{tag}\ndelete file\n")),
+        "[d/c.txt is deleted]"
+    );
+    let back = edit(format!("¶d/c.txt#{tag}\nundo\n"));
+    assert!(back.contains("[d/c.txt is there again]"), "{back}");
+}

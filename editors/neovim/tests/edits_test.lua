@@ -54,6 +54,18 @@ T.case('a dirty buffer is edited, not saved, and one undo takes exactly the edit
   T.has(pilcrow.text(T.good(pilcrow.read_sync('a.txt'))), '1:a\n2:b\n3:c')
 end)
 
+T.case('a clean buffer follows a file that is moved, and goes with one that is deleted', { ['a.txt'] = 'a\nb\n' }, function(root)
+  local bufnr = T.open('a.txt')
+  local result = T.good(T.edit('a.txt', 'replace 2:\n+B\nmove file to d/c.txt\n'))
+  T.eq(result.details.files[1].warnings, {})
+  T.eq(vim.api.nvim_buf_is_loaded(bufnr), false)
+  local now = vim.api.nvim_get_current_buf()
+  T.eq(vim.api.nvim_buf_get_name(now), root .. '/d/c.txt')
+  T.eq(T.lines(now), { 'a', 'B' })
+  T.good(T.edit('d/c.txt', 'delete file\n'))
+  T.eq(vim.api.nvim_buf_is_loaded(now), false)
+end)
+
 T.case('two edits are two undo steps', { ['a.txt'] = 'a\nb\n' }, function()
   local bufnr = T.open('a.txt')
   T.good(T.edit('a.txt', 'replace 1:\n+A\n'))

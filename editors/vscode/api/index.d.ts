@@ -290,6 +290,12 @@ export interface EditResult {
 export interface EditedFile {
   path: string;
   resolvedPath: string;
+  /** How it was called before it was moved. */
+  movedFrom?: string;
+  /** Of a dry run: where it would be. */
+  movesTo?: string;
+  /** It is not there any more. */
+  deleted?: true;
   wroteTo?: string;
   tagBefore?: string;
   /** Names what is really there now. */
@@ -315,6 +321,8 @@ export interface SnapshotChange {
   path: string;
   tag: string;
   newTag: string | null;
+  /** Where the file of `path` was moved by an edit. */
+  movedTo?: string;
   changed: LineSpan[];
   /** Who did it: "editor", "disk" or "agent:" with the session. */
   actor: string;

@@ -16,6 +16,7 @@ import type { SnapshotChange } from "../api/index";
 import { applyEdit } from "./applyEdit";
 import { LoginOnRequest } from "./credentials";
 import { SaveOnRequest, SELECTOR, stateAfterSync, stateWithoutSync } from "./documents";
+import { FollowOnRequest } from "./follow";
 import { find, type Found, mismatch } from "./find";
 import { asRefused, messageOf } from "./refusal";
 import { OfferSchemes, Resolvers } from "./resources";
@@ -200,6 +201,7 @@ export class Daemon implements vscode.Disposable {
     });
     crashes = client.createDefaultErrorHandler(RESTARTS);
     client.registerFeature(new SaveOnRequest(client));
+    client.registerFeature(new FollowOnRequest(client));
     const offer = new OfferSchemes(client, this.resolvers);
     client.registerFeature(offer);
     client.registerFeature(new LoginOnRequest(client));

@@ -21,6 +21,8 @@ pub(super) struct Cleanup {
     temporaries: Vec<(Arc<Folder>, OsString)>,
     directories: Vec<(Arc<Folder>, OsString)>,
     copies: Vec<PathBuf>,
+    /// Files that are deleted, under names of temporaries: they go when all is done, and not before.
+    aside: Vec<(Arc<Folder>, OsString)>,
     /// Something is left for the next start, so the journal is too.
     is_left: bool,
     is_cleared: bool,
@@ -33,6 +35,7 @@ impl Cleanup {
             temporaries: Vec::new(),
             directories: Vec::new(),
             copies: Vec::new(),
+            aside: Vec::new(),
             is_left: false,
             is_cleared: false,
         }
@@ -71,6 +74,29 @@ impl Cleanup {
         self.temporaries.retain(|(_, known)| known != name);
     }
 
+    /// A file that is deleted has this name now.
+    pub(super) fn put_aside(&mut self, folder: Arc<Folder>, name: OsString) {
+        self.aside.push((folder, name));
+    }
+
+    /// It is not there any more, or somebody else's.
+    pub(super) fn leave_aside(&mut self, name: &OsStr) {
+        self.aside.retain(|(_, known)| known != name);
+    }
+
+    /// It could not be put back, and is what was to go.
+    pub(super) fn go_with_the_rest(&mut self, name: &OsStr) {
+        let (gone, aside) = self.aside.drain(..).partition(|(_, known)| known == name);
+        self.aside = aside;
+        let mut gone: Vec<_> = gone;
+        self.temporaries.append(&mut gone);
+    }
+
+    /// After a write that went well: what is deleted goes with the temporaries.
+    pub(super) fn let_deleted_go(&mut self) {
+        self.temporaries.append(&mut self.aside);
+    }
+
     /// The journal and the copies stay, for the next start to put a file right.
     pub(super) fn leave_for_next_start(&mut self) {
         self.is_left = true;
@@ -85,6 +111,8 @@ impl Cleanup {
     /// Removes it all. What cannot be removed stays noted, for the next start.
     pub(super) fn clear(&mut self) {
         self.is_cleared = true;
+        // A step has panicked between two files: the next start knows what is to become of them.
+        self.is_left |= !self.aside.is_empty();
         for (folder, name) in self.temporaries.drain(..) {
             let removed = attempt(WriteStep::Remove, || {
                 rustix::fs::unlinkat(&folder, &name, AtFlags::empty())

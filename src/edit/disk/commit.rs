@@ -31,6 +31,8 @@ pub(super) enum Done {
     },
     Created,
     Overwritten,
+    /// It has another name, or none.
+    NameChanged,
 }
 
 /// The other name of an old file, or a copy under that name, which is locked.
@@ -42,7 +44,7 @@ pub(super) struct Backup {
 }
 
 /// In what state a file was left.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Left {
     AsItWas,
     Written,
@@ -76,6 +78,7 @@ impl Staged {
             Way::Create { .. } => return Ok(()),
             Way::Replace { temporary, old } => (Ok(temporary), old),
             Way::InPlace { old, writer } => (Err(writer), old),
+            Way::Rename(renaming) => return renaming.recheck(&self.folder, &self.name),
         };
         let look = || rustix::fs::statat(&self.folder, &self.name, AtFlags::SYMLINK_NOFOLLOW);
         let now = match attempt(WriteStep::Recheck, look) {
@@ -112,6 +115,10 @@ impl Staged {
             Way::Replace { old, .. } | Way::InPlace { old, .. } => {
                 Some((old.look.inode, old.file.clone()))
             }
+            Way::Rename(renaming) => {
+                let old = renaming.old()?;
+                Some((old.look.inode, old.file.clone()))
+            }
         };
         Some(LockTarget {
             index: self.index,
@@ -124,7 +131,7 @@ impl Staged {
     pub(super) fn take_held(&mut self) -> Option<HeldLock> {
         match &mut self.way {
             Way::Create { temporary } | Way::Replace { temporary, .. } => temporary.held.take(),
-            Way::InPlace { .. } => None,
+            Way::InPlace { .. } | Way::Rename(_) => None,
         }
     }
 
@@ -140,6 +147,10 @@ impl Staged {
                     Err(FailedWrite { fault, left })
                 }
             },
+            Way::Rename(renaming) => {
+                renaming.put(&self.folder, &self.name, cleanup)?;
+                Ok(Done::NameChanged)
+            }
         }
     }
 
@@ -163,7 +174,10 @@ impl Staged {
                     Left::Half
                 }
             },
-            (Way::Replace { .. }, Done::Created | Done::Overwritten) => Left::AsItWas,
+            (Way::Rename(renaming), _) => renaming.take_back(&self.folder, &self.name, cleanup),
+            (Way::Replace { .. }, Done::Created | Done::Overwritten | Done::NameChanged) => {
+                Left::AsItWas
+            }
         }
     }
 
@@ -339,7 +353,7 @@ fn copy(target: For<'_>, old: &Old, cleanup: &mut Cleanup) -> Result<Backup, Fil
 }
 
 /// Whether the file system has no hard links, or no more for this file or this user.
-fn has_no_links(error: &io::Error) -> bool {
+pub(super) fn has_no_links(error: &io::Error) -> bool {
     is_unsupported(error)
         || matches!(
             errno_of(error),

@@ -103,15 +103,15 @@ impl Flushable {
         Ok(Flushable { index, directory })
     }
 
-    /// `file` is one on the same file system.
-    pub(super) fn flush(&self, file: &File) -> Result<(), WriteError> {
+    /// `file` is one on the same file system, if there is one.
+    pub(super) fn flush(&self, file: Option<&File>) -> Result<(), WriteError> {
         let flushed = step(WriteStep::SyncDirectory, || match &self.directory {
             Some(directory) => match rustix::fs::fsync(directory) {
                 // Some file systems know no such thing for a directory.
                 Ok(()) | Err(Errno::INVAL) => Ok(()),
                 Err(error) => Err(error.into()),
             },
-            None => sync_all_of(file),
+            None => file.map_or(Ok(()), sync_all_of),
         });
         flushed.map_err(|fault| fault.of(self.index))
     }

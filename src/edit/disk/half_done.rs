@@ -3,7 +3,7 @@
 //! Taken back wherever that can be, since nobody was told that it was done. Both are writes like any
 //! other: all or none, under locks, noted.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::AtFlags;
@@ -14,6 +14,7 @@ use crate::workspace::{FileType, Handle, RealPath};
 use super::content::{Planned, read_all};
 use super::journal::JournalEntry;
 use super::recovery::{Recovery, Whereabouts};
+use super::renamed::NoteOfName;
 use super::{FileWrite, LOCK_WAIT, Target};
 
 /// One file of a write, by the journal.
@@ -61,32 +62,55 @@ impl Recovery<'_> {
     /// do; else what is left of the write is still needed.
     pub(super) fn settle(&mut self, entries: &[JournalEntry]) -> bool {
         let noted = by_target(entries);
-        if noted.len() < 2 {
+        // Another start has all of its roots.
+        let Some(names) = self.names(entries) else {
+            return false;
+        };
+        if noted.len() + names.len() < 2 {
             return true;
         }
-        let mut pieces = Vec::with_capacity(noted.len());
-        for (path, about) in noted {
-            match self.piece(path, &about) {
-                Some(piece) => pieces.push(piece),
-                // Another start has all of its roots.
-                None => return false,
-            }
-        }
+        let Some(mut pieces) = self.pieces(&noted, &names) else {
+            return false;
+        };
         let written = pieces.iter().filter(|piece| piece.is_written()).count();
-        if written == 0 || written == pieces.len() {
+        let renamed = names.iter().filter(|name| name.is_done).count();
+        if [0, pieces.len() + names.len()].contains(&(written + renamed)) {
             return true;
         }
-        if self.is_left && !pieces.iter().any(HalfDoneFile::is_new) {
+        if names.is_empty() && self.is_left && !pieces.iter().any(HalfDoneFile::is_new) {
             // Said by an earlier start, which left the journal for the sake of one file.
             return true;
         }
-        let outcome = self.undo_or_complete(&pieces);
-        self.problems.push(told(&pieces, &outcome));
+        let outcome = match names.is_empty() {
+            true => self.undo_or_complete(&pieces),
+            false => self.names_back(&names).and_then(|()| {
+                // Each file is where it was before.
+                let now = self.pieces(&noted, &[]);
+                pieces = now.ok_or("a file cannot be reached")?;
+                self.undo(&pieces).map(|()| Became::Undone)
+            }),
+        };
+        self.problems.push(told(&pieces, &names, &outcome));
         outcome.is_ok()
     }
 
-    /// What there is of one file; `None` where it cannot be reached, or not in these roots.
-    fn piece(&mut self, path: &Path, about: &About) -> Option<HalfDoneFile> {
+    /// What there is of each file, where `names` have brought them; `None` where one cannot be
+    /// reached, or not in these roots.
+    fn pieces(
+        &mut self,
+        noted: &BTreeMap<&Path, About>,
+        names: &[NoteOfName],
+    ) -> Option<Vec<HalfDoneFile>> {
+        let pieces = noted.iter().map(|(path, about)| {
+            let place = self.place_now(path, names);
+            self.piece(path, &place, about)
+        });
+        pieces.collect()
+    }
+
+    /// What there is of one file, which is at `place` now; `None` where it cannot be reached, or not in
+    /// these roots.
+    fn piece(&self, path: &Path, place: &Path, about: &About) -> Option<HalfDoneFile> {
         let mut piece = HalfDoneFile {
             path: path.to_path_buf(),
             old: about.old,
@@ -119,7 +143,7 @@ impl Recovery<'_> {
         // A new text that is still beside its file was not put in its place.
         let was_written = piece.new_bytes.is_none() || about.copy.is_some();
         let other = Now::Other { was_written };
-        piece.now = match self.open(path) {
+        piece.now = match self.open(place) {
             Whereabouts::Closed => return None,
             Whereabouts::Gone if piece.old.is_none() => Now::Old(None),
             Whereabouts::Here(handle) if handle.file_type() == FileType::Regular => {
@@ -159,6 +183,12 @@ impl Recovery<'_> {
     }
 
     fn undo(&self, pieces: &[HalfDoneFile]) -> Result<(), String> {
+        let is_lost = |piece: &HalfDoneFile| {
+            piece.is_new() && piece.old.is_some() && piece.old_bytes.is_none()
+        };
+        if pieces.iter().any(is_lost) {
+            return Err("the texts are gone".to_owned());
+        }
         let back = pieces.iter().filter_map(|piece| match &piece.now {
             Now::New(handle) => Some(FileWrite {
                 target: Target::opened(handle, piece.new),
@@ -238,7 +268,7 @@ enum Became {
 }
 
 /// What is said of it.
-fn told(pieces: &[HalfDoneFile], outcome: &Result<Became, String>) -> String {
+fn told(pieces: &[HalfDoneFile], names: &[NoteOfName], outcome: &Result<Became, String>) -> String {
     let list = |wanted: fn(&HalfDoneFile) -> bool| {
         let paths = pieces.iter().filter(|piece| wanted(piece));
         let paths = paths.map(|piece| piece.path.display().to_string());
@@ -247,12 +277,25 @@ fn told(pieces: &[HalfDoneFile], outcome: &Result<Became, String>) -> String {
     let became = match outcome {
         Ok(Became::Undone) => "It was undone: its files are as they were before".to_owned(),
         Ok(Became::Completed) => "It was completed: its files have their new texts".to_owned(),
-        Err(why) => format!(
+        Err(why) if names.is_empty() => format!(
             "It could be neither undone nor completed ({why}): only {} have the new text",
             list(HalfDoneFile::is_new)
         ),
+        Err(why) => {
+            let moved = names.iter().filter(|name| name.is_done);
+            let moved =
+                moved.map(|name| format!("{} is {}", name.path.display(), name.to.display()));
+            let moved: Vec<String> = moved.collect();
+            format!("It could not be undone ({why}): {}", moved.join(", "))
+        }
     };
-    let all = list(|_| true);
+    let paths = pieces.iter().map(|piece| piece.path.as_path());
+    let paths: BTreeSet<&Path> = paths.chain(names.iter().map(|name| name.path)).collect();
+    let paths: Vec<String> = paths
+        .iter()
+        .map(|path| path.display().to_string())
+        .collect();
+    let all = paths.join(", ");
     let mut told = format!("A write of {all} was cut short when its process died. {became}");
     let left_alone = list(|piece| matches!(piece.now, Now::Other { .. }));
     if !left_alone.is_empty() {
@@ -281,7 +324,10 @@ fn by_target(entries: &[JournalEntry]) -> BTreeMap<&Path, About<'_>> {
                 target, old, new, ..
             } => (target, *old, new),
             JournalEntry::Overwritten { path, old, new, .. } => (path, Some(*old), new),
-            JournalEntry::NotMade { .. } | JournalEntry::Directory { .. } => continue,
+            JournalEntry::NotMade { .. }
+            | JournalEntry::Directory { .. }
+            | JournalEntry::Moved { .. }
+            | JournalEntry::Deleted { .. } => continue,
         };
         let about = noted.entry(target).or_insert_with(|| About {
             old,
@@ -292,7 +338,7 @@ fn by_target(entries: &[JournalEntry]) -> BTreeMap<&Path, About<'_>> {
         match entry {
             JournalEntry::Temporary { path, .. } => about.temporaries.push(path),
             JournalEntry::Overwritten { copy, .. } => about.copy = Some(copy),
-            JournalEntry::NotMade { .. } | JournalEntry::Directory { .. } => {}
+            _ => {}
         }
     }
     noted

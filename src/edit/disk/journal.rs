@@ -16,6 +16,7 @@ use rustix::io::Errno;
 
 use super::content::Planned;
 use super::error::{FileError, step};
+use super::metadata::Inode;
 use super::state::{JournalFile, Room, StateDirectory, sync_parent};
 use super::write_step::WriteStep;
 
@@ -45,6 +46,18 @@ pub(super) enum JournalEntry {
         copy: String,
         old: Planned,
         new: Planned,
+    },
+    /// What is at `path` is to be at `to`, without anything else done to it.
+    Moved {
+        path: PathBuf,
+        to: PathBuf,
+        inode: Inode,
+    },
+    /// The same, and it goes when all of the write is done.
+    Deleted {
+        path: PathBuf,
+        to: PathBuf,
+        inode: Inode,
     },
 }
 
@@ -162,6 +175,16 @@ impl JournalEntry {
                 digest(old),
                 digest(new),
             ],
+            JournalEntry::Moved {
+                path: at,
+                to,
+                inode,
+            } => vec![b"moved".to_vec(), path(at), path(to), written(*inode)],
+            JournalEntry::Deleted {
+                path: at,
+                to,
+                inode,
+            } => vec![b"deleted".to_vec(), path(at), path(to), written(*inode)],
         };
         let mut bytes = Vec::new();
         for field in fields {
@@ -192,9 +215,28 @@ impl JournalEntry {
                 old: Planned::parse(fields.next()?)?,
                 new: Planned::parse(fields.next()?)?,
             },
+            b"moved" => JournalEntry::Moved {
+                path: at,
+                to: path(fields.next()?),
+                inode: read_inode(fields.next()?)?,
+            },
+            b"deleted" => JournalEntry::Deleted {
+                path: at,
+                to: path(fields.next()?),
+                inode: read_inode(fields.next()?)?,
+            },
             _ => return None,
         })
     }
+}
+
+fn written((device, number): Inode) -> Vec<u8> {
+    format!("{device} {number}").into_bytes()
+}
+
+fn read_inode(field: &[u8]) -> Option<Inode> {
+    let (device, number) = std::str::from_utf8(field).ok()?.split_once(' ')?;
+    Some((device.parse().ok()?, number.parse().ok()?))
 }
 
 /// The entries of a journal's bytes, in order; `None` for a journal of another version.
@@ -305,6 +347,16 @@ mod tests {
                 copy: "1-2-3".to_owned(),
                 old,
                 new,
+            },
+            JournalEntry::Moved {
+                path: path(b"/w/y"),
+                to: path(b"/w/\xfe z"),
+                inode: (65_024, 77),
+            },
+            JournalEntry::Deleted {
+                path: path(b"/w/q"),
+                to: path(b"/w/.q"),
+                inode: (1, 2),
             },
         ]
     }

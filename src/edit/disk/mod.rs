@@ -20,6 +20,8 @@ mod lease;
 mod lock;
 mod metadata;
 mod recovery;
+mod rename;
+mod renamed;
 mod stage;
 mod state;
 mod strays;
@@ -49,6 +51,7 @@ use state::StateDirectory;
 
 pub use content::Planned;
 pub use error::{FileError, WriteError};
+pub use rename::{Attributes, NameChange, NameOf};
 pub use write_step::WriteStep;
 
 /// A step of an edit beside the writing itself, for failpoints alone: an error is what is to come of it.
@@ -73,6 +76,32 @@ pub struct FileWrite {
     pub bytes: Arc<[u8]>,
 }
 
+/// What is to become of one file: new bytes, another name, or both in this order.
+#[derive(Debug)]
+pub struct FileChange {
+    pub write: Option<FileWrite>,
+    pub name: Option<NameChange>,
+}
+
+impl From<FileWrite> for FileChange {
+    fn from(write: FileWrite) -> FileChange {
+        FileChange {
+            write: Some(write),
+            name: None,
+        }
+    }
+}
+
+impl FileChange {
+    /// The judged paths that it changes.
+    fn places(&self) -> impl Iterator<Item = &RealPath> {
+        let written = self.write.iter().map(|write| write.target.real());
+        let from = self.name.iter().map(|name| name.from.real());
+        let to = self.name.iter().filter_map(|name| name.to.as_ref());
+        written.chain(from).chain(to.map(|to| &to.real))
+    }
+}
+
 /// Where a file is, or is to be.
 #[derive(Debug)]
 pub enum Target {
@@ -87,6 +116,11 @@ pub enum Target {
     },
     /// A file that must not be there; directories above it are made as the umask has it.
     New { path: RealPath },
+    /// The same, for one that was deleted, with what it was besides its bytes.
+    Restored {
+        path: RealPath,
+        attributes: Attributes,
+    },
 }
 
 impl Target {
@@ -103,7 +137,7 @@ impl Target {
     pub fn real(&self) -> &RealPath {
         match self {
             Target::Existing { real, .. } => real,
-            Target::New { path } => path,
+            Target::New { path } | Target::Restored { path, .. } => path,
         }
     }
 }
@@ -123,6 +157,8 @@ pub struct WrittenFile {
     /// Another program has it open for writing: what it holds may be more than was written, at the
     /// time of the stamp too.
     pub open_elsewhere: bool,
+    /// Of a file that was deleted.
+    pub deleted: Option<Attributes>,
 }
 
 impl DiskWriter {
@@ -156,21 +192,21 @@ impl DiskWriter {
         files: Vec<FileWrite>,
         work: &Work,
     ) -> Result<Vec<WrittenFile>, WriteError> {
-        self.write_and(scope, files, work, || {})
+        let changes = files.into_iter().map(FileChange::from).collect();
+        self.change_and(scope, changes, work, || {})
     }
 
-    /// As [`DiskWriter::write`]. `meanwhile` is called once the disk works on the new texts, before
-    /// this thread sleeps until that is done.
-    pub fn write_and(
+    /// As [`DiskWriter::write`], names too. `meanwhile` is called once the disk works on the new texts,
+    /// before this thread sleeps until that is done.
+    pub fn change_and(
         &self,
         scope: &Scope,
-        files: Vec<FileWrite>,
+        files: Vec<FileChange>,
         work: &Work,
         meanwhile: impl FnOnce(),
     ) -> Result<Vec<WrittenFile>, WriteError> {
         for (index, file) in files.iter().enumerate() {
-            let real = file.target.real();
-            if !scope.may_edit(real) {
+            if let Some(real) = file.places().find(|real| !scope.may_edit(real)) {
                 return Err(FileError::Refused(outside(real)).of(index));
             }
         }
@@ -201,10 +237,11 @@ impl Transaction<'_> {
     fn run(
         mut self,
         scope: &Scope,
-        files: Vec<FileWrite>,
+        files: Vec<FileChange>,
         work: &Work,
         meanwhile: impl FnOnce(),
     ) -> Result<Vec<WrittenFile>, WriteError> {
+        let count = files.len();
         let mut folders = Folders::new(scope);
         for (index, file) in files.into_iter().enumerate() {
             work.check()?;
@@ -213,8 +250,12 @@ impl Transaction<'_> {
                 folders: &mut folders,
                 cleanup: &mut self.cleanup,
             };
-            let staged = stage.file(index, file).map_err(|fault| fault.of(index))?;
-            self.staged.push(staged);
+            let staged = match (file.write, file.name) {
+                (write, Some(name)) => stage.rename(index, write, name),
+                (Some(write), None) => stage.file(index, write).map(|staged| vec![staged]),
+                (None, None) => Ok(Vec::new()),
+            };
+            self.staged.extend(staged.map_err(|fault| fault.of(index))?);
         }
         self.refuse_two_names_of_one_file()?;
         // What needs no lock is done while the disk is at it.
@@ -232,8 +273,9 @@ impl Transaction<'_> {
         work.no_return()?;
         self.commit(&directories)?;
         self.cleanup.keep_directories();
+        self.cleanup.let_deleted_go();
         self.cleanup.clear();
-        let written = self.written();
+        let written = (0..count).filter_map(|index| self.written(index)).collect();
         let folders = in_folders(&self.staged);
         // Whoever locks one next must not find it open for writing.
         self.staged.retain(|staged| !staged.is_open_for_writing());
@@ -282,14 +324,15 @@ impl Transaction<'_> {
 
     fn commit(&mut self, directories: &[Flushable]) -> Result<(), WriteError> {
         let mut done = Vec::with_capacity(self.staged.len());
-        for index in 0..self.staged.len() {
-            match self.staged[index].put(&mut self.cleanup) {
+        for at in 0..self.staged.len() {
+            let index = self.staged[at].index;
+            match self.staged[at].put(&mut self.cleanup) {
                 Ok(put) => done.push(put),
                 Err(FailedWrite { fault, left }) => {
                     return Err(self.roll_back(
                         &done,
                         fault.of(index),
-                        Some((index, left)),
+                        Some((at, left)),
                         directories,
                     ));
                 }
@@ -312,6 +355,10 @@ impl Transaction<'_> {
             if !matches!(staged.way, Way::InPlace { .. }) {
                 changed.insert(staged.folder.real(), (staged.index, &staged.folder));
             }
+            if let Way::Rename(renaming) = &staged.way {
+                let target = renaming.target();
+                changed.insert(target.real(), (staged.index, target));
+            }
         }
         let directories = changed.into_values();
         directories
@@ -320,11 +367,15 @@ impl Transaction<'_> {
     }
 
     fn flush(&self, directories: &[Flushable]) -> Result<(), WriteError> {
+        let file_of = |index: usize| {
+            let mut staged = self.staged.iter();
+            staged.find_map(|staged| staged.file().filter(|_| staged.index == index))
+        };
         let mut directories = directories.iter();
-        directories.try_for_each(|directory| directory.flush(self.staged[directory.index].file()))
+        directories.try_for_each(|directory| directory.flush(file_of(directory.index)))
     }
 
-    /// Takes back what was done, the last first. `failed` is the file at fault, if it is one.
+    /// Takes back what was done, the last first. `failed` is the step at fault, if it is one.
     fn roll_back(
         &mut self,
         done: &[Done],
@@ -333,21 +384,25 @@ impl Transaction<'_> {
         directories: &[Flushable],
     ) -> WriteError {
         let mut left = vec![Left::AsItWas; self.staged.len()];
-        if let Some((index, state)) = failed {
-            left[index] = state;
+        if let Some((at, state)) = failed {
+            left[at] = state;
         }
-        for (index, done) in done.iter().enumerate().rev() {
-            left[index] = self.staged[index].take_back(done, &mut self.cleanup);
+        for (at, done) in done.iter().enumerate().rev() {
+            left[at] = self.staged[at].take_back(done, &mut self.cleanup);
         }
         if !done.is_empty() {
             // It failed once in this write; that it was tried is all that can be done.
             let _ = self.flush(directories);
         }
+        // A file is what the worst of its steps left of it.
+        let mut files: BTreeMap<usize, Left> = BTreeMap::new();
+        for (staged, left) in self.staged.iter().zip(left) {
+            let file = files.entry(staged.index).or_insert(Left::AsItWas);
+            *file = (*file).max(left);
+        }
         let all = |state: Left| {
-            let left = left.iter().enumerate();
-            left.filter(move |(_, now)| **now == state)
-                .map(|(index, _)| index)
-                .collect::<Vec<_>>()
+            let files = files.iter().filter(move |(_, now)| **now == state);
+            files.map(|(index, _)| *index).collect::<Vec<_>>()
         };
         let (written, half_written) = (all(Left::Written), all(Left::Half));
         if written.is_empty() && half_written.is_empty() {
@@ -361,27 +416,31 @@ impl Transaction<'_> {
         }
     }
 
-    /// What was written. Nothing here fails any more: what cannot be looked at is not known.
-    fn written(&self) -> Vec<WrittenFile> {
-        let written = self.staged.iter().map(|staged| {
-            let metadata = staged.file().metadata().ok();
-            let (in_place, open_elsewhere) = match &staged.way {
-                Way::InPlace { writer, .. } => {
-                    let len = metadata.as_ref().map(|metadata| metadata.len());
-                    let has_grown = len.is_some_and(|len| len != staged.new.len());
-                    (true, writer.is_open_elsewhere || has_grown)
-                }
-                _ => (false, false),
-            };
-            WrittenFile {
-                real: staged.real.clone(),
-                stamp: metadata.as_ref().map(Stamp::of),
-                hash: staged.new.hash(),
-                in_place,
-                open_elsewhere,
+    /// What became of a file. Nothing here fails any more: what cannot be looked at is not known.
+    fn written(&self, index: usize) -> Option<WrittenFile> {
+        let of_it = || self.staged.iter().filter(|staged| staged.index == index);
+        // The bytes come before the name.
+        let staged = of_it().next()?;
+        let metadata = staged.file().and_then(|file| file.metadata().ok());
+        let (in_place, open_elsewhere) = match &staged.way {
+            Way::InPlace { writer, .. } => {
+                let len = metadata.as_ref().map(|metadata| metadata.len());
+                let has_grown = len.is_some_and(|len| len != staged.new.len());
+                (true, writer.is_open_elsewhere || has_grown)
             }
-        });
-        written.collect()
+            _ => (false, false),
+        };
+        Some(WrittenFile {
+            real: staged.real.clone(),
+            stamp: metadata.as_ref().map(Stamp::of),
+            hash: staged.new.hash(),
+            in_place,
+            open_elsewhere,
+            deleted: of_it().find_map(|staged| match &staged.way {
+                Way::Rename(renaming) => renaming.deleted(),
+                _ => None,
+            }),
+        })
     }
 }
 

@@ -121,6 +121,7 @@ impl Recovery<'_> {
                 _ => {}
             }
         }
+        self.remove_deleted(entries);
         for entry in entries.iter().rev() {
             if let JournalEntry::Directory { path } = entry {
                 self.remove(path, AtFlags::REMOVEDIR);
@@ -133,10 +134,7 @@ impl Recovery<'_> {
     }
 
     fn temporary(&mut self, entry: &JournalEntry, path: &Path) {
-        let name = path.file_name().unwrap_or_default().as_bytes();
-        let mark = mark_of(self.dead.process);
-        let is_marked = memchr::memmem::find(name, mark.as_bytes()).is_some();
-        if !is_marked || name.first() != Some(&b'.') {
+        if !self.is_marked(path) {
             return;
         }
         if self.is_somebody_elses(entry) {
@@ -147,6 +145,20 @@ impl Recovery<'_> {
             return;
         }
         self.remove(path, AtFlags::empty());
+    }
+
+    /// Whether a name is one that the dead process gave to temporaries.
+    fn is_marked(&self, path: &Path) -> bool {
+        let name = path.file_name().unwrap_or_default().as_bytes();
+        let mark = mark_of(self.dead.process);
+        memchr::memmem::find(name, mark.as_bytes()).is_some() && name.first() == Some(&b'.')
+    }
+
+    /// Removes a file under a name of the dead process's temporaries.
+    pub(super) fn remove_temporary(&mut self, path: &Path) {
+        if self.is_marked(path) {
+            self.remove(path, AtFlags::empty());
+        }
     }
 
     /// Whether the process died between exchanging a file that had just been changed by somebody
@@ -173,7 +185,7 @@ impl Recovery<'_> {
             && !target.starts_with(&temporary)
     }
 
-    fn remove(&mut self, path: &Path, flags: AtFlags) {
+    pub(super) fn remove(&mut self, path: &Path, flags: AtFlags) {
         let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
             return;
         };

@@ -22,6 +22,7 @@ use super::journal::{JournalEntry, next_number};
 use super::lease::stays_open_for_writing;
 use super::lock::{HeldLock, LockAttempt, try_lock};
 use super::metadata::{FileMetadata, Inode, Old, Preserved, keep, refuse_guarded};
+use super::rename::{Renaming, give};
 use super::state::StateDirectory;
 use super::write_step::WriteStep;
 use super::{FileWrite, Target};
@@ -53,6 +54,8 @@ pub(super) enum Way {
     /// The inode stays: it has other names, somebody has it open for writing, or it has what only it
     /// can have.
     InPlace { old: Old, writer: InPlace },
+    /// It gets another name, or goes.
+    Rename(Renaming),
 }
 
 /// A new file beside the one that it is for.
@@ -96,9 +99,9 @@ impl StageContext<'_, '_> {
         let new = Planned::of(&write.bytes);
         let name = name.to_owned();
         let (folder, way) = match write.target {
-            Target::New { .. } => {
+            Target::New { .. } | Target::Restored { .. } => {
                 let folder = self.folders.made(parent, self.cleanup)?;
-                let way = self.creation(&folder, &name, new, &write.bytes)?;
+                let way = self.creation(&folder, &name, new, &write)?;
                 (folder, way)
             }
             Target::Existing { planned, stamp, .. } => {
@@ -122,7 +125,7 @@ impl StageContext<'_, '_> {
         folder: &Arc<Folder>,
         name: &OsStr,
         new: Planned,
-        bytes: &[u8],
+        write: &FileWrite,
     ) -> Result<Way, FileError> {
         let there = attempt(WriteStep::Open, || {
             rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)
@@ -138,8 +141,21 @@ impl StageContext<'_, '_> {
             old: None,
             new,
         };
-        // The umask and the directory's default ACL have their say, as with any new file.
-        let temporary = create(self.cleanup, target, Mode::from_raw_mode(0o666), bytes)?;
+        let mode = match write.target {
+            // Nobody may read it who may not read what it was.
+            Target::Restored { .. } => 0o600,
+            // The umask and the directory's default ACL have their say, as with any new file.
+            _ => 0o666,
+        };
+        let temporary = create(
+            self.cleanup,
+            target,
+            Mode::from_raw_mode(mode),
+            &write.bytes,
+        )?;
+        if let Target::Restored { attributes, .. } = write.target {
+            give(&temporary.file, attributes)?;
+        }
         Ok(Way::Create { temporary })
     }
 
@@ -196,11 +212,22 @@ impl StageContext<'_, '_> {
 }
 
 impl Staged {
-    /// The inode that has the new bytes, or will have.
-    pub(super) fn file(&self) -> &File {
+    /// The inode that has the new bytes, or will have; `None` for a link, and for a name that changes
+    /// after the bytes were written.
+    pub(super) fn file(&self) -> Option<&File> {
         match &self.way {
-            Way::Create { temporary } | Way::Replace { temporary, .. } => &temporary.file,
-            Way::InPlace { old, .. } => &old.file,
+            Way::Create { temporary } | Way::Replace { temporary, .. } => Some(&temporary.file),
+            Way::InPlace { old, .. } => Some(&old.file),
+            Way::Rename(renaming) => renaming.old().map(|old| &*old.file),
+        }
+    }
+
+    /// Which inode has the name when this is done.
+    pub(super) fn new_inode(&self) -> Option<Inode> {
+        match &self.way {
+            Way::Create { temporary } | Way::Replace { temporary, .. } => Some(temporary.inode),
+            Way::InPlace { old, .. } => Some(old.look.inode),
+            Way::Rename(_) => None,
         }
     }
 
@@ -209,6 +236,7 @@ impl Staged {
         match &self.way {
             Way::Create { .. } => None,
             Way::Replace { old, .. } | Way::InPlace { old, .. } => Some(old.look.inode),
+            Way::Rename(renaming) => renaming.inode(),
         }
     }
 
@@ -223,7 +251,7 @@ impl Staged {
             Way::Create { temporary } | Way::Replace { temporary, .. } => {
                 flush::wait(&temporary.file)
             }
-            Way::InPlace { .. } => Ok(()),
+            Way::InPlace { .. } | Way::Rename(_) => Ok(()),
         }
     }
 }

@@ -29,6 +29,10 @@ pub enum WriteStep {
     Claim,
     Link,
     Rename,
+    /// Gives a file that is moved its new name.
+    Move,
+    /// Takes the name of a file that is deleted.
+    Delete,
     Overwrite,
     SyncDirectory,
     Rollback,
@@ -65,6 +69,8 @@ impl WriteStep {
             WriteStep::Claim => "claim",
             WriteStep::Link => "link",
             WriteStep::Rename => "rename",
+            WriteStep::Move => "move",
+            WriteStep::Delete => "delete",
             WriteStep::Overwrite => "overwrite",
             WriteStep::SyncDirectory => "fsyncdir",
             WriteStep::Rollback => "rollback",
@@ -100,6 +106,8 @@ impl std::fmt::Display for WriteStep {
             WriteStep::Exchange | WriteStep::Claim | WriteStep::Rename => {
                 "put the new text in the place of"
             }
+            WriteStep::Move => "move",
+            WriteStep::Delete => "delete",
             WriteStep::Link => "keep the old text of",
             WriteStep::Overwrite => "overwrite",
             WriteStep::SyncDirectory => "flush to the disk the directory of",

@@ -40,7 +40,7 @@ pub fn location(id: &ResourceId, opened_as: Option<&str>) -> Location {
 }
 
 /// An absolute path as a `file://` URI.
-fn file_uri(path: &Path) -> String {
+pub fn file_uri(path: &Path) -> String {
     let mut uri = String::from("file://");
     for byte in path.as_os_str().as_encoded_bytes() {
         match byte {

@@ -9,7 +9,7 @@ mod image;
 pub mod internal;
 mod json;
 pub mod kind;
-mod location;
+pub mod location;
 mod memory;
 pub mod notebook;
 mod sqlite;

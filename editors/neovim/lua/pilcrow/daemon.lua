@@ -254,6 +254,7 @@ function M.lsp_config()
       experimental = {
         pilcrow = {
           saveDocument = true,
+          followFile = true,
           resources = next(options.resources) and { schemes = vim.tbl_keys(options.resources) } or nil,
         },
       },

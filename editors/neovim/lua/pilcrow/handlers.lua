@@ -120,6 +120,29 @@ M['agent/saveDocument'] = function(_, params, ctx)
   return { saved = not vim.bo[bufnr].modified }
 end
 
+---Shows a file that was moved where it is now, and lets go of one that was deleted.
+---@param params { uri: string, to: string? }
+---@param ctx lsp.HandlerContext
+M['agent/followFile'] = function(_, params, ctx)
+  local client = asked_by(ctx)
+  local bufnr = require('pilcrow.documents').buffer(client, params.uri)
+  if not bufnr or vim.bo[bufnr].modified then
+    return { followed = false }
+  end
+  if params.to and params.to ~= vim.NIL then
+    local now = vim.fn.bufadd(vim.uri_to_fname(params.to))
+    vim.bo[now].buflisted = vim.bo[bufnr].buflisted
+    for _, window in ipairs(vim.fn.win_findbuf(bufnr)) do
+      vim.api.nvim_win_call(window, function()
+        local view = vim.fn.winsaveview()
+        vim.api.nvim_win_set_buf(window, now)
+        vim.fn.winrestview(view)
+      end)
+    end
+  end
+  return { followed = pcall(vim.api.nvim_buf_delete, bufnr, {}) }
+end
+
 ---What somebody's function has of an address. The answer may take its time: Neovim calls this in a coroutine of its own.
 ---@param params { uri: string, session: string, resolving: string }
 M['agent/resolve'] = function(_, params)

@@ -12,6 +12,42 @@ function change(uri: vscode.Uri, version: number, newText: string) {
 
 export const edits: Tests = [
   [
+    "a clean document follows a file that is moved, and closes when it is deleted",
+    async () => {
+      const { read, edit } = await pilcrow();
+      const uri = file("follows.txt", "a\nb\n");
+      await show(uri);
+      const shownNow = () => vscode.window.tabGroups.all.flatMap(({ tabs }) =>
+        tabs.flatMap(({ input }) => (input instanceof vscode.TabInputText ? [input.uri.toString()] : [])));
+      const first = tag(await read("follows.txt"));
+      const moved = await edit({ patch: `¶follows.txt#${first}\nreplace 2:\n+B\nmove file to followed/there.txt\n` });
+      const now = moved.details.files[0];
+      assert.deepEqual([now?.path, now?.via, now?.warnings], ["followed/there.txt", "disk", []]);
+      const there = vscode.Uri.joinPath(uri, "../followed/there.txt");
+      assert.equal(bytes(there).toString(), "a\nB\n");
+      await until("the file where it is now", () => shownNow().includes(there.toString()) && !shownNow().includes(uri.toString()));
+      assert.equal(vscode.window.activeTextEditor?.document.getText(), "a\nB\n");
+      assert.equal(vscode.window.activeTextEditor?.document.isDirty, false);
+      await edit({ patch: `¶followed/there.txt#${now?.tag}\ndelete file\n` });
+      await until("the end of its tab", () => !shownNow().includes(there.toString()));
+      await edit({ patch: `¶followed/there.txt#${now?.tag}\nundo\n` });
+      assert.equal(bytes(there).toString(), "a\nB\n");
+    },
+  ],
+  [
+    "a document with unsaved changes keeps its file",
+    async () => {
+      const { read, edit } = await pilcrow();
+      const editor = await show(file("stays.txt", "a\n"));
+      await type(editor, 0, 1, " typed");
+      const first = tag(await read("stays.txt"));
+      const refused = await refusal(edit({ patch: `¶stays.txt#${first}\nmove file to elsewhere.txt\n` }));
+      assert.equal(refused.kind, "unsupported");
+      assert.equal(editor.document.getText(), "a typed\n");
+      assert.equal(bytes(editor.document.uri).toString(), "a\n");
+    },
+  ],
+  [
     "an edit of a dirty buffer is one undo step, and its file is left alone",
     async () => {
       const { read, edit } = await pilcrow();

@@ -18,7 +18,7 @@ const ORDERS: &str = "PILCROW_DISK_TEST";
 /// What two processes count up to, each.
 const COUNTS: usize = 40;
 
-fn child(orders: &str, top: &Path, fail: &str) -> Child {
+pub(super) fn child(orders: &str, top: &Path, fail: &str) -> Child {
     Command::new(std::env::current_exe().expect("this binary"))
         .args([
             "--exact",
@@ -54,6 +54,12 @@ fn obey(orders: &str) {
     match what {
         "write" => drop(place.write(job(&place)).expect("written")),
         "count" => count(&place),
+        "case" => drop(
+            place
+                .carry_out(super::names::other_case(&place))
+                .expect("done"),
+        ),
+        "names" => drop(place.carry_out(super::names::job(&place)).expect("done")),
         other => panic!("{other}"),
     }
 }

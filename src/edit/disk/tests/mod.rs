@@ -3,6 +3,7 @@
 mod faults;
 mod keeps;
 mod kills;
+mod names;
 mod plain;
 mod races;
 
@@ -17,7 +18,9 @@ use crate::protocol::Settings;
 use crate::task::{CancelToken, Work};
 use crate::workspace::Scope;
 
-use super::{DiskWriter, FileError, FileWrite, Planned, Target, WriteError, WrittenFile};
+use super::{
+    DiskWriter, FileChange, FileError, FileWrite, Planned, Target, WriteError, WrittenFile,
+};
 
 /// An ordinary user, for tests that root runs.
 const NOBODY: u32 = 65534;
@@ -97,6 +100,10 @@ impl Scratch {
 
     fn write(&self, files: Vec<FileWrite>) -> Result<Vec<WrittenFile>, WriteError> {
         self.writer.write(&self.scope, files, &work())
+    }
+
+    fn carry_out(&self, changes: Vec<FileChange>) -> Result<Vec<WrittenFile>, WriteError> {
+        self.writer.change_and(&self.scope, changes, &work(), || {})
     }
 
     /// Names below the top that are the writer's own: temporaries, journals that say something, copies.
