@@ -24,6 +24,11 @@ pub struct SourceFile<'a> {
 impl<'a> SourceFile<'a> {
     /// As parsers take it; `None` where it is in no language or too large.
     pub fn code(&self) -> Option<Code<'a>> {
+        self.code_of_any_size().filter(Code::may_be_parsed)
+    }
+
+    /// As parsers would take it, were it not too large; `None` where it is in no language.
+    pub fn code_of_any_size(&self) -> Option<Code<'a>> {
         let language = || {
             self.said
                 .or_else(|| syntax::detect(self.file_name, self.text))
@@ -34,7 +39,7 @@ impl<'a> SourceFile<'a> {
             content: self.content,
             language,
         };
-        language().map(code).filter(Code::may_be_parsed)
+        language().map(code)
     }
 }
 

@@ -3,6 +3,7 @@
 mod definitions;
 mod goldens;
 mod rust_items;
+mod sources;
 mod sqlite;
 mod trees;
 
