@@ -78,6 +78,7 @@ mod scenarios;
 mod search;
 mod selectors;
 mod settings;
+mod outlines_fit;
 mod summaries;
 mod syntax_hostile;
 mod syntax_workers;

@@ -186,7 +186,9 @@ impl PlacedRun {
     /// `None` where no row begins and none ends with it.
     fn new(run: &SiblingRun, rows: &[OutlineRow], text: &Text) -> Option<PlacedRun> {
         let LineSpan { start, end } = run.span;
-        let first = rows.binary_search_by_key(&start, |row| row.span.start).ok()?;
+        let first = rows
+            .binary_search_by_key(&start, |row| row.span.start)
+            .ok()?;
         let last = rows.binary_search_by_key(&end, |row| row.span.end).ok()?;
         let row = (first <= last).then(|| {
             let noun = run.what.noun(run.count);

@@ -394,7 +394,15 @@ impl RunSearch<'_> {
 /// Whether functions in a node of this kind are methods.
 fn is_type(kind: &str, in_type: bool) -> bool {
     let of_type = [
-        "class", "struct", "interface", "impl", "trait", "enum", "union", "record", "protocol",
+        "class",
+        "struct",
+        "interface",
+        "impl",
+        "trait",
+        "enum",
+        "union",
+        "record",
+        "protocol",
         "object_d",
     ];
     let ends = ["function", "method", "module", "namespace"];

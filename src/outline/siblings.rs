@@ -200,7 +200,7 @@ fn unwrapped(node: Node<'_>) -> Node<'_> {
             break;
         }
         let last = inner.named_child_count().checked_sub(1);
-        let Some(child) = last.and_then(|last| inner.named_child(last)) else {
+        let Some(child) = last.and_then(|last| inner.named_child(last as u32)) else {
             break;
         };
         inner = child;

@@ -142,7 +142,10 @@ impl<'tree> Walk<'tree> {
         let node = cursor.node();
         let capture = self.find(cursor, place);
         if let Some(Capture { role, .. }) = capture
-            && matches!(role, Role::Comment | Role::Doc | Role::Import | Role::Attribute)
+            && matches!(
+                role,
+                Role::Comment | Role::Doc | Role::Import | Role::Attribute
+            )
         {
             let ended = group.push(self.source, role, node, self.min_lines);
             place.found.extend(ended);
@@ -225,13 +228,22 @@ impl<'tree> Walk<'tree> {
         Ok(())
     }
 
-    /// Whether a node stands between braces, and the closing one under the head of the opening one.
+    /// Whether a node stands between braces, the closing one under the head of the opening one, and
+    /// no line between them begins where the head does: such a one it has swallowed.
     fn is_closed(&self, node: Node<'_>) -> bool {
         let indentation = |line: &str| line.len() - line.trim_start().len();
         let head = self.source.line(node.start_position().row);
         let last = self.source.line(node.end_position().row);
         let text = self.source.text().get(node.byte_range()).unwrap_or("");
+        let is_swallowed = |line: &str| {
+            let own = line.trim();
+            indentation(line) <= indentation(head)
+                && own.starts_with(char::is_alphabetic)
+                && !own.ends_with(':')
+        };
+        let mut between = node.start_position().row + 1..node.end_position().row;
         text.starts_with('{')
+            && !between.any(|line| is_swallowed(self.source.line(line)))
             && last.trim_start().starts_with('}')
             && indentation(head) == indentation(last)
     }

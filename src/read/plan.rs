@@ -252,13 +252,7 @@ impl Reader {
         }
         let is_whole = *selector == Selector::default();
         let mut no_structure = None;
-        let outline = self.outline(
-            ask,
-            (&opened, &located),
-            selector,
-            work,
-            &mut no_structure,
-        )?;
+        let outline = self.outline(ask, (&opened, &located), selector, work, &mut no_structure)?;
         let is_whole_text =
             is_whole && document.style == Style::Lines && document.kind != ResourceKind::Document;
         let definitions = match ask.request.truncate {
@@ -527,9 +521,10 @@ fn no_outline(ask: &Ask, why: &str) -> Refusal {
 fn is_longer_than(document: &Document, limits: &Limits) -> bool {
     let lines = limits.budget.lines.min(limits.open_lines);
     is_longer(document, lines)
-        || document.text.whole().is_some_and(|text| {
-            (text.len_bytes() + text.len_lines()) as u64 > limits.budget.bytes
-        })
+        || document
+            .text
+            .whole()
+            .is_some_and(|text| (text.len_bytes() + text.len_lines()) as u64 > limits.budget.bytes)
 }
 
 fn is_longer(document: &Document, lines: u64) -> bool {

@@ -19,8 +19,7 @@ const MOST_BYTES: u64 = 24 * 1024 - 512;
 pub fn open<'t>(text: &'t Text, outline: &'t Outline, limits: &Limits) -> (Window<'t>, bool) {
     let mut budget = limits.budget;
     budget.lines = budget.lines.min(limits.open_lines);
-    let (rows, is_further) =
-        outline.fitted(text, |rows| fits(rows, (text, limits), budget));
+    let (rows, is_further) = outline.fitted(text, |rows| fits(rows, (text, limits), budget));
     let mut window = Window {
         total_lines: text.len_lines() as u64,
         ..Window::default()
@@ -95,7 +94,9 @@ pub fn open_page<'t>(
             let row = written(row, text, limits.columns);
             let bytes = limits.count.bytes_of(&row);
             if let Some(reason) = window.spent.no_room_for(bytes, budget) {
-                window.blocks.extend(Some(block).filter(|it| !it.rows.is_empty()));
+                window
+                    .blocks
+                    .extend(Some(block).filter(|it| !it.rows.is_empty()));
                 let mut left = vec![LineSpan {
                     start: lines.start.max(span.start),
                     end: span.end,
@@ -114,7 +115,9 @@ pub fn open_page<'t>(
             shown.insert(lines.start, lines.end);
             block.rows.push(row);
         }
-        window.blocks.extend(Some(block).filter(|it| !it.rows.is_empty()));
+        window
+            .blocks
+            .extend(Some(block).filter(|it| !it.rows.is_empty()));
     }
     window
 }

@@ -90,8 +90,8 @@ fn samples_have_their_goldens() {
     for (folder, path) in samples() {
         let (text, language, outline) = outline_of(&path);
         assert_eq!(language.name(), folder, "{}", path.display());
-        let written = match &outline {
-            Some(outline) => rendered(&text, outline),
+        let written = match outline.filter(|outline| !outline.is_whole_text()) {
+            Some(outline) => rendered(&text, &outline),
             None => "nothing folds\n".to_owned(),
         };
         let golden = golden_of(&path);

@@ -17,7 +17,7 @@ use crate::task::{CancelToken, Work};
 use crate::text::Text;
 
 use self::goldens::rendered;
-use super::{Outline, Rules, Unfold, outline, outline_with};
+use super::{Outline, OutlineRow, Rules, Unfold, outline, outline_with};
 
 const RULES: Rules = Rules {
     min_body_lines: 4,
@@ -31,7 +31,11 @@ fn work() -> Work {
 fn folded(name: &str, source: &str) -> String {
     let text = Text::new(source);
     let language = detect(name, &text).expect("a language");
-    match outline_with(&text, language, RULES, Unfold::Nothing, &work()).expect("time enough") {
+    let outline = outline_with(&text, language, RULES, Unfold::Nothing, &work());
+    match outline
+        .expect("time enough")
+        .filter(|it| !it.is_whole_text())
+    {
         Some(outline) => rendered(&text, &outline),
         None => "nothing folds".to_owned(),
     }
@@ -126,10 +130,7 @@ fn a_python_body_keeps_its_head_and_docstring() {
         '''Does it.\n\n        Well.\n        '''\n        a()\n        b()\n        c()\n        return 1\n\n    x = 1\n";
     insta::assert_snapshot!(folded("a.py", source), @r"
     1:class A:
-    2:    @cached(
-    3:        1,
-    4:        2,
-    5:    )
+    2-5:    @cached( … )
     6:    def f(self, a,
     7:          b):
     8-11:        '''Does it. …
@@ -464,12 +465,44 @@ fn holds(text: &Text, language: &'static Language, min_body_lines: usize) {
         };
         partitions(&outline, text.len_lines());
         for row in &outline.rows {
-            let Some(fold) = &row.fold else { continue };
-            let (first, last) = (row.span.start as usize - 1, row.span.end as usize - 1);
-            assert!(last >= first + 2);
-            assert!(!fold.shows_first || fold.head == text.line(first).trim_end());
-            assert!(!fold.shows_last || fold.tail == text.line(last).trim());
+            holds_for_row(text, row);
+            assert!(row.fold.is_none() || row.span.count() >= 3);
         }
+        holds_in_less_room(text, &outline);
+    }
+}
+
+fn holds_for_row(text: &Text, row: &OutlineRow) {
+    let Some(fold) = &row.fold else { return };
+    let (first, last) = (row.span.start as usize - 1, row.span.end as usize - 1);
+    assert!(!fold.shows_first || fold.head == text.line(first).trim_end());
+    assert!(!fold.shows_last || fold.tail == text.line(last).trim());
+}
+
+/// However few rows there is room for, they name every line once, and they are as many at most.
+fn holds_in_less_room(text: &Text, outline: &Outline) {
+    let all = outline.rows.len();
+    let mut before = usize::MAX;
+    for room in [all, all - 1, all * 3 / 4, all / 2, all / 5, 3, 2, 1, 0] {
+        let (rows, is_further) = outline.fitted(text, |rows| rows.len() <= room);
+        assert!(rows.len() <= room.max(1));
+        assert_eq!(is_further, all > room);
+        assert!(rows.len() <= before);
+        before = rows.len();
+        let mut next = 1;
+        for shown in &rows {
+            assert_eq!(shown.row.span.start, next);
+            next = shown.row.span.end + 1;
+            holds_for_row(text, &shown.row);
+            let written = shown.row.fold.as_ref().map(|fold| {
+                let mut written = String::new();
+                fold.write_between(&fold.head, &fold.tail, &mut written);
+                written
+            });
+            let line = text.line(shown.row.span.start as usize - 1);
+            assert_eq!(shown.bytes, written.map_or(line.len(), |it| it.len()));
+        }
+        assert_eq!(next, text.len_lines() as u64 + 1);
     }
 }
 

@@ -4,13 +4,14 @@
 //! itself. Without ctags there is nobody to ask, and the laws alone hold.
 
 use std::collections::{HashMap, HashSet};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use crate::outline::{Outline, ShownRow};
 use crate::text::Text;
 
-use super::trees::{answer, every_file, is_long, outline_of_text};
+use super::rust_items;
+use super::trees::{answer, declarations, every_file, is_long, outline_of_text};
 
 /// Bytes of an answer with an outline, and of the rows in it.
 const MOST_BYTES: usize = 24 * 1024;
@@ -25,20 +26,106 @@ const NAMED: f64 = 0.995;
 const REACHED: f64 = 0.98;
 const MEDIAN: f64 = 0.30;
 
-/// Name, how files end, and ctags' kinds that are declarations.
-const LANGUAGES: &[(&str, &[&str], &[&str])] = &[
-    ("C", &[".c"], &["function", "struct", "union", "enum", "typedef", "macro"]),
-    ("C headers", &[".h"], &["function", "struct", "union", "enum", "typedef", "macro", "prototype", "class"]),
-    ("C++", &[".cpp", ".cc", ".hpp"], &["function", "class", "struct", "union", "enum", "namespace", "macro"]),
-    ("C#", &[".cs"], &["class", "struct", "interface", "enum", "method", "property"]),
-    ("Go", &[".go"], &["func", "struct", "interface", "type"]),
-    ("Java", &[".java"], &["class", "interface", "enum", "method"]),
-    ("JavaScript", &[".js", ".mjs"], &["function", "class", "method"]),
-    ("PHP", &[".php"], &["class", "interface", "trait", "function"]),
-    ("Python", &[".py"], &["class", "function", "member"]),
-    ("Ruby", &[".rb"], &["class", "module", "method", "singletonMethod"]),
-    ("Rust", &[".rs"], &["function", "struct", "enum", "interface", "module", "macro", "method", "implementation"]),
-    ("TypeScript", &[".ts"], &["function", "class", "interface", "enum", "method", "namespace"]),
+/// Who tells the declarations of a language.
+#[derive(Clone, Copy)]
+enum Teller {
+    /// These kinds of ctags.
+    Ctags(&'static [&'static str]),
+    /// A parser of the language's own, or one of these tests; ctags tells where bodies end.
+    Parser(Parser),
+}
+
+#[derive(Clone, Copy)]
+enum Parser {
+    Node,
+    Python,
+    RustItems,
+}
+
+/// Name, how files end, and who tells.
+const LANGUAGES: &[(&str, &[&str], Teller)] = &[
+    (
+        "C",
+        &[".c"],
+        Teller::Ctags(&["function", "struct", "union", "enum", "typedef", "macro"]),
+    ),
+    (
+        "C headers",
+        &[".h"],
+        Teller::Ctags(&[
+            "function",
+            "struct",
+            "union",
+            "enum",
+            "typedef",
+            "macro",
+            "prototype",
+            "class",
+        ]),
+    ),
+    (
+        "C++",
+        &[".cpp", ".cc", ".hpp"],
+        Teller::Ctags(&[
+            "function",
+            "class",
+            "struct",
+            "union",
+            "enum",
+            "namespace",
+            "macro",
+        ]),
+    ),
+    (
+        "C#",
+        &[".cs"],
+        Teller::Ctags(&["class", "struct", "interface", "enum", "method", "property"]),
+    ),
+    (
+        "Go",
+        &[".go"],
+        Teller::Ctags(&["func", "struct", "interface", "type"]),
+    ),
+    (
+        "Java",
+        &[".java"],
+        Teller::Ctags(&["class", "interface", "enum", "method"]),
+    ),
+    ("JavaScript", &[".js", ".mjs"], Teller::Parser(Parser::Node)),
+    (
+        "PHP",
+        &[".php"],
+        Teller::Ctags(&["class", "interface", "trait", "function"]),
+    ),
+    ("Python", &[".py"], Teller::Parser(Parser::Python)),
+    (
+        "Ruby",
+        &[".rb"],
+        Teller::Ctags(&["class", "module", "method", "singletonMethod"]),
+    ),
+    ("Rust", &[".rs"], Teller::Parser(Parser::RustItems)),
+    (
+        "TypeScript",
+        &[".ts"],
+        Teller::Ctags(&[
+            "function",
+            "class",
+            "interface",
+            "enum",
+            "method",
+            "namespace",
+        ]),
+    ),
+];
+
+/// What has a body.
+const FUNCTIONS: &[&str] = &[
+    "function",
+    "method",
+    "func",
+    "member",
+    "singletonMethod",
+    "generator",
 ];
 
 /// Where sources are on machines: folders that are there are looked through.
@@ -71,13 +158,25 @@ struct Tag {
 fn tags(paths: &[PathBuf]) -> HashMap<PathBuf, Vec<Tag>> {
     let mut program = Command::new("ctags");
     program
-        .args(["--options=NONE", "-f", "-", "-u", "--excmd=number", "--fields=Kne", "-L", "-"])
+        .args([
+            "--options=NONE",
+            "-f",
+            "-",
+            "-u",
+            "--excmd=number",
+            "--fields=Kne",
+            "-L",
+            "-",
+        ])
         .args(["--kinds-C=+p", "--kinds-C++=+p", "--links=no"])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::null());
     let mut program = program.spawn().expect("it answered before");
-    let names: Vec<_> = paths.iter().map(|path| path.display().to_string()).collect();
+    let names: Vec<_> = paths
+        .iter()
+        .map(|path| path.display().to_string())
+        .collect();
     let mut stdin = program.stdin.take().expect("a pipe");
     let feeder = std::thread::spawn(move || {
         use std::io::Write as _;
@@ -140,7 +239,7 @@ struct LanguageScore {
 }
 
 impl LanguageScore {
-    fn add(&mut self, path: &Path, text: &Text, outline: &Outline, tags: &[Tag], kinds: &[&str]) {
+    fn add(&mut self, (path, text, outline): &(PathBuf, Text, Outline), declared: &[Tag]) {
         let rows = fitted(outline, text);
         let bytes: usize = rows.iter().map(written_bytes).sum();
         assert!(bytes <= MOST_ROW_BYTES, "{}: {bytes}", path.display());
@@ -155,32 +254,31 @@ impl LanguageScore {
             self.shares.push(bytes as f64 / text.len_bytes() as f64);
         }
         let starts: HashSet<u64> = rows.iter().map(|row| row.row.span.start).collect();
-        let total = text.len_lines();
-        let known = |tag: &&Tag| tag.line <= total && kinds.contains(&tag.kind.as_str());
-        let outer: Vec<&Tag> = tags.iter().filter(known).collect();
-        for tag in outer.iter().filter(|tag| !is_hidden(tag, &outer)) {
+        for tag in declared {
             self.declarations += 1;
             let line = tag.line as u64;
-            let counted = rows.iter().find(|row| is_count(row) && row.row.span.lines().contains(&line));
+            let counts = |row: &&ShownRow| is_count(row) && row.row.span.lines().contains(&line);
+            let counted = rows.iter().find(counts);
             let is_named = starts.contains(&line) || counted.is_some();
             self.named += usize::from(is_named);
             if !is_named && self.missed.len() < 25 {
                 let shown = text.line(tag.line - 1).trim().to_owned();
-                self.missed.push(format!("{}:{line}: {shown}", path.display()));
+                self.missed
+                    .push(format!("{}:{line}: {shown}", path.display()));
             }
-            let end = tag.end.unwrap_or(tag.line).min(total);
-            if end > tag.line + 3 && !["macro", "typedef"].contains(&tag.kind.as_str()) {
-                self.functions += 1;
-                let (from, to) = match counted.map(|row| row.row.span) {
-                    Some(span) => (span.start as usize, span.end as usize),
-                    None => (tag.line, end),
-                };
-                let is_one_read = to >= end
-                    && to - from < 3000
-                    && (from..=to).map(|line| text.line_bytes(line - 1) + 1).sum::<usize>()
-                        <= 50 * 1024;
-                self.reached += usize::from(is_named && is_one_read);
-            }
+            let Some(end) = tag.end.filter(|end| *end > tag.line + 3) else {
+                continue;
+            };
+            self.functions += 1;
+            let (from, to) = match counted.map(|row| row.row.span) {
+                Some(span) => (span.start as usize, span.end as usize),
+                None => (tag.line, end),
+            };
+            let bytes = (from..=to)
+                .map(|line| text.line_bytes(line - 1) + 1)
+                .sum::<usize>();
+            let is_one_read = to >= end && to - from < 3000 && bytes <= 50 * 1024;
+            self.reached += usize::from(is_named && is_one_read);
         }
     }
 
@@ -196,42 +294,149 @@ impl LanguageScore {
             self.functions,
             self.shares.len()
         );
-        self.missed.iter().for_each(|missed| println!("    {missed}"));
+        self.missed
+            .iter()
+            .for_each(|missed| println!("    {missed}"));
     }
 }
 
 /// Whether a row is a number of declarations.
 fn is_count(row: &ShownRow) -> bool {
     let fold = row.row.fold.as_ref();
-    fold.is_some_and(|fold| fold.tail.starts_with('(') && fold.tail.ends_with(')') && fold.shows_first)
+    fold.is_some_and(|fold| {
+        fold.tail.starts_with('(') && fold.tail.ends_with(')') && fold.shows_first
+    })
 }
 
-/// Whether it stands in a function that is no giant, or in one that stands in another.
-fn is_hidden(tag: &Tag, all: &[&Tag]) -> bool {
-    let functions = ["function", "method", "func", "member", "singletonMethod"];
-    let around = all.iter().filter(|outer| {
-        functions.contains(&outer.kind.as_str())
-            && outer.line < tag.line
-            && outer.end.is_some_and(|end| end >= tag.line)
+/// The tags of a text of these kinds, where functions end, and without what stands in a function that is
+/// no giant, or in one that stands in another. What a giant only names for itself (macros) is none.
+fn outer(tags: &[Tag], text: &Text, kinds: &[&str]) -> Vec<Tag> {
+    let total = text.len_lines();
+    let ended = |tag: &Tag| Tag {
+        line: tag.line,
+        end: match FUNCTIONS.contains(&tag.kind.as_str()) {
+            true => tag
+                .end
+                .or_else(|| end_of(text, tag.line))
+                .map(|end| end.min(total)),
+            false => None,
+        },
+        kind: tag.kind.clone(),
+    };
+    let mut all: Vec<Tag> = tags
+        .iter()
+        .filter(|tag| tag.line <= total)
+        .map(ended)
+        .collect();
+    let functions: Vec<(usize, usize)> = all
+        .iter()
+        .filter_map(|tag| Some((tag.line, tag.end?)))
+        .collect();
+    all.retain(|tag| {
+        let around = functions
+            .iter()
+            .filter(|(line, end)| *line < tag.line && tag.line <= *end);
+        let around: Vec<_> = around.collect();
+        let is_open = match around[..] {
+            [] => true,
+            [(line, end)] => end - line > GIANT && FUNCTIONS.contains(&tag.kind.as_str()),
+            _ => false,
+        };
+        is_open && (kinds.is_empty() || kinds.contains(&tag.kind.as_str()))
     });
-    let mut count = 0;
-    let mut has_small = false;
-    for outer in around {
-        count += 1;
-        has_small |= outer.end.unwrap_or(0) - outer.line <= GIANT;
+    all
+}
+
+/// Where what begins on a line ends, of a language with braces: the next line that is no further in.
+fn end_of(text: &Text, line: usize) -> Option<usize> {
+    let indentation = |line: &str| line.len() - line.trim_start().len();
+    let own = indentation(&text.line(line - 1));
+    let opens = |line: &str| line.trim_end().ends_with('{');
+    let mut is_open = opens(&text.line(line - 1));
+    for number in line + 1..=text.len_lines() {
+        let next = text.line(number - 1);
+        if next.trim().is_empty() || indentation(&next) > own {
+            continue;
+        }
+        match next.trim_start().chars().next() {
+            Some('}') if is_open => return Some(number),
+            Some(')' | '{') if !is_open && opens(&next) => is_open = true,
+            _ => return None,
+        }
     }
-    has_small || count > 1
+    None
+}
+
+/// The declarations of files.
+fn declared(teller: Teller, texts: &[(PathBuf, Text, Outline)]) -> Option<Vec<Vec<Tag>>> {
+    let paths: Vec<PathBuf> = texts.iter().map(|(path, ..)| path.clone()).collect();
+    let tags = tags(&paths);
+    let of = |path: &PathBuf| tags.get(path).map_or(&[][..], |tags| tags);
+    let parser = match teller {
+        Teller::Ctags(kinds) => {
+            let outer = |(path, text, _): &(PathBuf, Text, Outline)| outer(of(path), text, kinds);
+            return Some(texts.iter().map(outer).collect());
+        }
+        Teller::Parser(parser) => parser,
+    };
+    let told = match parser {
+        Parser::RustItems => None,
+        Parser::Python => {
+            answer("python3", &["--version"])?;
+            Some(declarations(
+                "python3",
+                &["fixtures/outline/declarations.py"],
+                &paths,
+            ))
+        }
+        Parser::Node => {
+            answer("node", &["--version"])?;
+            let script = ["--expose-internals", "fixtures/outline/declarations.js"];
+            Some(declarations("node", &script, &paths))
+        }
+    };
+    let told: Option<HashMap<PathBuf, Vec<usize>>> = told.map(|told| told.into_iter().collect());
+    let each = |(path, text, _): &(PathBuf, Text, Outline)| {
+        let functions = outer(of(path), text, &[]);
+        let lines = match &told {
+            Some(told) => told.get(path).cloned().unwrap_or_default(),
+            None => rust_items::lines(text).into_iter().collect(),
+        };
+        let tag = |line| Tag {
+            line,
+            end: functions
+                .iter()
+                .find(|it| it.line == line)
+                .and_then(|it| it.end),
+            kind: String::new(),
+        };
+        lines
+            .into_iter()
+            .filter(|line| *line <= text.len_lines())
+            .map(tag)
+            .collect()
+    };
+    Some(texts.iter().map(each).collect())
 }
 
 #[test]
 fn declarations_of_twelve_languages_have_rows_or_are_counted() {
-    if answer("ctags", &["--version"]).is_none_or(|line| !line.to_string_lossy().contains("Universal")) {
+    if answer("ctags", &["--version"])
+        .is_none_or(|line| !line.to_string_lossy().contains("Universal"))
+    {
         return;
     }
-    let endings: Vec<&str> = LANGUAGES.iter().flat_map(|(_, endings, _)| *endings).copied().collect();
-    let everything: Vec<PathBuf> = roots().iter().flat_map(|root| every_file(root, &endings)).collect();
+    let endings: Vec<&str> = LANGUAGES
+        .iter()
+        .flat_map(|(_, endings, _)| *endings)
+        .copied()
+        .collect();
+    let everything: Vec<PathBuf> = roots()
+        .iter()
+        .flat_map(|root| every_file(root, &endings))
+        .collect();
     let mut all = LanguageScore::default();
-    for (name, endings, kinds) in LANGUAGES {
+    for (name, endings, teller) in LANGUAGES {
         let of_language = |path: &&PathBuf| {
             let path = path.to_string_lossy();
             endings.iter().any(|ending| path.ends_with(ending)) && !path.contains(".min.")
@@ -248,7 +453,9 @@ fn declarations_of_twelve_languages_have_rows_or_are_counted() {
                 continue;
             };
             let text = Text::new(&text);
-            let file_name = path.file_name().map(|name| name.to_string_lossy().into_owned());
+            let file_name = path
+                .file_name()
+                .map(|name| name.to_string_lossy().into_owned());
             if let Some(outline) = file_name.and_then(|name| outline_of_text(&name, &text)) {
                 texts.push((path.clone(), text, outline));
             }
@@ -259,7 +466,13 @@ fn declarations_of_twelve_languages_have_rows_or_are_counted() {
         let paths: Vec<PathBuf> = texts.iter().map(|(path, ..)| path.clone()).collect();
         let tags = tags(&paths);
         for (path, text, outline) in &texts {
-            score.add(path, text, outline, tags.get(path).map_or(&[], |tags| tags), kinds);
+            score.add(
+                path,
+                text,
+                outline,
+                tags.get(path).map_or(&[], |tags| tags),
+                kinds,
+            );
         }
         score.print(name);
         all.files += score.files;
@@ -273,5 +486,9 @@ fn declarations_of_twelve_languages_have_rows_or_are_counted() {
     let share = |part: usize, whole: usize| part as f64 / whole.max(1) as f64;
     assert!(share(all.named, all.declarations) >= NAMED);
     assert!(share(all.reached, all.functions) >= REACHED);
-    assert!(all.shares.get(all.shares.len() / 2).is_none_or(|median| *median <= MEDIAN));
+    assert!(
+        all.shares
+            .get(all.shares.len() / 2)
+            .is_none_or(|median| *median <= MEDIAN)
+    );
 }

@@ -232,7 +232,7 @@ fn python_of_the_standard_library() {
 }
 
 /// What a language's own parser finds.
-fn declarations(
+pub(super) fn declarations(
     program: &str,
     arguments: &[&str],
     paths: &[PathBuf],
