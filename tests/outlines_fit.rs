@@ -60,12 +60,23 @@ fn a_header_of_macros_is_one_answer_with_the_rest_of_it() {
     let text = text_of(&result);
     assert!(text.len() <= MOST_BYTES);
     names_every_line_once(text, total);
-    assert!(text.contains("\n1-14:/* Copyright (c) Nobody. …\n"), "{text}");
+    assert!(
+        text.contains("\n1-14:/* Copyright (c) Nobody. …\n"),
+        "{text}"
+    );
     assert!(text.contains(" macros)\n"), "{text}");
-    for shown in ["typedef struct tagMSG {", "win_call_0(", "win_call_19(", "#endif"] {
+    for shown in [
+        "typedef struct tagMSG {",
+        "win_call_0(",
+        "win_call_19(",
+        "#endif",
+    ] {
         assert!(text.contains(shown), "{shown} in {text}");
     }
-    assert!(text.ends_with("[Folded further to fit; :outline shows every row]"), "{text}");
+    assert!(
+        text.ends_with("[Folded further to fit; :outline shows every row]"),
+        "{text}"
+    );
     assert_eq!(result["details"]["truncation"], Value::Null);
     // The counts are those of the lines.
     let counted = text.lines().filter(|row| row.ends_with(" macros)"));
@@ -83,18 +94,23 @@ fn of_a_row_with_a_count_the_first_line_is_shown() {
     let daemon = Daemon::start(tree.path());
     let result = daemon.read("win.h").expect("a read");
     let text = text_of(&result);
-    let row = text.lines().find(|row| row.ends_with(" macros)")).expect("a count");
+    let row = text
+        .lines()
+        .find(|row| row.ends_with(" macros)"))
+        .expect("a count");
     let (start, rest) = row.split_once('-').expect("a range");
     let (end, _) = rest.split_once(':').expect("a range");
     let (start, end): (u64, u64) = (start.parse().expect("a line"), end.parse().expect("a line"));
     let spans = result["details"]["shown"].as_array().expect("spans");
     let is_shown = |line: u64| {
-        spans.iter().any(|span| {
-            span["start"].as_u64() <= Some(line) && Some(line) <= span["end"].as_u64()
-        })
+        spans
+            .iter()
+            .any(|span| span["start"].as_u64() <= Some(line) && Some(line) <= span["end"].as_u64())
     };
     assert!(is_shown(start) && !is_shown(start + 1) && !is_shown(end));
-    let elided = result["details"]["summary"]["elidedSpans"].as_array().expect("spans");
+    let elided = result["details"]["summary"]["elidedSpans"]
+        .as_array()
+        .expect("spans");
     assert!(elided.contains(&json!({ "start": start, "end": end })));
 }
 
@@ -140,7 +156,9 @@ fn files_read_together_are_folded_to_their_shares() {
     }
     let daemon = Daemon::start(tree.path());
     let paths: Vec<String> = (0..12).map(|number| format!("win{number}.h")).collect();
-    let results = daemon.call("agent/readMany", json!({ "paths": paths })).expect("results");
+    let results = daemon
+        .call("agent/readMany", json!({ "paths": paths }))
+        .expect("results");
     let results = results["results"].as_array().expect("a list");
     let mut bytes = 0;
     for result in results {
@@ -156,7 +174,9 @@ fn files_read_together_are_folded_to_their_shares() {
 fn the_whole_outline_is_paged() {
     let source = header(3000);
     let total = source.lines().count() as u64;
-    let tree = Tree::new().file("win.h", &source).file("notes.txt", "word\n".repeat(5000));
+    let tree = Tree::new()
+        .file("win.h", &source)
+        .file("notes.txt", "word\n".repeat(5000));
     let daemon = Daemon::start(tree.path());
     let mut next = String::from("win.h:outline");
     let mut spans = Vec::new();
@@ -171,7 +191,10 @@ fn the_whole_outline_is_paged() {
             break;
         };
         assert!(selector.ends_with("-:outline"), "{selector}");
-        assert!(text.contains(&format!("Use :{selector} to continue]")), "{text}");
+        assert!(
+            text.contains(&format!("Use :{selector} to continue]")),
+            "{text}"
+        );
         next = format!("win.h:{selector}");
     }
     assert_eq!(spans[0], (1, 14));
@@ -183,7 +206,10 @@ fn the_whole_outline_is_paged() {
     let refused = daemon.read("notes.txt:outline").expect_err("a refusal");
     assert_eq!(refused.kind(), "badSelector");
     let many = json!({ "path": "win.h:outline", "dialect": "plain" });
-    assert_eq!(daemon.read_with(many).expect_err("a refusal").kind(), "badSelector");
+    assert_eq!(
+        daemon.read_with(many).expect_err("a refusal").kind(),
+        "badSelector"
+    );
 }
 
 #[test]

@@ -145,7 +145,10 @@ fn an_outline_that_is_too_long_folds_further() {
         text.contains("\n1-300:export const c0 = 0; … (300 declarations)\n"),
         "{text}"
     );
-    assert!(text.contains("  method0(value: number): number {"), "{text}");
+    assert!(
+        text.contains("  method0(value: number): number {"),
+        "{text}"
+    );
     assert_eq!(result["details"]["truncation"], Value::Null);
     assert_eq!(result["details"]["summary"]["lines"], 4011);
 }

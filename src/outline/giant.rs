@@ -151,8 +151,12 @@ fn is_function(role: Option<Role>) -> bool {
     matches!(role, Some(Role::Body | Role::Callback))
 }
 
-/// Whether a node is the first thing on its line, and no mere bracket.
+/// Whether a node is the first thing on its line, and neither a mere bracket nor what only holds others.
 fn begins_line(walk: &Walk<'_>, node: Node<'_>) -> bool {
+    let holds_others = ["block", "body", "statements", "statement_list"];
+    if holds_others.iter().any(|it| node.kind().contains(it)) {
+        return false;
+    }
     let start = node.start_byte();
     let line_start = walk.source.line_start(walk.source.line_of(start));
     let text = walk.source.text();

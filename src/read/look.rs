@@ -99,7 +99,8 @@ impl Wanted {
 
     pub fn look<'a>(&'a self, document: &'a Document, limits: &Limits) -> Look<'a> {
         if let (Some(outline), Some(text)) = (&self.outline, document.text.whole()) {
-            return self.look_at_outline(outline, text, limits);
+            let has_pages = document.details.web.is_none();
+            return self.look_at_outline(outline, (text, has_pages), limits);
         }
         if let (Some(conflicts), Some(text)) = (&self.conflicts, document.text.whole()) {
             return Look::Conflicts(conflicts::sheet(text, conflicts, limits));
@@ -120,7 +121,7 @@ impl Wanted {
     fn look_at_outline<'a>(
         &'a self,
         outline: &'a Outline,
-        text: &'a Text,
+        (text, has_pages): (&'a Text, bool),
         limits: &Limits,
     ) -> Look<'a> {
         let is_page = self.selector.own == Some(Own::Outline);
@@ -139,7 +140,7 @@ impl Wanted {
             false => folded::open(text, outline, limits),
         };
         Look::Summary(Summary {
-            elided: Elided::in_window(&window, is_further),
+            elided: Elided::in_window(&window, is_further && has_pages),
             window,
             language: outline.language,
         })

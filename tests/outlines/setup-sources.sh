@@ -3,7 +3,7 @@
 # their declarations. From the packages of Debian and npm, into a cache; half a minute, the network once.
 set -euo pipefail
 
-cache="${XDG_CACHE_HOME:-$HOME/.cache}/pilcrow-outlines"
+cache="${XDG_CACHE_HOME:-$HOME/.cache}/pilcrow-tests/outlines"
 debs="golang-1.19-src openjdk-17-source libruby3.1 ruby-activerecord ruby-actionpack php-symfony-http-foundation
   php-symfony-console php-doctrine-orm"
 packages="rxjs@7.8.2 com.cysharp.unitask@2.2.5 vscode-languageclient@9.0.1 typescript@5.4.5"

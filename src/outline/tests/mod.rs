@@ -1,6 +1,7 @@
 //! What folds and what stays, on small texts; goldens of real-looking files are in `fixtures/outline`.
 
 mod definitions;
+mod fitting;
 mod goldens;
 mod rust_items;
 mod sources;
@@ -16,8 +17,9 @@ use crate::syntax::{Language, detect, languages};
 use crate::task::{CancelToken, Work};
 use crate::text::Text;
 
+use self::fitting::{holds_for_row, holds_in_less_room};
 use self::goldens::rendered;
-use super::{Outline, OutlineRow, Rules, Unfold, outline, outline_with};
+use super::{Outline, Rules, Unfold, outline, outline_with};
 
 const RULES: Rules = Rules {
     min_body_lines: 4,
@@ -469,40 +471,6 @@ fn holds(text: &Text, language: &'static Language, min_body_lines: usize) {
             assert!(row.fold.is_none() || row.span.count() >= 3);
         }
         holds_in_less_room(text, &outline);
-    }
-}
-
-fn holds_for_row(text: &Text, row: &OutlineRow) {
-    let Some(fold) = &row.fold else { return };
-    let (first, last) = (row.span.start as usize - 1, row.span.end as usize - 1);
-    assert!(!fold.shows_first || fold.head == text.line(first).trim_end());
-    assert!(!fold.shows_last || fold.tail == text.line(last).trim());
-}
-
-/// However few rows there is room for, they name every line once, and they are as many at most.
-fn holds_in_less_room(text: &Text, outline: &Outline) {
-    let all = outline.rows.len();
-    let mut before = usize::MAX;
-    for room in [all, all - 1, all * 3 / 4, all / 2, all / 5, 3, 2, 1, 0] {
-        let (rows, is_further) = outline.fitted(text, |rows| rows.len() <= room);
-        assert!(rows.len() <= room.max(1));
-        assert_eq!(is_further, all > room);
-        assert!(rows.len() <= before);
-        before = rows.len();
-        let mut next = 1;
-        for shown in &rows {
-            assert_eq!(shown.row.span.start, next);
-            next = shown.row.span.end + 1;
-            holds_for_row(text, &shown.row);
-            let written = shown.row.fold.as_ref().map(|fold| {
-                let mut written = String::new();
-                fold.write_between(&fold.head, &fold.tail, &mut written);
-                written
-            });
-            let line = text.line(shown.row.span.start as usize - 1);
-            assert_eq!(shown.bytes, written.map_or(line.len(), |it| it.len()));
-        }
-        assert_eq!(next, text.len_lines() as u64 + 1);
     }
 }
 
