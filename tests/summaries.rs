@@ -142,7 +142,7 @@ fn an_outline_that_is_too_long_folds_further() {
     let result = result.expect("a read");
     let text = text_of(&result);
     assert!(
-        text.contains("\n1-300:export const c0 = 0; … (300 declarations)\n"),
+        text.contains("\n1201-1500:export const c1200 = 1200; … (300 declarations)\n"),
         "{text}"
     );
     assert!(

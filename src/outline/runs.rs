@@ -50,11 +50,12 @@ struct Gathered {
     what: SiblingKind,
 }
 
-/// What is in a node: how many siblings, and of what kind.
+/// What is in a node: how many siblings, of what kind, and whether that is one.
 #[derive(Debug, Clone, Copy)]
 struct Inside {
     count: u64,
     what: SiblingKind,
+    is_mixed: bool,
 }
 
 struct FoundRun {
@@ -234,8 +235,15 @@ impl RunSearch<'_> {
     fn sibling(&self, cursor: &TreeCursor<'_>, in_type: bool) -> Option<Gathered> {
         let node = cursor.node();
         let kind = node.kind();
-        let says_of_next = ["comment", "attribute", "annotation", "decorator"];
-        if !node.is_named() || node.is_extra() || says_of_next.iter().any(|it| kind.contains(it)) {
+        // Neither what says something of the next nor the name of what is around.
+        let others = [
+            "comment",
+            "attribute",
+            "annotation",
+            "decorator",
+            "identifier",
+        ];
+        if !node.is_named() || node.is_extra() || others.iter().any(|it| kind.contains(it)) {
             return None;
         }
         let own = node.start_position().row;
@@ -269,18 +277,20 @@ impl RunSearch<'_> {
 
     /// Takes a sibling in, with what holds others as one row.
     fn add(&mut self, sibling: Gathered, within: Option<Inside>, siblings: &mut Vec<Gathered>) {
-        if let Some(Inside { count, what }) = within {
+        if let Some(inside) = within {
+            let Inside { count, what, .. } = inside;
             let gathered = Gathered {
                 count,
                 what,
                 ..sibling
             };
             let is_small = sibling.last - sibling.first < EASY_LINES;
-            let stage = match (what.is_plain(), what.is_looked_for(), is_small) {
+            let is_data = !what.is_looked_for() && !inside.is_mixed;
+            let stage = match (what.is_plain(), is_data, is_small) {
                 (true, _, _) => FoldingStage::Statements,
-                (_, false, true) => FoldingStage::Data,
-                (_, false, false) => FoldingStage::MuchData,
-                (_, true, _) => FoldingStage::Whole,
+                (_, true, true) => FoldingStage::Data,
+                (_, true, false) => FoldingStage::MuchData,
+                (_, false, _) => FoldingStage::Whole,
             };
             self.found_one(gathered, stage);
         }
@@ -325,6 +335,7 @@ impl RunSearch<'_> {
         Some(Inside {
             count: all.count,
             what: all.what,
+            is_mixed: alike.len() > 1,
         })
     }
 

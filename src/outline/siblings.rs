@@ -33,6 +33,11 @@ pub enum SiblingKind {
 
 /// Parts of names of kinds of nodes, the first that is in one counts.
 const BY_PART: &[(&str, SiblingKind)] = &[
+    ("sequence_item", SiblingKind::Item),
+    ("list_item", SiblingKind::Item),
+    ("call_signature", SiblingKind::Method),
+    ("call", SiblingKind::Statement),
+    ("invocation", SiblingKind::Statement),
     ("preproc_def", SiblingKind::Macro),
     ("preproc_function_def", SiblingKind::Macro),
     ("macro_definition", SiblingKind::Macro),
@@ -86,7 +91,6 @@ const BY_PART: &[(&str, SiblingKind)] = &[
     ("const", SiblingKind::Declaration),
     ("statement", SiblingKind::Statement),
     ("expression", SiblingKind::Statement),
-    ("call", SiblingKind::Statement),
 ];
 
 /// Nodes that hold a declaration and say something of it.

@@ -1,10 +1,10 @@
 //! Outlines that fold further, bodies that are opened, heads of files: what a row may stand for, whatever the room.
 
 use crate::outline::{Outline, OutlineRow};
-use crate::syntax::languages;
+use crate::syntax::{detect, languages};
 use crate::text::Text;
 
-use super::{folded, unfolded};
+use super::{RULES, Unfold, folded, outline_with, rendered, work};
 
 pub(super) fn holds_for_row(text: &Text, row: &OutlineRow) {
     let Some(fold) = &row.fold else { return };
@@ -17,7 +17,9 @@ pub(super) fn holds_for_row(text: &Text, row: &OutlineRow) {
 pub(super) fn holds_in_less_room(text: &Text, outline: &Outline) {
     let all = outline.rows.len();
     let mut before = usize::MAX;
-    for room in [all, all - 1, all * 3 / 4, all / 2, all / 5, 3, 2, 1, 0] {
+    let mut rooms = [all, all - 1, all * 3 / 4, all / 2, all / 5, 3, 2, 1, 0];
+    rooms.sort_unstable_by_key(|room| usize::MAX - room);
+    for room in rooms {
         let (rows, is_further) = outline.fitted(text, |rows| rows.len() <= room);
         assert!(rows.len() <= room.max(1));
         assert_eq!(is_further, all > room);
@@ -43,7 +45,9 @@ pub(super) fn holds_in_less_room(text: &Text, outline: &Outline) {
 /// The rows that fit into so many, as they are written.
 fn in_rows(name: &str, source: &str, room: usize) -> String {
     let text = Text::new(source);
-    let outline = unfolded(name, source).expect("an outline");
+    let language = detect(name, &text).expect("a language");
+    let outline = outline_with(&text, language, RULES, Unfold::Nothing, &work());
+    let outline = outline.expect("time enough").expect("an outline");
     let (rows, _) = outline.fitted(&text, |rows| rows.len() <= room);
     let mut written = String::new();
     for shown in rows {
@@ -91,7 +95,7 @@ fn neighbours_of_one_kind_are_the_first_and_their_number() {
     23:
     24:#endif
     ");
-    insta::assert_snapshot!(in_rows("a.h", &source, 1), @"1-24:#ifndef A_H … (24 lines)");
+    insta::assert_snapshot!(in_rows("a.h", &source, 1), @"1-24:#ifndef A_H … (14 declarations)");
 }
 
 #[test]
@@ -179,7 +183,7 @@ fn lists_of_attributes_fold() {
         @r"
     1-5:@A …
     6:class A {
-    7: }
+    7:}
     "
     );
 }
@@ -191,9 +195,10 @@ fn licence(language: &str) -> Option<String> {
         (1..=12).map(line).collect::<String>()
     };
     Some(match language {
-        "json" | "erlang-config" => return None,
+        "json" => return None,
         "python" | "ruby" | "bash" | "yaml" | "toml" | "make" | "dockerfile" | "r" | "julia"
         | "elixir" | "hcl" | "nix" | "cmake" | "graphql" | "powershell" => lines("# "),
+        "zig" => lines("// "),
         "erlang" => lines("% "),
         "haskell" | "lua" | "sql" => lines("-- "),
         "ocaml" | "ocaml-interface" => format!("(* {} *)\n", lines("   ").trim()),
@@ -206,23 +211,20 @@ fn licence(language: &str) -> Option<String> {
 
 #[test]
 fn comments_at_the_head_fold_in_every_language() {
+    let mut wrong = Vec::new();
     for language in languages() {
         let Some(head) = licence(language.name()) else {
             continue;
         };
         let text = Text::new(&head);
-        let rules = super::RULES;
-        let outline = super::outline_with(
-            &text,
-            language,
-            rules,
-            super::Unfold::Nothing,
-            &super::work(),
-        );
+        let outline = outline_with(&text, language, RULES, Unfold::Nothing, &work());
         let outline = outline.expect("time enough");
-        let rows = outline.map_or(String::new(), |outline| super::rendered(&text, &outline));
+        let rows = outline.map_or(String::new(), |outline| rendered(&text, &outline));
         let folds = rows.lines().filter(|row| row.contains('…')).count();
         let wanted = head.matches("Line 1 of").count();
-        assert_eq!(folds, wanted, "{}:\n{rows}", language.name());
+        if folds != wanted {
+            wrong.push(format!("{}:\n{rows}", language.name()));
+        }
     }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
