@@ -19,6 +19,8 @@ use super::{OutlineRow, SiblingRun, span};
 /// Lines of a run that is read again with ease, and of one that a single read still shows.
 const EASY_LINES: usize = 300;
 const MOST_LINES: usize = 1200;
+/// Lines of a type whose members fold before types are gathered.
+const SHORT_TYPE: usize = 100;
 /// Rows of the outline that a run stands for at least.
 const MIN_ROWS: usize = 3;
 /// Runs that are told of.
@@ -33,6 +35,8 @@ const STEPS_PER_CHECK: u32 = 256;
 enum FoldingStage {
     Statements,
     Data,
+    /// The members of types that are not long.
+    Types,
     Declarations,
     MuchData,
     ManyDeclarations,
@@ -149,11 +153,11 @@ impl RowLines {
         let mut bytes = Vec::with_capacity(total + 1);
         let mut rows = Vec::with_capacity(total + 1);
         let (mut all, mut count) = (0, 0);
-        for line in 0..total {
+        for (line, (begins, head)) in begins.iter().zip(&head).enumerate() {
             bytes.push(all);
             rows.push(count);
-            if begins[line] {
-                all += head[line].unwrap_or_else(|| source.line(line).len()) + NUMBERS;
+            if *begins {
+                all += head.unwrap_or_else(|| source.line(line).len()) + NUMBERS;
                 count += 1;
             }
         }
@@ -285,11 +289,14 @@ impl RunSearch<'_> {
                 ..sibling
             };
             let is_small = sibling.last - sibling.first < EASY_LINES;
+            let is_short_type =
+                sibling.what == SiblingKind::Type && sibling.last - sibling.first < SHORT_TYPE;
             let is_data = !what.is_looked_for() && !inside.is_mixed;
             let stage = match (what.is_plain(), is_data, is_small) {
                 (true, _, _) => FoldingStage::Statements,
                 (_, true, true) => FoldingStage::Data,
                 (_, true, false) => FoldingStage::MuchData,
+                (_, false, _) if is_short_type => FoldingStage::Types,
                 (_, false, _) => FoldingStage::Whole,
             };
             self.found_one(gathered, stage);
@@ -417,9 +424,6 @@ fn is_type(kind: &str, in_type: bool) -> bool {
         "object_d",
     ];
     let ends = ["function", "method", "module", "namespace"];
-    match () {
-        () if ends.iter().any(|it| kind.contains(it)) => false,
-        () if of_type.iter().any(|it| kind.contains(it)) => true,
-        () => in_type,
-    }
+    let is_one_of = |words: &[&str]| words.iter().any(|word| kind.contains(word));
+    !is_one_of(&ends) && (in_type || is_one_of(&of_type))
 }
