@@ -68,6 +68,7 @@ mod notebooks;
 mod notices;
 mod odd_files;
 mod order;
+mod outlines_fit;
 mod overlays;
 mod paging;
 mod places;

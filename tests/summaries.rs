@@ -131,7 +131,7 @@ fn a_summary_is_made_once_for_all_sessions_and_again_for_other_content() {
 }
 
 #[test]
-fn an_outline_that_is_too_long_pages_as_lines() {
+fn an_outline_that_is_too_long_folds_further() {
     let mut text: String = (0..4000)
         .map(|number| format!("export const c{number} = {number};\n"))
         .collect();
@@ -140,10 +140,17 @@ fn an_outline_that_is_too_long_pages_as_lines() {
     let daemon = Daemon::start(tree.path());
     let result = daemon.read_with(json!({ "path": "long.ts", "budget": { "lines": 1000 } }));
     let result = result.expect("a read");
+    let text = text_of(&result);
     assert!(
-        text_of(&result).ends_with("\n\n[Showing lines 1-1000 of 4011. Use :1001- to continue]")
+        text.contains("\n1201-1500:export const c1200 = 1200; … (300 declarations)\n"),
+        "{text}"
     );
-    assert_eq!(result["details"]["truncation"]["nextSelector"], "1001-");
+    assert!(
+        text.contains("  method0(value: number): number {"),
+        "{text}"
+    );
+    assert_eq!(result["details"]["truncation"], Value::Null);
+    assert_eq!(result["details"]["summary"]["lines"], 4011);
 }
 
 #[test]

@@ -44,7 +44,10 @@ pub(super) fn blocks_at(
     }
     let blocks = means.checks.parsers().blocks(&code, asked, means.work);
     let blocks = blocks.map_err(|why| match why {
-        NoStructure::NotFinished(_) | NoStructure::Stopped(_) => NoBlockReason::NotParsed,
+        NoStructure::NotFinished(_)
+        | NoStructure::Stopped(_)
+        | NoStructure::TooLarge
+        | NoStructure::Nothing(_) => NoBlockReason::NotParsed,
         NoStructure::Busy | NoStructure::NoParser => NoBlockReason::NoParser,
     })?;
     Ok(asked.iter().copied().zip(blocks).collect())

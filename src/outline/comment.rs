@@ -34,6 +34,12 @@ pub(super) fn opener(line: &str) -> &'static str {
     found.copied().unwrap_or("")
 }
 
+/// A line of a comment without what it begins with.
+pub(super) fn text_of_line(line: &str) -> &str {
+    let line = line.trim();
+    line.strip_prefix(opener(line)).unwrap_or(line).trim()
+}
+
 pub(super) fn is_doc_opener(opener: &str) -> bool {
     DOC_OPENERS.contains(&opener)
 }

@@ -271,7 +271,7 @@ impl<'tree> DefinitionSearch<'tree> {
 }
 
 /// Where a declaration begins, below what only annotates it.
-fn start_of(node: Node<'_>) -> Option<usize> {
+pub(super) fn start_of(node: Node<'_>) -> Option<usize> {
     let mut cursor = node.walk();
     let annotates = |node: &Node<'_>| {
         let kind = node.kind();

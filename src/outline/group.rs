@@ -1,4 +1,4 @@
-//! Neighbours that make one row: line comments, and imports; a group never spans code.
+//! Neighbours that make one row: line comments, imports, and attributes; a group never spans code.
 
 use tree_sitter::Node;
 
@@ -10,8 +10,10 @@ use super::comment;
 
 /// A group of imports up to this many lines stays as it is.
 const MAX_IMPORT_LINES: usize = 8;
+/// So does a list of attributes.
+const MAX_ATTRIBUTE_LINES: usize = 3;
 
-/// The comments or imports that stand together so far.
+/// The comments, imports or attributes that stand together so far.
 pub(super) struct Group<'tree> {
     captures: &'tree Captures,
     open: Option<OpenGroup<'tree>>,
@@ -34,7 +36,7 @@ impl<'tree> Group<'tree> {
         }
     }
 
-    /// Takes a comment or an import in; what cannot stand with it ends before it and is returned.
+    /// Takes a comment, an import or an attribute in; what cannot stand with it ends before it and is returned.
     pub fn push(
         &mut self,
         source: &Source,
@@ -44,7 +46,7 @@ impl<'tree> Group<'tree> {
     ) -> Option<Candidate<'tree>> {
         let (first, last) = own_lines(source, node)?;
         let opener = match role {
-            Role::Import => "",
+            Role::Import | Role::Attribute => "",
             _ => comment::opener(source.line(first)),
         };
         if let Some(open) = &mut self.open
@@ -77,6 +79,7 @@ impl<'tree> Group<'tree> {
         let lines = open.last + 1 - open.first;
         let long = match open.role {
             Role::Import => lines > MAX_IMPORT_LINES,
+            Role::Attribute => lines > MAX_ATTRIBUTE_LINES,
             Role::Doc => lines >= MIN_LINES,
             _ if comment::is_doc_opener(open.opener) => lines >= MIN_LINES,
             _ => lines >= min_lines.max(MIN_LINES),
@@ -85,7 +88,7 @@ impl<'tree> Group<'tree> {
             return None;
         }
         let fold = match open.role {
-            Role::Import => imports(source, &open),
+            Role::Import | Role::Attribute => by_first_line(source, &open),
             _ => comment::fold(source, open.first, open.last),
         };
         Some(Candidate {
@@ -125,6 +128,9 @@ fn stands_with(
     if first <= open.last {
         return false;
     }
+    if role == Role::Attribute {
+        return first == open.last + 1;
+    }
     if role == Role::Import {
         return (open.last + 1..first).all(|line| source.line(line).trim().is_empty());
     }
@@ -132,11 +138,13 @@ fn stands_with(
     single_lines && first == open.last + 1
 }
 
-/// A single import between brackets is a row with its head and tail, a group one with its first line.
-fn imports(source: &Source, open: &OpenGroup<'_>) -> Fold {
+/// A single import or attribute between brackets is a row with its head and tail, a group one with its
+/// first line.
+fn by_first_line(source: &Source, open: &OpenGroup<'_>) -> Fold {
     let head = source.line(open.first).trim_end();
     let tail = source.line(open.last).trim();
-    if open.members == 1 && head.ends_with(['{', '(', '[']) && tail.starts_with(['}', ')', ']']) {
+    let closes = tail.starts_with(['}', ')', ']']);
+    if open.members == 1 && head.ends_with(['{', '(', '[']) && closes {
         return Fold {
             head: head.to_owned(),
             tail: tail.to_owned(),

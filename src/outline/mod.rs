@@ -1,17 +1,21 @@
 //! Outlines of source files: what stays, what folds, what is opened again; no line is ever dropped unnamed.
 //!
-//! [`folds`] and [`definitions`] walk a syntax tree, so they run in a worker (see [`crate::structure`]);
-//! [`Outline`] is made of the text and its folds by whoever shows it.
+//! [`folding`] and [`definitions`] walk a syntax tree, so they run in a worker (see [`crate::structure`]);
+//! [`Outline`] is made of the text and its folds by whoever shows it, and folds further until it fits.
 
 mod budget;
 mod candidate;
 mod comment;
 mod definitions;
 mod geometry;
+mod giant;
 mod group;
 mod name;
 mod node_names;
 mod prose;
+mod rows;
+mod runs;
+mod siblings;
 mod walk;
 
 #[cfg(test)]
@@ -24,6 +28,7 @@ use crate::protocol::read::LineSpan;
 use crate::syntax;
 use crate::syntax::{Language, Parsed};
 use crate::task::{Stopped, Work};
+#[cfg(test)]
 use crate::text::Text;
 
 use candidate::Candidate;
@@ -31,6 +36,9 @@ use walk::Walk;
 
 pub use definitions::{MAX_DEFINITIONS, definitions};
 pub use name::QualifiedName;
+pub use rows::{Misplaced, Outline, ShownRow};
+pub use runs::MAX_RUNS;
+pub use siblings::SiblingKind;
 
 /// What the settings say about outlines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -80,87 +88,6 @@ impl Rank {
     }
 }
 
-/// A text with its long parts folded.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Outline {
-    pub language: &'static str,
-    /// In line order; together they name every line exactly once.
-    pub rows: Vec<OutlineRow>,
-    /// The first rows as they are written.
-    written: RowTexts,
-}
-
-/// The texts of rows, one after the other: a warm summary need not look for its lines in the text.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-struct RowTexts {
-    text: String,
-    /// Where each ends.
-    ends: Vec<usize>,
-}
-
-/// Bytes of rows that are kept written: more than a read without a budget of its own shows.
-const WRITTEN: usize = 64 * 1024;
-
-impl Outline {
-    /// A row's text, without regard to how long a row may be; `None` for rows too far down.
-    pub fn written(&self, row: usize) -> Option<&str> {
-        let end = *self.written.ends.get(row)?;
-        let start = match row {
-            0 => 0,
-            _ => self.written.ends[row - 1],
-        };
-        self.written.text.get(start..end)
-    }
-
-    /// Bytes in memory, about.
-    pub fn weight(&self) -> usize {
-        let of_fold = |row: &OutlineRow| {
-            let fold = row.fold.as_ref();
-            fold.map_or(0, |fold| fold.head.len() + fold.tail.len())
-        };
-        let folds: usize = self.rows.iter().map(of_fold).sum();
-        let written = self.written.text.len() + self.written.ends.len() * size_of::<usize>();
-        self.rows.len() * size_of::<OutlineRow>() + folds + written
-    }
-}
-
-impl RowTexts {
-    fn of(rows: &[OutlineRow], text: &Text) -> RowTexts {
-        let mut written = RowTexts::default();
-        let mut lines = text.lines_at(0);
-        for row in rows {
-            let first = lines.next().unwrap_or_default();
-            match &row.fold {
-                None => written.text.push_str(&first),
-                Some(fold) => {
-                    fold.write_between(&fold.head, &fold.tail, &mut written.text);
-                    lines = text.lines_at(row.span.end as usize);
-                }
-            }
-            written.ends.push(written.text.len());
-            if written.text.len() > WRITTEN {
-                break;
-            }
-        }
-        written
-    }
-}
-
-impl Fold {
-    /// `HEAD … TAIL`, `HEAD …` or `…`, with a head and a tail that may be cut.
-    pub fn write_between(&self, head: &str, tail: &str, out: &mut String) {
-        out.push_str(head);
-        if !head.is_empty() {
-            out.push(' ');
-        }
-        out.push('…');
-        if !tail.is_empty() {
-            out.push(' ');
-        }
-        out.push_str(tail);
-    }
-}
-
 /// A line, or a folded range of lines.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OutlineRow {
@@ -182,41 +109,22 @@ pub struct Fold {
     pub shows_last: bool,
 }
 
-/// Folds that cannot be those of a text.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the folds are not in the lines of the text")]
-pub struct Misplaced;
+/// Neighbours that may stand as one row: the first line of them, and their number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SiblingRun {
+    pub span: LineSpan,
+    pub count: u64,
+    pub what: SiblingKind,
+}
 
-impl Outline {
-    /// Of a text with these folds, in line order.
-    ///
-    /// # Errors
-    ///
-    /// `Misplaced` where they overlap, or are not within the text.
-    pub fn new(
-        language: &'static str,
-        folds: Vec<OutlineRow>,
-        text: &Text,
-    ) -> Result<Outline, Misplaced> {
-        let total = text.len_lines() as u64;
-        let mut rows = Vec::with_capacity(folds.len() * 4);
-        let mut next = 1;
-        for row in folds {
-            let LineSpan { start, end } = row.span;
-            if start < next || end < start || end > total || row.fold.is_none() {
-                return Err(Misplaced);
-            }
-            rows.extend((next..start).map(ordinary));
-            rows.push(row);
-            next = end + 1;
-        }
-        rows.extend((next..=total).map(ordinary));
-        Ok(Outline {
-            language,
-            written: RowTexts::of(&rows, text),
-            rows,
-        })
-    }
+/// What a text is folded by.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Folding {
+    /// In line order, apart from each other.
+    pub folds: Vec<OutlineRow>,
+    /// In the order in which they fold further what is too long. Each begins and ends with a row, and
+    /// two are apart or one within the other.
+    pub runs: Vec<SiblingRun>,
 }
 
 /// The outline of `text`, parsed here; as [`folds`].
@@ -250,26 +158,33 @@ fn outline_with(
         return Ok(None);
     }
     let parsed = syntax::parse(syntax::Source::new(text), language, work)?;
-    let folds = folds_with(&parsed, rules, unfold, work)?;
-    let outline = |folds| Outline::new(language.name(), folds, text).expect("folds of the text");
-    Ok((!folds.is_empty()).then(|| outline(folds)))
+    let folding = folding_with(&parsed, rules, unfold, work)?;
+    let outline = |folding| Outline::new(language.name(), folding, text).expect("of the text");
+    Ok(folding.has_structure().then(|| outline(folding)))
 }
 
-/// The folded ranges of a parsed text in line order; none where nothing is worth folding.
+impl Folding {
+    /// Whether there is more to show than lines.
+    pub fn has_structure(&self) -> bool {
+        !self.folds.is_empty() || self.runs.iter().any(|run| !run.what.is_plain())
+    }
+}
+
+/// What a parsed text is folded by.
 ///
 /// # Errors
 ///
 /// `Stopped` when `work` is cancelled or out of time.
-pub fn folds(parsed: &Parsed, rules: Rules, work: &Work) -> Result<Vec<OutlineRow>, Stopped> {
-    folds_with(parsed, rules, Unfold::ByBudget, work)
+pub fn folding(parsed: &Parsed, rules: Rules, work: &Work) -> Result<Folding, Stopped> {
+    folding_with(parsed, rules, Unfold::ByBudget, work)
 }
 
-fn folds_with(
+fn folding_with(
     parsed: &Parsed,
     rules: Rules,
     unfold: Unfold,
     work: &Work,
-) -> Result<Vec<OutlineRow>, Stopped> {
+) -> Result<Folding, Stopped> {
     let walk = Walk::new(&parsed.source, rules, work);
     let mut folded = walk.pieces(&parsed.pieces)?;
     if unfold == Unfold::ByBudget {
@@ -279,7 +194,9 @@ fn folds_with(
         span: span(candidate.first, candidate.last),
         fold: Some(candidate.fold),
     };
-    Ok(folded.into_iter().map(row).collect())
+    let folds: Vec<OutlineRow> = folded.into_iter().map(row).collect();
+    let runs = runs::runs(&parsed.source, &parsed.pieces, &folds, work)?;
+    Ok(Folding { folds, runs })
 }
 
 /// A line, counted from 1.

@@ -11,6 +11,7 @@ use crate::task::{Stopped, Work};
 use super::Rules;
 use super::candidate::{Candidate, FoldKind, MIN_LINES, settle};
 use super::geometry::{Shape, shape, shape_of_body};
+use super::giant::{self, GIANT};
 use super::group::Group;
 use super::prose;
 
@@ -141,7 +142,10 @@ impl<'tree> Walk<'tree> {
         let node = cursor.node();
         let capture = self.find(cursor, place);
         if let Some(Capture { role, .. }) = capture
-            && matches!(role, Role::Comment | Role::Doc | Role::Import)
+            && matches!(
+                role,
+                Role::Comment | Role::Doc | Role::Import | Role::Attribute
+            )
         {
             let ended = group.push(self.source, role, node, self.min_lines);
             place.found.extend(ended);
@@ -178,13 +182,15 @@ impl<'tree> Walk<'tree> {
             | Role::Comment
             | Role::Doc
             | Role::Import
+            | Role::Attribute
             | Role::Definition
             | Role::Declaration => self.children(cursor, place),
         }
     }
 
-    /// The body of a function. One with an error in it stays, and what is sound in it folds, unless
-    /// there are many of them and this one ends where its head begins.
+    /// The body of a function. One that is too long for a row is opened. One with an error in it
+    /// stays, and what is sound in it folds, unless there are many of them and this one ends where
+    /// its head begins.
     fn body(
         &self,
         cursor: &mut TreeCursor<'tree>,
@@ -192,7 +198,8 @@ impl<'tree> Walk<'tree> {
         place: &mut WalkState<'tree>,
     ) -> Result<(), Stopped> {
         let node = cursor.node();
-        if node.has_error() {
+        let is_giant = node.end_position().row - node.start_position().row >= GIANT;
+        if node.has_error() && !is_giant {
             self.broken.set(self.broken.get() + 1);
             if !self.folds_broken.get() || !self.is_closed(node) {
                 return self.children(cursor, place);
@@ -214,17 +221,30 @@ impl<'tree> Walk<'tree> {
             group.push(self.source, Role::Doc, doc, self.min_lines);
             place.found.extend(group.end(self.source, self.min_lines));
         }
+        if is_giant && let Some(opened) = giant::opened(self, cursor, &shape, place)? {
+            place.found.extend(opened);
+            return Ok(());
+        }
         self.push_from(min_lines, shape, FoldKind::Function, node, place);
         Ok(())
     }
 
-    /// Whether a node stands between braces, and the closing one under the head of the opening one.
+    /// Whether a node stands between braces, the closing one under the head of the opening one, and
+    /// no line between them begins where the head does: such a one it has swallowed.
     fn is_closed(&self, node: Node<'_>) -> bool {
         let indentation = |line: &str| line.len() - line.trim_start().len();
         let head = self.source.line(node.start_position().row);
         let last = self.source.line(node.end_position().row);
         let text = self.source.text().get(node.byte_range()).unwrap_or("");
+        let is_swallowed = |line: &str| {
+            let own = line.trim();
+            indentation(line) <= indentation(head)
+                && own.starts_with(char::is_alphabetic)
+                && !own.ends_with(':')
+        };
+        let mut between = node.start_position().row + 1..node.end_position().row;
         text.starts_with('{')
+            && !between.any(|line| is_swallowed(self.source.line(line)))
             && last.trim_start().starts_with('}')
             && indentation(head) == indentation(last)
     }
@@ -284,6 +304,13 @@ impl<'tree> Walk<'tree> {
                 return Ok(());
             }
         }
+        if kind == FoldKind::Function
+            && lines > GIANT
+            && let Some(opened) = giant::opened(self, cursor, &shape, place)?
+        {
+            place.found.extend(opened);
+            return Ok(());
+        }
         self.push(shape, kind, node, place);
         Ok(())
     }
@@ -341,7 +368,7 @@ impl<'tree> Walk<'tree> {
         place.captures.find(cursor, &place.way, self.source.text())
     }
 
-    fn count_step(&self) -> Result<(), Stopped> {
+    pub fn count_step(&self) -> Result<(), Stopped> {
         self.steps.set(self.steps.get() + 1);
         if self.steps.get().is_multiple_of(STEPS_PER_CHECK) {
             self.work.check()?;

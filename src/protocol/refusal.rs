@@ -430,6 +430,7 @@ pub const SELECTOR_FORMS: &[&str] = &[
     ":raw",
     ":A-B:raw",
     ":full",
+    ":outline",
     ":conflicts",
     ":outputs",
     ":crop=x,y,w,h",

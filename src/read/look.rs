@@ -6,10 +6,11 @@ use crate::outline::Outline;
 use crate::protocol::Refusal;
 use crate::protocol::read::{LineSpan, ResourceKind};
 use crate::task::{LONG_FROM_BYTES, Work};
+use crate::text::Text;
 use crate::view::conflicts::{self, Conflict, Finder, Sheet};
 use crate::view::folded::{self, Elided};
 use crate::view::window::{self, Limits, Window};
-use crate::view::{Document, Selector, Style};
+use crate::view::{Document, Own, Selector, Style};
 
 /// Lines between two looks at the cancel token.
 const CHECK_EVERY: u64 = 4096;
@@ -20,7 +21,8 @@ pub struct Wanted {
     selector: Selector,
     /// The conflicts of the text, where they are asked for.
     conflicts: Option<Vec<Conflict>>,
-    /// The outline of the text, where it is shown instead of all lines.
+    /// The outline of the text, where it is shown instead of all lines: as a whole, or the rows that
+    /// hold the lines of a selector.
     outline: Option<Arc<Outline>>,
 }
 
@@ -86,10 +88,10 @@ impl Wanted {
         })
     }
 
-    /// The outline instead of all lines.
-    pub fn summary(outline: Arc<Outline>) -> Wanted {
+    /// The outline instead of all lines, all of it or a page (`:outline`).
+    pub fn summary(outline: Arc<Outline>, selector: &Selector) -> Wanted {
         Wanted {
-            selector: Selector::default(),
+            selector: selector.clone(),
             conflicts: None,
             outline: Some(outline),
         }
@@ -97,12 +99,8 @@ impl Wanted {
 
     pub fn look<'a>(&'a self, document: &'a Document, limits: &Limits) -> Look<'a> {
         if let (Some(outline), Some(text)) = (&self.outline, document.text.whole()) {
-            let window = folded::open(text, outline, limits);
-            return Look::Summary(Summary {
-                elided: Elided::in_window(&window),
-                window,
-                language: outline.language,
-            });
+            let has_pages = document.details.web.is_none();
+            return self.look_at_outline(outline, (text, has_pages), limits);
         }
         if let (Some(conflicts), Some(text)) = (&self.conflicts, document.text.whole()) {
             return Look::Conflicts(conflicts::sheet(text, conflicts, limits));
@@ -116,6 +114,36 @@ impl Wanted {
             limits.open_lines = limits.open_lines.min(open_lines);
         }
         Look::Window(window::open(&document.text, &self.selector, &limits))
+    }
+}
+
+impl Wanted {
+    fn look_at_outline<'a>(
+        &'a self,
+        outline: &'a Outline,
+        (text, has_pages): (&'a Text, bool),
+        limits: &Limits,
+    ) -> Look<'a> {
+        let is_page = self.selector.own == Some(Own::Outline);
+        if !is_page && outline.is_whole_text() {
+            // What nothing folds of, and is shown whole, is a text like any other.
+            let window = window::open(text, &self.selector, limits);
+            if window.stop.is_none() {
+                return Look::Window(window);
+            }
+        }
+        let (window, is_further) = match is_page {
+            true => (
+                folded::open_page(text, outline, &self.selector, limits),
+                false,
+            ),
+            false => folded::open(text, outline, limits),
+        };
+        Look::Summary(Summary {
+            elided: Elided::in_window(&window, is_further && has_pages),
+            window,
+            language: outline.language,
+        })
     }
 }
 

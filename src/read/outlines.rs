@@ -87,11 +87,11 @@ impl Outlines {
         }
     }
 
-    /// The outline of a text. `None` where the settings, the size or the language are against one.
+    /// The outline of a text. `None` where the settings, few lines or the language are against one.
     ///
     /// # Errors
     ///
-    /// `Lack` where it is no longer wanted, or cannot be made.
+    /// `Lack` where it is no longer wanted, cannot be made, or has nothing to show.
     pub fn of(
         &self,
         source: &SourceFile,
@@ -102,13 +102,20 @@ impl Outlines {
         if !settings.enabled || text.len_lines() < settings.min_total_lines {
             return Ok(None);
         }
-        let Some(code) = source.code() else {
+        let Some(code) = source.code_of_any_size() else {
             return Ok(None);
         };
         let rules = Rules {
             min_body_lines: settings.min_body_lines,
             prose: settings.prose,
         };
+        if !rules.are_for(code.language) {
+            return Ok(None);
+        }
+        if !code.may_be_parsed() {
+            return Err(NoStructure::TooLarge.into());
+        }
+        let nothing = NoStructure::Nothing(code.language.title());
         let known = self.made.get(document).filter(|made| {
             made.content == code.content
                 && made.rules == rules
@@ -119,7 +126,7 @@ impl Outlines {
                 self.hits.fetch_add(1, Ordering::Relaxed);
                 return Ok(Some(outline));
             }
-            Some(What::Nothing) => return Ok(None),
+            Some(What::Nothing) => return Err(nothing.into()),
             None => {}
         }
         if text.len_bytes() as u64 > LONG_FROM_BYTES && work.takes_long()? {
@@ -128,8 +135,8 @@ impl Outlines {
         self.misses.fetch_add(1, Ordering::Relaxed);
         let what = self.make(&code, rules, work)?;
         let outline = match &what {
-            What::Outline(outline) => Some(outline.clone()),
-            What::Nothing => None,
+            What::Outline(outline) => Ok(Some(outline.clone())),
+            What::Nothing => Err(nothing.into()),
         };
         let made = KnownOutlines {
             content: code.content,
@@ -138,7 +145,7 @@ impl Outlines {
             what,
         };
         self.made.insert(document.clone(), made);
-        Ok(outline)
+        outline
     }
 
     /// A warm file was found with other content, or without any: an outline that it had is made

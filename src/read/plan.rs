@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use crate::buffer::{DocumentKey, MAX_BUFFER_BYTES, Overlays, Store, Warm};
 use crate::convert::Converters;
-use crate::outline::Definition;
+use crate::outline::{Definition, Outline};
 use crate::protocol::read::ResourceKind;
+use crate::protocol::settings::Summarize;
 use crate::protocol::{Refusal, shortened};
 use crate::session::{self, Actor, Form, KeptTexts, Notice, Sessions, Stores};
 use crate::sqlite::Queriers;
@@ -13,7 +14,7 @@ use crate::structure::{NoStructure, Parsers};
 use crate::syntax;
 use crate::task::Work;
 use crate::view::window::{Limits, Spent};
-use crate::view::{Budget, Document, ListingStyle, Selector, Style};
+use crate::view::{Budget, Document, ListingStyle, Own, Selector, Style};
 use crate::worker;
 use crate::workspace::{At, FileType, ResourceId, Scope};
 
@@ -252,15 +253,7 @@ impl Reader {
         }
         let is_whole = *selector == Selector::default();
         let mut no_structure = None;
-        let of_page = opened.web.as_ref().and_then(|web| web.outline.clone());
-        let outline = match (&ask.request.summarize, source_file(&opened, &located)) {
-            (Some(settings), _) if is_whole && settings.enabled && of_page.is_some() => of_page,
-            (Some(settings), Some(file)) if is_whole => {
-                let outline = self.outlines.of(&file, settings, work);
-                had(outline, &mut no_structure)?
-            }
-            _ => None,
-        };
+        let outline = self.outline(ask, (&opened, &located), selector, work, &mut no_structure)?;
         let is_whole_text =
             is_whole && document.style == Style::Lines && document.kind != ResourceKind::Document;
         let definitions = match ask.request.truncate {
@@ -272,10 +265,13 @@ impl Reader {
             _ => None,
         };
         let wanted = match outline {
-            Some(outline) => Wanted::summary(outline),
+            Some(outline) => Wanted::summary(outline, selector),
             None => Wanted::of(document, selector, target.as_written(), work)?,
         };
-        if let Some(why) = no_structure {
+        // Of what nothing folds, and is shown whole, there is nothing to say.
+        let is_cut = is_longer_than(&opened.document, &ask.limits());
+        let says_why = |why: &NoStructure| is_cut || !matches!(why, NoStructure::Nothing(_));
+        if let Some(why) = no_structure.filter(says_why) {
             let why = format!("No structure: {why}");
             opened.document.notices.push(why.clone());
             opened.document.extras.footers.push(why);
@@ -289,6 +285,45 @@ impl Reader {
             is_shown_whole,
             definitions,
         }))
+    }
+
+    /// The outline that is shown of a text: of one that is asked for as a whole, or by `:outline`.
+    /// `lacking` hears why there is none.
+    fn outline(
+        &self,
+        ask: &Ask,
+        (opened, located): (&Opened, &Located),
+        selector: &Selector,
+        work: &Work,
+        lacking: &mut Option<NoStructure>,
+    ) -> Result<Option<Arc<Outline>>, Refusal> {
+        let is_asked_for = selector.own == Some(Own::Outline);
+        let is_whole = *selector == Selector::default();
+        let settings = match ask.request.summarize {
+            Some(settings) if is_asked_for => Summarize {
+                enabled: true,
+                min_total_lines: 1,
+                ..settings
+            },
+            Some(settings) if is_whole && settings.enabled => settings,
+            _ if is_asked_for => {
+                let why = format!("in '{}' texts have no outlines", ask.dialect.name());
+                return Err(no_outline(ask, &why));
+            }
+            _ => return Ok(None),
+        };
+        let of_page = opened.web.as_ref().and_then(|web| web.outline.clone());
+        if of_page.is_some() && is_whole {
+            return Ok(of_page);
+        }
+        let file = source_file(opened, located);
+        let outline = file.map(|file| self.outlines.of(&file, &settings, work));
+        let outline = had(outline.unwrap_or(Ok(None)), lacking)?;
+        match (&outline, &lacking) {
+            (None, Some(why)) if is_asked_for => Err(no_outline(ask, &why.to_string())),
+            (None, None) if is_asked_for => Err(no_outline(ask, "this is in no language with one")),
+            _ => Ok(outline),
+        }
     }
 
     /// What a read would take if it alone had the whole of a shared budget.
@@ -474,6 +509,23 @@ fn forms_of(id: ResourceId) -> impl Iterator<Item = session::Document> {
         id: id.clone(),
         form,
     })
+}
+
+fn no_outline(ask: &Ask, why: &str) -> Refusal {
+    Refusal::BadSelector {
+        path: Some(ask.path().to_owned()),
+        message: format!("No outline: {why}. Leave :outline out."),
+    }
+}
+
+/// Whether a read of all of it is cut.
+fn is_longer_than(document: &Document, limits: &Limits) -> bool {
+    let lines = limits.budget.lines.min(limits.open_lines);
+    is_longer(document, lines)
+        || document
+            .text
+            .whole()
+            .is_some_and(|text| (text.len_bytes() + text.len_lines()) as u64 > limits.budget.bytes)
 }
 
 fn is_longer(document: &Document, lines: u64) -> bool {

@@ -24,15 +24,17 @@ pub struct SourceFile<'a> {
 impl<'a> SourceFile<'a> {
     /// As parsers take it; `None` where it is in no language or too large.
     pub fn code(&self) -> Option<Code<'a>> {
-        self.any_code().filter(Code::may_be_parsed)
+        self.code_of_any_size().filter(Code::may_be_parsed)
     }
 
     /// Whether it is in some language, and too large.
     pub fn is_too_large(&self) -> bool {
-        self.any_code().is_some_and(|code| !code.may_be_parsed())
+        self.code_of_any_size()
+            .is_some_and(|code| !code.may_be_parsed())
     }
 
-    fn any_code(&self) -> Option<Code<'a>> {
+    /// As parsers would take it, were it not too large; `None` where it is in no language.
+    pub fn code_of_any_size(&self) -> Option<Code<'a>> {
         let said = self.said;
         let language = said.or_else(|| syntax::detect(self.file_name, self.text));
         language.map(|language| Code {

@@ -1,7 +1,9 @@
 //! What a worker answered, as far as it can be of the text that was asked about; it is not to be trusted.
 
 use crate::hashline::{NoBlock, SyntaxErrors};
-use crate::outline::{Definition, Fold, MAX_DEFINITIONS, OutlineRow, QualifiedName};
+use crate::outline::{
+    Definition, Fold, Folding, MAX_DEFINITIONS, MAX_RUNS, OutlineRow, QualifiedName, SiblingRun,
+};
 use crate::protocol::read::LineSpan;
 use crate::text::Text;
 
@@ -22,11 +24,15 @@ impl<'b> Strings<'b> {
     }
 }
 
-/// Folds, which whoever uses them has still to place in the text.
-pub(super) fn folds(response: StructureResponse, body: &str) -> Option<Vec<OutlineRow>> {
-    let StructureResponse::Folds(folds) = response else {
+/// What is folded, which whoever uses it has still to place in the text.
+pub(super) fn folding(response: StructureResponse, body: &str) -> Option<Folding> {
+    let StructureResponse::Folds(folds, runs) = response else {
         return None;
     };
+    if runs.len() > MAX_RUNS {
+        return None;
+    }
+    let run = |(span, count, what)| SiblingRun { span, count, what };
     let mut strings = Strings { rest: body };
     let row = |fold: super::messages::Folded| {
         Some(OutlineRow {
@@ -39,7 +45,10 @@ pub(super) fn folds(response: StructureResponse, body: &str) -> Option<Vec<Outli
             }),
         })
     };
-    folds.into_iter().map(row).collect()
+    Some(Folding {
+        folds: folds.into_iter().map(row).collect::<Option<_>>()?,
+        runs: runs.into_iter().map(run).collect(),
+    })
 }
 
 pub(super) fn definitions(

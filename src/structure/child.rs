@@ -99,7 +99,10 @@ fn answer_on(
                 min_body_lines: *min_body_lines,
                 prose: *prose,
             };
-            StructureResponse::Folds(folded(outline::folds(parsed, rules, &work)?, &mut body))
+            let outline::Folding { folds, runs } = outline::folding(parsed, rules, &work)?;
+            let run = |run: outline::SiblingRun| (run.span, run.count, run.what);
+            let runs = runs.into_iter().map(run).collect();
+            StructureResponse::Folds(folded(folds, &mut body), runs)
         }
         Ask::Definitions => {
             let found = outline::definitions(parsed, &work)?;

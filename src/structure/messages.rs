@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::hashline::{BlockAt, NoBlock, SyntaxErrors};
-use crate::outline::Rank;
+use crate::outline::{Rank, SiblingKind};
 use crate::protocol::read::LineSpan;
 
 /// A question about the text in the body.
@@ -31,8 +31,9 @@ pub enum Ask {
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum StructureResponse {
-    /// Of each fold its head and its tail are in the body.
-    Folds(Vec<Folded>),
+    /// Of each fold its head and its tail are in the body. Then what may fold further: the lines of
+    /// each run, and how many of what they are.
+    Folds(Vec<Folded>, Vec<(LineSpan, u64, SiblingKind)>),
     /// Of each definition its signature and its names are in the body.
     Definitions(Vec<Defined>),
     Errors(SyntaxErrors),

@@ -62,5 +62,5 @@ fn past_the_text() -> StructureResponse {
         shows_first: false,
         shows_last: false,
     };
-    StructureResponse::Folds(vec![fold(5, 9), fold(7, u64::MAX)])
+    StructureResponse::Folds(vec![fold(5, 9), fold(7, u64::MAX)], Vec::new())
 }

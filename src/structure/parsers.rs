@@ -58,6 +58,11 @@ pub enum NoStructure {
     Busy,
     #[error("no parser can be started")]
     NoParser,
+    /// Nobody tries.
+    #[error("the file has more than {MAX_LINES} lines or 2 MiB")]
+    TooLarge,
+    #[error("nothing in this {0} file folds")]
+    Nothing(&'static str),
 }
 
 /// A look for errors that is under way.
@@ -106,11 +111,11 @@ impl Parsers {
             prose: rules.prose,
         };
         self.ask(code, ask, work, |response, body| {
-            let folds = answers::folds(response, body)?;
-            if folds.is_empty() {
+            let folding = answers::folding(response, body)?;
+            if !folding.has_structure() {
                 return Some(None);
             }
-            let outline = Outline::new(code.language.name(), folds, code.text);
+            let outline = Outline::new(code.language.name(), folding, code.text);
             outline.ok().map(Some)
         })
     }

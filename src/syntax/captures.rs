@@ -23,6 +23,8 @@ pub enum Role {
     Doc,
     /// An import; neighbours make a group.
     Import,
+    /// Says something of the item that follows, as decorators do; neighbours make a group.
+    Attribute,
     /// Holds members that stay visible.
     Container,
     /// A heading with its text, in prose.
@@ -47,6 +49,7 @@ impl Role {
             "comment" => Role::Comment,
             "doc" => Role::Doc,
             "import" => Role::Import,
+            "attribute" => Role::Attribute,
             "container" => Role::Container,
             "section" => Role::Section,
             "heading" => Role::Heading,

@@ -1,48 +1,137 @@
-//! A window on an outline: its rows in order, as far as they fit; a line is never both a row of its own and inside of a folded range.
+//! A window on an outline: all its rows, folded further until they fit, or a page of them as they are; a line is never both a row of its own and inside of a folded range.
 
 use std::borrow::Cow;
 
-use crate::outline::{Fold, Outline};
+use crate::outline::{Fold, Outline, ShownRow};
 use crate::protocol::read::{CutReason, LineSpan};
 use crate::text::Text;
 
+use super::selector::{Own, Selector, continuation};
 use super::window::{Block, Folded, Limits, Row, Spent, Stop, Window, cut_row};
+use super::{Budget, LineSet};
 
-/// Opens a window on the outline of `text`. What does not fit is asked for as lines of the text.
-pub fn open<'t>(text: &'t Text, outline: &'t Outline, limits: &Limits) -> Window<'t> {
+/// Bytes of the rows of an outline that is shown as one, as they are written: with a header and
+/// footers an answer of 24 KiB.
+const MOST_BYTES: u64 = 24 * 1024 - 512;
+
+/// Opens a window on the whole outline of `text`, folded as far as the limits ask; whether further
+/// than it is by itself.
+pub fn open<'t>(text: &'t Text, outline: &'t Outline, limits: &Limits) -> (Window<'t>, bool) {
     let mut budget = limits.budget;
     budget.lines = budget.lines.min(limits.open_lines);
-    let mut spent = Spent::default();
+    let (rows, is_further) = outline.fitted(text, |rows| fits(rows, (text, limits), budget));
+    let mut window = Window {
+        total_lines: text.len_lines() as u64,
+        ..Window::default()
+    };
     let mut block = Block::default();
-    let mut stop = None;
-    for (index, row) in outline.rows.iter().enumerate() {
-        // A text has no more characters than bytes: what is short enough stands as it is written.
-        let written = outline.written(index);
-        let row = match (&row.fold, written.filter(|row| row.len() <= limits.columns)) {
-            (fold, Some(written)) => whole(row.span, fold.as_ref(), written),
-            (Some(fold), None) => folded(row.span, fold, limits.columns),
-            (None, None) => {
-                let line = text.line(row.span.start as usize - 1);
-                cut_row(row.span.start, line, limits.columns)
-            }
-        };
-        if let Some(reason) = spent.no_room_for(limits.count.bytes_of(&row), budget) {
-            stop = Some(Stop {
-                reason,
-                next_selector: format!("{}-", row.number),
-                left: Vec::new(),
-            });
-            break;
-        }
-        spent.add(limits.count.bytes_of(&row));
+    for row in rows {
+        let row = written(row, text, limits.columns);
+        window.spent.add(limits.count.bytes_of(&row));
         block.rows.push(row);
     }
-    Window {
-        blocks: vec![block],
-        total_lines: text.len_lines() as u64,
-        stop,
-        spent,
+    window.blocks.push(block);
+    (window, is_further)
+}
+
+/// Whether rows are within a budget, and within what an outline may have at most.
+fn fits(rows: &[ShownRow], (text, limits): (&Text, &Limits), budget: Budget) -> bool {
+    let mut spent = Spent::default();
+    let mut bytes = 0;
+    for shown in rows {
+        let LineSpan { start, end } = shown.row.span;
+        let cut = (shown.bytes > limits.columns)
+            .then(|| written(shown.clone(), text, limits.columns).text.len());
+        let own = cut.unwrap_or(shown.bytes) as u64;
+        // Its number costs what it costs anybody.
+        let row = Row {
+            number: start,
+            text: Cow::Borrowed(""),
+            total_chars: None,
+            folded: None,
+        };
+        spent.add(limits.count.bytes_of(&row) + own);
+        let end = match shown.row.fold {
+            None => 0,
+            Some(_) => digits(end) + 1,
+        };
+        bytes += digits(start) + end + own + 2;
+    }
+    spent.lines <= budget.lines && spent.bytes <= budget.bytes && bytes <= MOST_BYTES
+}
+
+fn digits(number: u64) -> u64 {
+    u64::from(number.max(1).ilog10()) + 1
+}
+
+/// Opens a window on the rows of the outline that hold the lines which `selector` asks for, page by page.
+pub fn open_page<'t>(
+    text: &'t Text,
+    outline: &'t Outline,
+    selector: &Selector,
+    limits: &Limits,
+) -> Window<'t> {
+    let total_lines = text.len_lines() as u64;
+    let wanted = selector.resolve(total_lines);
+    let budget = limits.for_selector(selector);
+    let mut window = Window {
+        total_lines,
+        beyond: wanted.beyond,
         ..Window::default()
+    };
+    let mut shown = LineSet::new();
+    let spans = wanted.lines.spans();
+    'spans: for (index, span) in spans.iter().enumerate() {
+        let mut block = Block::default();
+        for row in outline.shown_from(span.start) {
+            let lines = row.row.span;
+            if lines.start > span.end {
+                break;
+            }
+            if shown.contains(lines.start) {
+                continue;
+            }
+            let row = written(row, text, limits.columns);
+            let bytes = limits.count.bytes_of(&row);
+            if let Some(reason) = window.spent.no_room_for(bytes, budget) {
+                window
+                    .blocks
+                    .extend(Some(block).filter(|it| !it.rows.is_empty()));
+                let mut left = vec![LineSpan {
+                    start: lines.start.max(span.start),
+                    end: span.end,
+                }];
+                left.extend_from_slice(&spans[index + 1..]);
+                let to_end = spans.last().is_some_and(|last| last.end == total_lines);
+                let own = selector.own.map_or("", Own::suffix);
+                window.stop = Some(Stop {
+                    reason,
+                    next_selector: continuation(&left, to_end, false) + own,
+                    left,
+                });
+                break 'spans;
+            }
+            window.spent.add(bytes);
+            shown.insert(lines.start, lines.end);
+            block.rows.push(row);
+        }
+        window
+            .blocks
+            .extend(Some(block).filter(|it| !it.rows.is_empty()));
+    }
+    window
+}
+
+/// A row as a window has it.
+fn written<'t>(shown: ShownRow<'t>, text: &'t Text, columns: usize) -> Row<'t> {
+    let span = shown.row.span;
+    // A text has no more characters than bytes: what is short enough stands as it is written.
+    if let Some(written) = shown.written.filter(|row| row.len() <= columns) {
+        return whole(span, shown.row.fold.as_ref(), written);
+    }
+    match &shown.row.fold {
+        Some(fold) => folded(span, fold, columns),
+        None => cut_row(span.start, text.line(span.start as usize - 1), columns),
     }
 }
 
@@ -61,7 +150,7 @@ fn whole<'t>(span: LineSpan, fold: Option<&Fold>, written: &'t str) -> Row<'t> {
 }
 
 /// `HEAD … TAIL`, `HEAD …` or `…`. A head or tail that is longer than a row may be is cut.
-fn folded(span: LineSpan, fold: &Fold, columns: usize) -> Row<'_> {
+fn folded<'t>(span: LineSpan, fold: &Fold, columns: usize) -> Row<'t> {
     let (head, whole_head) = cut(&fold.head, columns);
     let (tail, whole_tail) = cut(&fold.tail, columns);
     let mut text = String::new();
@@ -92,13 +181,15 @@ pub struct Elided {
     pub spans: Vec<LineSpan>,
     /// The sum of their lengths.
     pub lines: u64,
+    /// Whether rows were folded further so that all fit.
+    pub is_further: bool,
 }
 
 /// Characters of the footer that names ranges to read again.
 const FOOTER_CHARS: usize = 120;
 
 impl Elided {
-    pub fn in_window(window: &Window) -> Elided {
+    pub fn in_window(window: &Window, is_further: bool) -> Elided {
         let span = |row: &Row| {
             let folded = row.folded?;
             Some(LineSpan {
@@ -110,6 +201,7 @@ impl Elided {
         Elided {
             lines: spans.iter().map(|span| span.count()).sum(),
             spans,
+            is_further,
         }
     }
 

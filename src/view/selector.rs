@@ -53,6 +53,8 @@ pub enum Own {
     Links,
     /// `page`: a web page whole, with what surrounds its main part.
     WholePage,
+    /// `outline`: a source file as its outline, however long that is.
+    Outline,
 }
 
 impl Own {
@@ -64,6 +66,7 @@ impl Own {
             "table" => return Some(Ok(Own::Table)),
             "links" => return Some(Ok(Own::Links)),
             "page" => return Some(Ok(Own::WholePage)),
+            "outline" => return Some(Ok(Own::Outline)),
             _ => {}
         }
         if let Some(numbers) = text.strip_prefix("crop=") {
@@ -99,6 +102,7 @@ impl Own {
             Own::Outputs => ":outputs",
             Own::Links => ":links",
             Own::WholePage => ":page",
+            Own::Outline => ":outline",
             Own::Crop { .. } | Own::Pages(..) | Own::Table => "",
         }
     }
@@ -112,6 +116,7 @@ impl Own {
             Own::Table => ":table is for CSV files",
             Own::Links => ":links is for web pages",
             Own::WholePage => ":page is for web pages",
+            Own::Outline => ":outline is for source files",
         }
     }
 }
@@ -128,7 +133,7 @@ pub enum SelectorError {
 }
 
 /// The forms in words, for messages.
-const FORMS: &str = ":N, :N-, :A-B, :A+C, :-N, :LINE:COLUMN, lists of these by comma, :raw, a range with :raw on either side, :full, :conflicts, :outputs (notebooks), :crop=x,y,w,h (images), :pN or :pN-M (documents), :table (CSV), or :links and :page (web pages)";
+const FORMS: &str = ":N, :N-, :A-B, :A+C, :-N, :LINE:COLUMN, lists of these by comma, :raw, a range with :raw on either side, :full, :outline, :conflicts, :outputs (notebooks), :crop=x,y,w,h (images), :pN or :pN-M (documents), :table (CSV), or :links and :page (web pages)";
 
 /// Bytes of the longest selector that is looked for at the end of a path string: some thousand
 /// ranges.

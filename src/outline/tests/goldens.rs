@@ -9,7 +9,7 @@ use crate::syntax::{self, Language, languages};
 use crate::task::{CancelToken, Work};
 use crate::text::Text;
 
-use crate::outline::{Outline, Rules, Unfold, outline_with};
+use crate::outline::{Outline, OutlineRow, Rules, ShownRow, Unfold, outline_with};
 
 const RULES: Rules = Rules {
     min_body_lines: 4,
@@ -26,8 +26,12 @@ fn folder() -> PathBuf {
 
 /// Rows as the `hashline` dialect writes them, without a header.
 pub(super) fn rendered(text: &Text, outline: &Outline) -> String {
+    rendered_rows(text, &outline.rows)
+}
+
+fn rendered_rows<'r>(text: &Text, rows: impl IntoIterator<Item = &'r OutlineRow>) -> String {
     let mut written = String::new();
-    for row in &outline.rows {
+    for row in rows {
         let (start, end) = (row.span.start, row.span.end);
         let _ = match &row.fold {
             None => writeln!(written, "{start}:{}", text.line(start as usize - 1)),
@@ -90,8 +94,8 @@ fn samples_have_their_goldens() {
     for (folder, path) in samples() {
         let (text, language, outline) = outline_of(&path);
         assert_eq!(language.name(), folder, "{}", path.display());
-        let written = match &outline {
-            Some(outline) => rendered(&text, outline),
+        let written = match outline.filter(|outline| !outline.is_whole_text()) {
+            Some(outline) => rendered(&text, &outline),
             None => "nothing folds\n".to_owned(),
         };
         let golden = golden_of(&path);
@@ -158,8 +162,8 @@ fn every_language_has_a_sample() {
 }
 
 /// `PILCROW_OUTLINE=FILE cargo test --lib outline::tests::goldens::shows -- --nocapture` prints the outline
-/// of any file (or of several with commas between), with `PILCROW_TREE=1` its tree as well, without
-/// what stands on one line.
+/// of any file (or of several with commas between), with `PILCROW_ROOM=BYTES` folded until it fits, with
+/// `PILCROW_TREE=1` its tree as well, without what stands on one line.
 #[test]
 fn shows_the_outlines_of_named_files() {
     let Ok(named) = std::env::var("PILCROW_OUTLINE") else {
@@ -177,10 +181,20 @@ fn shows_the_outlines_of_named_files() {
             println!("{}", errors(&parsed));
         }
         match outline {
-            Some(outline) => println!("{}", rendered(&text, &outline)),
+            Some(outline) => println!("{}", in_room(&text, &outline)),
             None => println!("nothing folds"),
         }
     }
+}
+
+fn in_room(text: &Text, outline: &Outline) -> String {
+    let room = std::env::var("PILCROW_ROOM").ok();
+    let room = room
+        .and_then(|bytes| bytes.parse().ok())
+        .unwrap_or(usize::MAX);
+    let bytes = |row: &ShownRow| row.bytes + 8;
+    let (rows, _) = outline.fitted(text, |rows| rows.iter().map(bytes).sum::<usize>() <= room);
+    rendered_rows(text, rows.iter().map(|shown| &*shown.row))
 }
 
 fn print_tree(node: tree_sitter::Node<'_>, field: Option<&str>, depth: usize) {

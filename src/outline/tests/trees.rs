@@ -24,7 +24,7 @@ const FOUND: f64 = 0.995;
 /// Files of a tree in the short form; the long form takes all.
 const SHORT_FORM: usize = 400;
 
-fn is_long() -> bool {
+pub(super) fn is_long() -> bool {
     std::env::var_os("PILCROW_LONG").is_some()
 }
 
@@ -36,7 +36,7 @@ fn crates() -> PathBuf {
 }
 
 /// What a program says on its first line, if there is such a program.
-fn answer(program: &str, arguments: &[&str]) -> Option<PathBuf> {
+pub(super) fn answer(program: &str, arguments: &[&str]) -> Option<PathBuf> {
     let output = Command::new(program).args(arguments).output().ok()?;
     let text = String::from_utf8(output.stdout).ok()?;
     let line = text.lines().next()?.trim();
@@ -50,6 +50,17 @@ pub(super) fn files_named(ending: &str) -> Vec<PathBuf> {
 
 /// The files below `root` that end so, evenly spread over the tree in the short form.
 fn files(root: &Path, endings: &[&str]) -> Vec<PathBuf> {
+    let found = every_file(root, endings);
+    let step = if is_long() {
+        1
+    } else {
+        found.len().div_ceil(SHORT_FORM).max(1)
+    };
+    found.into_iter().step_by(step).collect()
+}
+
+/// The files below `root` that end so.
+pub(super) fn every_file(root: &Path, endings: &[&str]) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut folders = vec![root.to_path_buf()];
     while let Some(folder) = folders.pop() {
@@ -68,12 +79,7 @@ fn files(root: &Path, endings: &[&str]) -> Vec<PathBuf> {
         }
     }
     found.sort();
-    let step = if is_long() {
-        1
-    } else {
-        found.len().div_ceil(SHORT_FORM).max(1)
-    };
-    found.into_iter().step_by(step).collect()
+    found
 }
 
 /// The outline of a file as a bare read makes it, were there time enough.
@@ -226,7 +232,7 @@ fn python_of_the_standard_library() {
 }
 
 /// What a language's own parser finds.
-fn declarations(
+pub(super) fn declarations(
     program: &str,
     arguments: &[&str],
     paths: &[PathBuf],

@@ -34,7 +34,7 @@ use crate::task::Work;
 use crate::text::Text;
 use crate::view::selector::SelectorError;
 use crate::view::window::Limits;
-use crate::view::{Document, ListingStyle, Selector};
+use crate::view::{Document, ListingStyle, Own, Selector};
 use crate::workspace::{FileType, Handle, Scope};
 
 use kind::{Asked, Subject};
@@ -207,7 +207,10 @@ fn plain(handle: &Handle, asked: &Asked) -> Result<Opened, Refusal> {
         }
         opened => opened?,
     };
-    refuse_own(means.selector, asked.spelled, "text")?;
+    // Whether it has an outline is told by who makes one.
+    if means.selector.own != Some(Own::Outline) {
+        refuse_own(means.selector, asked.spelled, "text")?;
+    }
     Ok(Opened { selector, ..opened })
 }
 

@@ -17,7 +17,7 @@
 (initializer_expression) @literal
 [(raw_string_literal) (verbatim_string_literal) (interpolated_string_expression)] @literal
 
-(attribute_list) @keep
+(attribute_list) @attribute
 (comment) @comment
 (using_directive) @import
 

@@ -3,6 +3,7 @@
 
 [(list_literal) (set_or_map_literal) (string_literal)] @literal
 
+(annotation) @attribute
 [(comment) (documentation_comment)] @comment
 
 [(class_declaration) (mixin_declaration) (enum_declaration) (extension_declaration) (extension_type_declaration)] @definition

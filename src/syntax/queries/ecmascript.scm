@@ -16,6 +16,7 @@
 
 [(object) (array) (template_string)] @literal
 
+(decorator) @attribute
 (comment) @comment
 (import_statement) @import
 

@@ -6,7 +6,7 @@
 (argument_list (lambda_expression body: (block) @callback))
 (lambda_expression body: (block) @body)
 
-(annotation) @keep
+[(annotation) (marker_annotation)] @attribute
 (variable_declarator value: (method_invocation arguments: (argument_list) @literal))
 (variable_declarator value: (object_creation_expression arguments: (argument_list) @literal))
 (array_initializer) @literal

@@ -12,6 +12,7 @@
 (property_declaration (call_expression (value_arguments) @literal))
 [(string_literal) (multiline_string_literal) (collection_literal)] @literal
 
+(annotation) @attribute
 [(line_comment) (block_comment)] @comment
 (import) @import
 

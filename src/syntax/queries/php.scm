@@ -4,7 +4,7 @@
 (anonymous_function body: (compound_statement) @body)
 (property_hook_list) @body
 
-(attribute_list) @keep
+(attribute_list) @attribute
 (array_creation_expression) @literal
 [(heredoc) (nowdoc) (string) (encapsed_string)] @literal
 

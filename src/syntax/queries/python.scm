@@ -9,6 +9,7 @@
 [(dictionary) (list) (set) (tuple) (string) (concatenated_string)] @literal
 [(dictionary_comprehension) (list_comprehension) (set_comprehension)] @literal
 
+(decorator) @attribute
 (comment) @comment
 [(import_statement) (import_from_statement) (future_import_statement)] @import
 

@@ -10,6 +10,7 @@
 (raw_string_literal) @literal
 (macro_invocation (token_tree) @literal)
 
+[(attribute_item) (inner_attribute_item)] @attribute
 (line_comment) @comment
 (block_comment) @comment
 [(use_declaration) (extern_crate_declaration)] @import

@@ -6,6 +6,7 @@
 (string) @literal
 (interpolated_string_expression) @literal
 
+(annotation) @attribute
 [(comment) (block_comment)] @comment
 (import_declaration) @import
 

@@ -9,6 +9,7 @@
 
 [(array_literal) (dictionary_literal) (multi_line_string_literal) (raw_string_literal)] @literal
 
+(attribute) @attribute
 [(comment) (multiline_comment)] @comment
 (import_declaration) @import
 

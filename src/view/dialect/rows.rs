@@ -350,6 +350,9 @@ fn write_footers(view: &View, text: &mut String) {
     }
     if let Some(elided) = view.elided.and_then(|elided| elided.footer(view.name)) {
         let _ = writeln!(text, "[{elided}]");
+        if view.elided.is_some_and(|elided| elided.is_further) {
+            let _ = writeln!(text, "[Folded further to fit; :outline shows every row]");
+        }
     }
     write_own_footers(view, text);
     if let Some(showing) = showing(window, view) {

@@ -147,6 +147,7 @@ impl<'a> PageView<'a> {
         let is_page = made.html.is_some();
         match selector.own {
             Some(Own::Links | Own::WholePage) if is_page => {}
+            Some(Own::Outline) if !is_page => {}
             _ => refuse_own(
                 &selector,
                 self.spelled,

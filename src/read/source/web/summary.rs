@@ -4,7 +4,7 @@
 //! parser is asked. What is too long loses first the lines under headings, then the deepest level of
 //! headings, one by one, until it fits.
 
-use crate::outline::{Fold, Outline, OutlineRow};
+use crate::outline::{Fold, Folding, Outline, OutlineRow};
 use crate::protocol::read::LineSpan;
 use crate::text::Text;
 
@@ -69,7 +69,11 @@ pub fn outline(text: &Text) -> Option<Outline> {
             || (!has_first_lines && deepest == shallowest)
         {
             // They are sorted and within the text.
-            return Outline::new("markdown", folds.into_iter().map(folded).collect(), text).ok();
+            let folding = Folding {
+                folds: folds.into_iter().map(folded).collect(),
+                runs: Vec::new(),
+            };
+            return Outline::new("markdown", folding, text).ok();
         }
         match has_first_lines {
             true => has_first_lines = false,
