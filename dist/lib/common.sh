@@ -9,6 +9,10 @@ built=$(realpath -m "${CARGO_TARGET_DIR:-$root/target}")
 packages=$built/packages
 mkdir -p "$packages"
 
+# What they are called where they are published: npm's scope, and the project on PyPI.
+scope=${PILCROW_NPM_SCOPE:-pilcrow}
+pypi_name=${PILCROW_PYPI_NAME:-pilcrow}
+
 # What packages there are: the Rust target, npm's name for it, npm's os, cpu and libc, the tag of wheels, VS Code's name.
 targets="
 x86_64-unknown-linux-gnu   linux-x64        linux  x64   glibc manylinux_2_17_x86_64.manylinux2014_x86_64   linux-x64
