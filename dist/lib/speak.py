@@ -1,4 +1,4 @@
-"""Speaks to a program as editors and agents do: `initialize` of `serve` and of `mcp`, a read, and the end of the input.
+"""Speaks to a program as editors and agents do: `initialize` of `serve` and of `mcp`, a read, and the end.
 
     speak.py WHAT PROJECT COMMAND...
 """
@@ -11,44 +11,73 @@ import sys
 WHAT, PROJECT, COMMAND = sys.argv[1], sys.argv[2], sys.argv[3:]
 
 
-def say(arguments, text):
-    """What the program answers to a text, with its exit code; after the text its input ends."""
-    command = [*COMMAND, *arguments]
-    done = subprocess.run(command, input=text.encode(), stdout=subprocess.PIPE, cwd=PROJECT, timeout=120)
-    return done.stdout.decode(), done.returncode
+class Framed:
+    """How editors speak: the LSP base protocol."""
+
+    def write(self, out, body):
+        out.write(b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
+
+    def read(self, source):
+        length = None
+        while line := source.readline().strip():
+            name, value = line.split(b":")
+            length = int(value) if name == b"Content-Length" else length
+        return source.read(length) if length else b""
 
 
-def request(number, method, params):
-    return json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
+class Lines:
+    """How agents speak: MCP over stdio."""
+
+    def write(self, out, body):
+        out.write(body + b"\n")
+
+    def read(self, source):
+        return source.readline()
 
 
-def serve():
-    params = {"processId": None, "rootUri": pathlib.Path(PROJECT).as_uri(), "capabilities": {}}
-    asked = [
-        request(1, "initialize", params),
-        '{"jsonrpc":"2.0","method":"initialized","params":{}}',
-        request(2, "agent/read", {"path": "a.txt"}),
-        request(3, "shutdown", None),
-        '{"jsonrpc":"2.0","method":"exit"}',
-    ]
-    answer, code = say(["serve", "--stdio"], "".join(f"Content-Length: {len(one)}\r\n\r\n{one}" for one in asked))
-    assert '"serverInfo"' in answer and "2:two" in answer, f"{WHAT}: serve answered {answer!r}"
-    assert code == 0, f"{WHAT}: serve ended with {code}"
+class Talk:
+    def __init__(self, arguments, form):
+        command = [*COMMAND, *arguments]
+        self.form, self.number = form, 0
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=PROJECT)
+
+    def tell(self, method, **more):
+        self.form.write(self.process.stdin, json.dumps({"jsonrpc": "2.0", "method": method, **more}).encode())
+        self.process.stdin.flush()
+
+    def ask(self, method, params):
+        """The result; what the program says or asks meanwhile is passed over."""
+        self.number += 1
+        self.tell(method, id=self.number, params=params)
+        while body := self.form.read(self.process.stdout):
+            message = json.loads(body)
+            if message.get("id") == self.number and "method" not in message:
+                assert "result" in message, f"{WHAT}: {method} was answered {message}"
+                return message["result"]
+        raise AssertionError(f"{WHAT}: {method} was never answered")
+
+    def end(self):
+        self.process.stdin.close()
+        code = self.process.wait(timeout=60)
+        assert code == 0, f"{WHAT} ended with {code}"
 
 
-def mcp():
-    params = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
-    asked = [
-        request(1, "initialize", params),
-        '{"jsonrpc":"2.0","method":"notifications/initialized"}',
-        request(2, "tools/call", {"name": "read", "arguments": {"path": "a.txt"}}),
-    ]
-    answer, code = say(["mcp"], "".join(f"{one}\n" for one in asked))
-    answers = {one["id"]: one for one in map(json.loads, answer.splitlines()) if "result" in one}
-    assert answers[1]["result"]["serverInfo"]["name"] == "pilcrow", f"{WHAT}: mcp answered {answer!r}"
-    assert "2:two" in answers[2]["result"]["content"][0]["text"], f"{WHAT}: mcp answered {answer!r}"
-    assert code == 0, f"{WHAT}: mcp ended with {code}"
+editor = Talk(["serve", "--stdio"], Framed())
+root = pathlib.Path(PROJECT).as_uri()
+answer = editor.ask("initialize", {"processId": None, "rootUri": root, "capabilities": {}})
+assert answer["serverInfo"]["name"] == "pilcrow", answer
+editor.tell("initialized", params={})
+answer = editor.ask("agent/read", {"path": "a.txt"})
+assert "2:two" in answer["content"][0]["text"], answer
+editor.ask("shutdown", None)
+editor.tell("exit")
+editor.end()
 
-
-serve()
-mcp()
+agent = Talk(["mcp"], Lines())
+client = {"name": "test", "version": "1"}
+answer = agent.ask("initialize", {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client})
+assert answer["serverInfo"]["name"] == "pilcrow", answer
+agent.tell("notifications/initialized")
+answer = agent.ask("tools/call", {"name": "read", "arguments": {"path": "a.txt"}})
+assert "2:two" in answer["content"][0]["text"], answer
+agent.end()
