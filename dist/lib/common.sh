@@ -4,9 +4,14 @@ set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 cd "$root"
 version=$(sed -n 's/^version = "\(.*\)"$/\1/p' Cargo.toml | head -1)
-# Everything that is made for users.
-packages=$root/target/packages
+# Where cargo builds, and below it everything that is made for users.
+built=$(realpath -m "${CARGO_TARGET_DIR:-$root/target}")
+packages=$built/packages
 mkdir -p "$packages"
+
+# What they are called where they are published: npm's scope, and the project on PyPI.
+scope=${PILCROW_NPM_SCOPE:-pilcrow}
+pypi_name=${PILCROW_PYPI_NAME:-pilcrow}
 
 # What packages there are: the Rust target, npm's name for it, npm's os, cpu and libc, the tag of wheels, VS Code's name.
 targets="
@@ -26,7 +31,7 @@ row_of() {
     awk 'NF { print "  " $1 }' <<< "$targets" >&2
     exit 2
   }
-  program=$root/target/$target/dist/pilcrow
+  program=$built/$target/dist/pilcrow
 }
 
 # The program of the target that `row_of` was asked for, which dist/build has made.

@@ -4,6 +4,7 @@
 "use strict";
 
 const { spawn } = require("node:child_process");
+const { accessSync, constants: files } = require("node:fs");
 const { constants } = require("node:os");
 const { scope, version } = (() => {
   const { name, version } = require("./package.json");
@@ -12,49 +13,52 @@ const { scope, version } = (() => {
 
 /** Whether the C library of this system is musl. */
 function isMusl() {
-  if (process.platform !== "linux") {
-    return false;
-  }
   const report = process.report;
   // Looking up host names of open sockets could take seconds.
   report.excludeNetwork = true;
   return !report.getReport().header.glibcVersionRuntime;
 }
 
-/** The packages that may have the program, the one that fits best first: musl's runs everywhere. */
-function candidates() {
-  const base = `${process.platform}-${process.arch}`;
-  if (process.platform !== "linux") {
-    return [base];
+/** The program of one of the packages beside this one. */
+function installed(name) {
+  try {
+    return require.resolve(`${scope}/${name}/bin/pilcrow`);
+  } catch {
+    return undefined;
   }
-  return isMusl() ? [`${base}-musl`] : [base, `${base}-musl`];
 }
 
 function program() {
-  const names = candidates();
-  for (const name of names) {
-    try {
-      return require.resolve(`${scope}/${name}/bin/pilcrow`);
-    } catch {
-      // Not installed: the next one.
-    }
+  const platform = `${process.platform}-${process.arch}`;
+  const own = installed(platform);
+  // npm installs one of the two, older ones both. musl's runs on every Linux, the other is faster where it runs; the
+  // report takes longer than all else here.
+  const musl = process.platform === "linux" ? installed(`${platform}-musl`) : undefined;
+  const found = own && musl ? (isMusl() ? musl : own) : own || musl;
+  if (!found) {
+    console.error(
+      `pilcrow ${version}: there is no program for ${platform} beside this package. ` +
+        `Install again without --omit=optional (npm i -g ${scope}/pilcrow), or build from source.`,
+    );
+    process.exit(1);
   }
-  console.error(
-    `pilcrow ${version}: there is no program for ${names[0]} beside this package. ` +
-      `Install again without --no-optional (npm i -g ${scope}/pilcrow), or build from source.`,
-  );
-  process.exit(1);
+  return found;
+}
+
+function isExecutable(file) {
+  try {
+    accessSync(file, files.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 const file = program();
 const args = process.argv.slice(2);
-if (typeof process.execve === "function" && process.platform !== "win32") {
-  // It gives back only where it fails.
-  try {
-    process.execve(file, [file, ...args], process.env);
-  } catch {
-    // Then beside this process.
-  }
+// Node ends with a core dump where this fails: what can be known before is asked before.
+if (typeof process.execve === "function" && isExecutable(file)) {
+  process.execve(file, [file, ...args], process.env);
 }
 
 const child = spawn(file, args, { stdio: "inherit" });

@@ -27,10 +27,10 @@ pub(super) fn convert(
     };
     let bytes = visible.as_deref().unwrap_or(bytes);
     let (marked, hidden_slides) = marked(bytes, known);
-    let made = anydoc::to_markdown_bytes(marked.as_deref().unwrap_or(bytes), known);
+    let made = markdown(marked.as_deref().unwrap_or(bytes), known);
     let made = match (made, &marked) {
         // The marks are ours: a document must not be lost to them.
-        (Err(_), Some(_)) => anydoc::to_markdown_bytes(bytes, known),
+        (Err(_), Some(_)) => markdown(bytes, known),
         (Ok(text), _) if bytes.starts_with(ole::MAGIC) && known == anydoc::Format::Excel => {
             Ok(with_line_ends(bytes, text))
         }
@@ -57,6 +57,15 @@ pub(super) fn convert(
         }
     }
     Ok((whole, text))
+}
+
+/// The Markdown of a document that is no PDF. That is said right before the converter is called, so that the optimizer leaves its
+/// own reader of PDFs, a tenth of the program, out of what packages have.
+fn markdown(bytes: &[u8], known: anydoc::Format) -> Result<String, ConvertError> {
+    if known == anydoc::Format::Pdf {
+        return Err(ConvertError::Unsupported("it is a PDF".to_owned()));
+    }
+    anydoc::to_markdown_bytes(bytes, known)
 }
 
 /// The document with marks for what the converter would not say, where there are any to set; and
@@ -90,7 +99,7 @@ fn with_line_ends(bytes: &[u8], text: String) -> String {
     let Some((marked, stand_in)) = breaks::mark_biff(bytes, &text) else {
         return text;
     };
-    match anydoc::to_markdown_bytes(&marked, anydoc::Format::Excel) {
+    match markdown(&marked, anydoc::Format::Excel) {
         Ok(marked) => marked.replace(stand_in, breaks::BREAK),
         Err(_) => text,
     }
