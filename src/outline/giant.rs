@@ -113,7 +113,7 @@ impl<'tree> Opening<'tree> {
         let node = cursor.node();
         let text = walk.source.text();
         let (first, last) = (node.start_position().row, node.end_position().row);
-        if place.captures.defines(cursor, &place.way, text) {
+        if place.captures.defines(cursor, &place.way, text) == Some(Role::Definition) {
             self.kept.push((first, last));
             let outer = std::mem::take(&mut place.found);
             walk.children(cursor, place)?;
