@@ -18,8 +18,8 @@ const SOUND: &[&str] = &[
     "insert head:\n+¶f#12\n# a remark",
     "replace 8:\n\nrow",
     "delete block 9",
-    "move 10..11 after 3",
-    "replace \"a\" with \"b\"\n",
+    "delete 12\nmove 10..11 after 3",
+    "delete 13\nreplace \"a\" with \"b\"\n",
 ];
 
 /// Ops that cannot, and the line of each that is at fault, from 0.
@@ -31,8 +31,8 @@ const FAULTY: &[(&str, usize)] = &[
     ("insert tail:\n", 0),
     ("delete 2\n+x\n+y\nz", 1),
     ("insert after 3:\nundo\n+x", 1),
-    ("replace \"\" with \"b\"", 0),
-    ("move 1,2 after 5", 0),
+    ("delete 12\nreplace \"\" with \"b\"", 1),
+    ("delete 12\nmove 1,2 after 5", 1),
     ("replace 2:\n+x\nbare\n+y", 2),
     ("replace 2: text\n+x", 0),
     ("replace 2:\n-old", 0),
