@@ -130,7 +130,7 @@ fn a_line_that_looks_like_a_marker_is_none() {
 11:\\# %% [code] cell:1
 12:x = 1
 13:\\\\# %% [code] cell:1
-14:# %%
+14:\\# %%
 15:  # %% [markdown] cell:0
 16:# %% [raw] cell:99 extra
 17:\\\\\\# %% [code] cell:2

@@ -87,7 +87,7 @@ impl<'a> Judge<'a> {
     pub fn unsupported(&mut self, origin: Origin, why: &str) {
         let refusal = Refusal::Unsupported {
             path: Some(self.revealer.live.name.clone()),
-            message: format!("{}{why}", written_at(Some(origin))),
+            message: sentence(&format!("{}{why}", written_at(Some(origin)))),
         };
         self.found.push(HunkFault::Plain(origin, refusal));
     }

@@ -34,7 +34,7 @@ pub fn two_tags(error: &TwoTags) -> Refusal {
 pub fn overlap(error: &Overlap, path: &str) -> Refusal {
     let lines = [error.first, error.second];
     EditRefusal::Overlap {
-        message: error.to_string(),
+        message: sentence(&error.to_string()),
         path: path.to_owned(),
         patch_lines: lines
             .iter()

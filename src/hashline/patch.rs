@@ -285,6 +285,11 @@ impl<'a> Parser<'a> {
         {
             let found = untagged.found;
             let number = section.origin.patch_line().unwrap_or_default();
+            // Nobody knows what its ops are meant for.
+            let below = self.faults.iter_mut();
+            for fault in below.filter(|fault| fault.origin > section.origin) {
+                fault.path = None;
+            }
             self.refuse(Syntax::MissingTag { found }, number);
             return;
         }

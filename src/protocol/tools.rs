@@ -115,16 +115,16 @@ insert after 25:
 +export const unit = new Circle(1);
 delete 3..9
 
-- Begin with the header ¶PATH#TAG exactly as a read or an edit showed it, then ops. More sections change more files: all of them, or none.
-- Ops (N alone for N..N): replace N..M:  delete N..M  insert before N:  insert after N:  insert head:  insert tail:  and, for a function, class, loop or section that begins at line N: replace block N:  delete block N  insert after block N:
-- One range for each op. delete block N takes the attributes, decorators and doc comments above N along; the other block ops do so only when N is an attribute or decorator itself.
+- Begin with the header ¶PATH#TAG as a read or edit showed it, then ops. More sections change more files: all of them, or none.
+- Ops (N alone for N..N): replace N..M:  delete N..M  insert before N:  insert after N:  insert head:  insert tail:  and, for a function, class, loop or section beginning at line N: replace block N:  delete block N  insert after block N:
+- One range for each op. delete block N takes attributes, decorators and doc comments above along; the others only when N is an attribute or decorator.
 - Without rows: move A..B after K (or before K)  replace "old" with "new"  replace all "old" with "new" (exact text as JSON strings; alone under ¶PATH they need no #TAG)  move file to PATH  delete file  undo (takes back the edit that made TAG).
-- Below an op that ends in a colon stand the new lines, each with one + in front, then the text exactly as it is to be, with its indentation. + alone is a blank line. Never repeat the old lines, and never write N: prefixes or - lines.
-- All numbers are those of the read whose tag you name. They do not shift while you edit: do not add up your own changes. An older tag stays good after edits elsewhere in the file.
-- A range is replaced from its first to its last line. Lines just outside stay: do not repeat them.
-- Only lines that you were shown can be edited: rows of any read of this text, of an edit's answer or of an error; of a block, line N. A folded row A-B:… shows none of its inside: read that range first.
+- Below an op with a colon stand the new lines, each with one + before its exact text, indentation included. + alone is a blank line. Never repeat old lines, nor write N: prefixes or - lines.
+- All numbers are those of the read whose tag you name; they never shift: do not add up your own changes. An older tag stays good after edits elsewhere in the file.
+- A range is replaced from first to last line; lines just outside stay: do not repeat them.
+- Only lines you were shown can be edited: rows of any read, edit's answer or error; of a block, line N. A folded row A-B:… shows none of its inside: read that range first.
 
-The answer has the new header and the rows around each change: use those for the next edit. If it is refused, nothing was written; the error has all that is wrong and the lines as they are now with the tag to use: go on from it without another read."#;
+The answer has the new header and the rows around each change: use those for the next edit. If refused, nothing was written; the error has all that is wrong, and the live lines with the tag to use: go on from it."#;
 
 const EDIT_BY_TEXT: &str = "Changes files by replacing exact text. 'old' must be in the file once, to the last blank and line end (set 'all' to replace every occurrence); 'new' takes its place. Give enough lines of 'old' to make it unique. All edits of all files are made, or none; if it is refused nothing was written, and the error says where the text is or how it differs.";
 

@@ -95,12 +95,14 @@ fn counted(units: &Lines, kind: &super::encodings::Kind) -> Lines {
     for (at, (bytes, end)) in units.iter().enumerate() {
         let mut line = open.take().unwrap_or_default();
         line.extend_from_slice(bytes);
-        match *end == "\r" && !all_cr {
-            true if at + 1 < units.len() => {
-                line.extend(kind.ascii("\r"));
-                open = Some(line);
-            }
-            _ => lines.push((line, end)),
+        if *end != "\r" || all_cr {
+            lines.push((line, end));
+            continue;
+        }
+        line.extend(kind.ascii("\r"));
+        match at + 1 < units.len() {
+            true => open = Some(line),
+            false => lines.push((line, "")),
         }
     }
     lines

@@ -37,10 +37,16 @@ fn s80_text_by_what_it_says() {
 #[test]
 fn s81_all_of_many() {
     let desk = Desk::new();
-    let (text, reply) = desk.made(&l(40), "replace all \"l\" with \"L\"\ndelete 40\n");
-    assert_eq!(text, l(39).replace('l', "L"));
+    let (text, reply) = desk.made(&l(40), "replace all \"l\" with \"L\"\n");
+    assert_eq!(text, l(40).replace('l', "L"));
     let rows: Vec<&str> = reply.text.lines().collect();
     assert_eq!(rows[1], "[Replaced 40 times: \"l\"]");
+    assert_eq!((rows[2], rows[21]), ("1:L1", "20:L20"));
+    assert_eq!(
+        rows[22],
+        "[Further changes are not shown; read the file to see them.]"
+    );
+    assert_eq!(rows.len(), 23);
 }
 
 #[test]
