@@ -4,7 +4,7 @@ use crate::hashline::changed::{self, Outcome};
 use crate::hashline::echo::echoes;
 use crate::hashline::replace_text::TextMatch;
 use crate::hashline::splice::{Splices, splices};
-use crate::hashline::{self, BlockSpan, PlainBatch, Tag};
+use crate::hashline::{self, BlockSpan, Origin, PlainBatch, Tag};
 use crate::protocol::Refusal;
 use crate::protocol::edit::Warning;
 use crate::protocol::read::LineSpan;
