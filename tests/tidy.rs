@@ -246,6 +246,7 @@ fn registries() -> Value {
 const NO_METHODS: &[&str] = &[
     "agent/documentState",
     "agent/didChangeSnapshot",
+    "agent/followFile",
     "agent/saveDocument",
     "agent/didChangeSchemes",
     "agent/resolve",
