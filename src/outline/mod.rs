@@ -70,7 +70,7 @@ pub struct Definition {
     pub names: Vec<QualifiedName>,
 }
 
-/// Which of what has one name is meant by it: the first of these ranks that there is.
+/// What a definition is to lists of them, and to who asks for its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Rank {
     /// A class, a function or the like.
