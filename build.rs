@@ -7,9 +7,15 @@
 use std::env;
 use std::fs;
 
+/// What `cargo package` says of the commit.
+const PACKAGED: &str = ".cargo_vcs_info.json";
+
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
-    println!("cargo::rerun-if-changed=.cargo_vcs_info.json");
+    // Only a packaged crate has it. To cargo a file that is missing has changed each time: it would compile all again.
+    if fs::exists(PACKAGED).unwrap_or(false) {
+        println!("cargo::rerun-if-changed={PACKAGED}");
+    }
     println!("cargo::rerun-if-env-changed=PILCROW_COMMIT");
     let target = env::var("TARGET").unwrap_or_default();
     println!("cargo::rustc-env=PILCROW_TARGET={target}");
@@ -20,7 +26,7 @@ fn main() {
 
 /// `{"git": {"sha1": "…"}}`
 fn packaged_commit() -> Option<String> {
-    let info = fs::read_to_string(".cargo_vcs_info.json").ok()?;
+    let info = fs::read_to_string(PACKAGED).ok()?;
     let (_, rest) = info.split_once("\"sha1\"")?;
     let commit: String = rest
         .chars()

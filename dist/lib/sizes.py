@@ -8,7 +8,7 @@ import sys
 import tarfile
 import zipfile
 
-WHEEL, UNPACKED = 20_000_000, 90_000_000
+WHEEL, UNPACKED = 22_000_000, 98_000_000
 
 
 def unpacked(file):
