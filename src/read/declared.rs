@@ -66,7 +66,9 @@ impl Reader {
         match called[..] {
             [] => Err(no_such(&found, part, name)),
             [only] => Ok(Selected::Lines(lines_of(only, part, ask))),
-            _ => Ok(Selected::List(listed(&called, &found, part, opened))),
+            _ => Ok(Selected::List(Box::new(listed(
+                &called, &found, part, opened,
+            )))),
         }
     }
 
@@ -88,7 +90,7 @@ impl Reader {
 pub(super) enum Selected {
     Lines(Selector),
     /// In the place of the text.
-    List(Document),
+    List(Box<Document>),
 }
 
 /// Those that are meant by a name, in line order. What only adds to something counts where nothing else

@@ -243,7 +243,7 @@ impl Reader {
             let name = opened.name.as_deref().unwrap_or(located.display());
             match self.select_part(ask, part, (&opened, source), name, work)? {
                 Selected::Lines(selector) => opened.selector = Some(selector),
-                Selected::List(document) => opened = Opened::read_only(document),
+                Selected::List(document) => opened = Opened::read_only(*document),
             }
         }
         let selector = opened.selector.as_ref().unwrap_or(&located.selector);

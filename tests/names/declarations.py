@@ -94,7 +94,9 @@ def of_ctags(language, paths):
             continue
         # A use of a macro, and a template made for a type, declare nothing by that name.
         is_macro = name.isupper() and language in ("c", "cpp") and tag["kind"] not in ("macro", "enumerator")
-        is_use = re.match(r"/\^\s*template\s+[^<\s]", tag.get("pattern") or "")
+        is_use = re.match(r"/\^\s*(template\s+[^<\s]|#\s*undef)", tag.get("pattern") or "")
+        # Lua: `list = map(function` is no function of that name.
+        is_use = is_use or language == "lua" and not re.search(r"function\s+[\w.:]|=\s*function\b", tag["pattern"])
         if tag["kind"] in LEFT_OUT or "__anon" in name + around or not NAME.fullmatch(name) or is_macro or is_use:
             continue
         # Of what has no body the end is often that of its first line; in Ruby here documents mislead it.
