@@ -144,7 +144,7 @@ fn sentence_end(text: &str) -> Option<usize> {
             return Some(at + c.len_utf8());
         }
         if c.is_whitespace() {
-            word = at + 1;
+            word = at + c.len_utf8();
         }
         let ends_word = rest.peek().is_some_and(|(_, next)| next.is_whitespace());
         if !".!?".contains(c) || !ends_word {

@@ -19,6 +19,7 @@ use super::{OutlineRow, SiblingRun, span};
 /// Lines of a run that is read again with ease, and of one that a single read still shows.
 const EASY_LINES: usize = 300;
 const MOST_LINES: usize = 1200;
+const MOST_BYTES: usize = 45 * 1024;
 /// Lines of a type whose members fold before types are gathered.
 const SHORT_TYPE: usize = 100;
 /// Rows of the outline that a run stands for at least.
@@ -362,6 +363,13 @@ impl RunSearch<'_> {
         level
     }
 
+    /// Whether lines are so many at most, and such that a single read shows them; where all are to be
+    /// one they need not be.
+    fn is_within(&self, limit: usize, first: usize, last: usize) -> bool {
+        let bytes = self.source.line_start(last + 1) - self.source.line_start(first);
+        limit == usize::MAX || last - first < limit && bytes <= MOST_BYTES
+    }
+
     fn gather_up_to(
         &mut self,
         siblings: &[Gathered],
@@ -372,7 +380,7 @@ impl RunSearch<'_> {
         let mut is_several = false;
         for sibling in siblings {
             match together.last_mut() {
-                Some(run) if sibling.last - run.first < limit => {
+                Some(run) if self.is_within(limit, run.first, sibling.last) => {
                     run.last = sibling.last;
                     run.count += sibling.count;
                     run.what = run.what.with(sibling.what);

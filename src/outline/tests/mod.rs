@@ -126,6 +126,14 @@ fn a_comment_is_its_first_sentence_and_shows_no_line() {
     ");
 }
 
+/// A blank of two bytes before a word that a sentence may end with.
+#[test]
+fn a_sentence_ends_after_any_blank() {
+    let source = "/**\n * A\u{a0}b. Two.\n * Three.\n */\nfn f() {}\n";
+    let rows = folded("a.rs", source);
+    assert!(rows.starts_with("1-4:/** A\u{a0}b. Two. …\n"), "{rows}");
+}
+
 #[test]
 fn a_python_body_keeps_its_head_and_docstring() {
     let source = "class A:\n    @cached(\n        1,\n        2,\n    )\n    def f(self, a,\n          b):\n        \
