@@ -114,7 +114,8 @@ impl<'tree> DefinitionSearch<'tree> {
         let (text, around) = (self.source.text(), self.around.len());
         let role = self.captures.defines(cursor, &self.way, text);
         let counts = match role {
-            Some(Role::Declaration) => self.bodies == 0,
+            // A macro is known beyond the function that it stands in.
+            Some(Role::Declaration) => self.bodies == 0 || node.kind().starts_with("preproc_"),
             role => role.is_some(),
         };
         if counts {
