@@ -26,7 +26,7 @@ fn a_read_an_edit_and_a_stale_edit_that_is_mended_from_its_error() {
         json!({ "patch": "¶a.txt#7CCB\nreplace 2:\n+changed\n" }),
     );
     let tag = tag_in(&edited);
-    assert_eq!(edited, format!("¶a.txt#{tag}\n1:l1\n2:changed\n3:l3\n4:l4"));
+    assert_eq!(edited, format!("¶a.txt#{tag}\n1:l1\n2:changed\n3:l3"));
     let stale = server.error(
         "edit",
         json!({ "patch": "¶a.txt#7CCB\nreplace 2:\n+stale\n" }),

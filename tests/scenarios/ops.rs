@@ -85,7 +85,7 @@ fn s82_texts_that_are_not_there_once() {
         &["lines 1..1, 3..3", "blanks"],
     );
     // Every candidate has its row.
-    let many = desk.case("m.txt", &l(19));
+    let many = desk.case("m.txt", l(19));
     let error = desk.refused(
         &format!("¶{}\nreplace \"l\" with \"L\"\n", many.path),
         "noMatch",

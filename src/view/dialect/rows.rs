@@ -169,7 +169,7 @@ const READ_HASHLINE: &str = r"Reads a file, or lists a directory, an archive or 
 - path may be a web address (https://…): a page as Markdown, a PDF, image, archive or feed there; #section, :links, :full and line ranges of it as well.
 - path may also be the address of what is no file: {addresses}. A scheme alone, like pilcrow://, lists what it has; pilcrow://internal says more.
 
-A long answer is cut; its last line then says which selector goes on. Read ranges rather than whole files when you know where to look.";
+A long answer is cut; its last line says how to go on. Read ranges rather than whole files when you know where to look.";
 
 const READ_NUMBERED: &str = r"Reads a file, or lists a directory, an archive or a database. A file comes as rows N:TEXT; the number and the colon are not part of the text. Unsaved changes in the editor are part of what you see.
 
@@ -180,7 +180,7 @@ const READ_NUMBERED: &str = r"Reads a file, or lists a directory, an archive or 
 - path may be a web address (https://…): a page as Markdown, a PDF, image, archive or feed there; #section, :links, :full and line ranges of it as well.
 - path may also be the address of what is no file: {addresses}. A scheme alone, like pilcrow://, lists what it has; pilcrow://internal says more.
 
-A long answer is cut; its last line then says which selector goes on.";
+A long answer is cut; its last line says how to go on.";
 
 const READ_PLAIN: &str = r"Reads a file, as its text alone, or lists a directory, an archive or a database. Unsaved changes in the editor are part of what you see.
 
@@ -190,7 +190,7 @@ const READ_PLAIN: &str = r"Reads a file, as its text alone, or lists a directory
 - path may be a web address (https://…): a page as Markdown, a PDF, image, archive or feed there; #section, :links, :full and line ranges of it as well.
 - path may also be the address of what is no file: {addresses}. A scheme alone, like pilcrow://, lists what it has; pilcrow://internal says more.
 
-A long answer is cut; its last line then says which selector goes on.";
+A long answer is cut; its last line says how to go on.";
 
 impl Rows {
     fn write_rows(&self, view: &View, text: &mut String) {

@@ -76,9 +76,10 @@ impl<T> FoundThings<T> {
                 continue;
             }
             it.is_shadowed = winner != it.giver;
-            if it.is_shadowed {
-                it.address = format!("{}:{}", it.giver.name(), it.name);
-            }
+            it.address = match it.is_shadowed {
+                true => format!("{}:{}", it.giver.name(), it.name),
+                false => it.name.clone(),
+            };
             list.push(it);
         }
         let plain = list.iter().filter(|it| !it.is_shadowed).count();
