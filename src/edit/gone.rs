@@ -7,15 +7,17 @@ use crate::hashline::{Op, Tag, changed};
 use crate::protocol::edit_refusal::{LiveFile, Outdated};
 use crate::protocol::{EditRefusal, Refusal};
 use crate::read::{Located, Spot, convert};
-use crate::session::{Document, Form, Meaning, MovedTo, Sessions, Version};
+use crate::session::{Document, Form, MovedTo, Version};
 use crate::workspace::{RealPath, ResourceId};
 
 use super::cells::NotebookEdit;
 use super::deleted::DeletedFile;
 use super::disk::Attributes;
 use super::live::{EditContext, refuse_read_only};
-use super::names::{PlannedName, Restored, gone, is_of_name, moves_to};
+use super::moved::was_moved;
+use super::names::{gone, is_of_name, moves_to};
 use super::planned::{Planned, Planner};
+use super::planned_name::{PlannedName, Restored};
 use super::target;
 use super::write::whole;
 use super::{LiveDocument, Named, Owner, WantedForm};
@@ -246,17 +248,6 @@ impl Planner<'_> {
             attributes,
         });
     }
-}
-
-/// Where the file is now that had a tag at a place, if an edit moved it from there.
-pub fn was_moved(sessions: &Sessions, real: &RealPath, tag: Tag) -> Option<MovedTo> {
-    [Form::Text, Form::Notebook].into_iter().find_map(|form| {
-        let id = ResourceId::File(real.clone());
-        match sessions.meaning(&Document { id, form }, tag) {
-            Meaning::Moved(moved) => Some(moved),
-            _ => None,
-        }
-    })
 }
 
 /// What became of the places of files that are not there.

@@ -16,6 +16,7 @@ use crate::view::LineSet;
 use super::blocks::blocks_at;
 use super::judge::Judge;
 use super::planned::Planner;
+use super::planned_name::NameOp;
 use super::{LiveDocument, Named};
 
 impl Planner<'_> {
@@ -256,13 +257,6 @@ impl Hunks {
             message: format!("'{name}' has changed since #{tag}; {went}."),
         })
     }
-}
-
-/// What a patch says of a file's name.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum NameOp {
-    MoveTo(String),
-    Delete,
 }
 
 /// Takes out the op that changes the file's name; it is the last one.

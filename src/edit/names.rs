@@ -2,45 +2,19 @@
 
 use std::path::Path;
 
-use crate::buffer::Overlays;
 use crate::hashline::{Op, Tag};
 use crate::protocol::edit::Warning;
 use crate::protocol::{EditRefusal, Refusal, shortened};
-use crate::read::{refuse_change, refuse_longer_than_a_path, refuse_making};
 use crate::session::{Document, Form};
-use crate::workspace::{LinkPlace, NewPlace, RealPath, ResourceId, Scope, TakenBy, TakenPlace};
+use crate::workspace::{LinkPlace, RealPath, ResourceId, TakenBy, TakenPlace};
 
-use super::disk::{self, Attributes, NameChange, NameOf, Target};
-use super::hunks::NameOp;
+use super::disk::{self, NameChange, NameOf, Target};
 use super::live::{EditContext, refuse_read_only};
+use super::moved::new_place;
 use super::planned::{Planned, Planner};
+use super::planned_name::{NameOp, PlannedName, PlannedPlace, Restored};
 use super::target::find;
-use super::write::decoded;
 use super::{LiveDocument, Named, Owner};
-
-/// What is to become of a file's name.
-#[derive(Debug)]
-pub struct PlannedName {
-    /// As headers called it before.
-    pub from: String,
-    /// Its own place: that of the link, where it is one.
-    pub real: RealPath,
-    pub link: Option<LinkPlace>,
-    /// `None` where it is deleted.
-    pub to: Option<PlannedPlace>,
-}
-
-/// Where a file is to be moved to.
-#[derive(Debug, Clone)]
-pub struct PlannedPlace {
-    pub place: NewPlace,
-    /// As headers will call it.
-    pub name: String,
-}
-
-/// What an undone deletion is made with.
-#[derive(Debug, Clone, Copy)]
-pub struct Restored(pub Attributes);
 
 /// Whether sections say something of a file's name, or bring one back.
 pub fn is_of_name(group: &[Named]) -> bool {
@@ -63,24 +37,6 @@ pub fn moves_to(group: &[Named]) -> Option<&str> {
         Op::MoveFile { to } => Some(to.as_str()),
         _ => None,
     })
-}
-
-/// The place that a path names for what is at `from`, judged for editing.
-pub fn new_place(
-    to: &str,
-    from: &RealPath,
-    (scope, overlays): (&Scope, &Overlays),
-) -> Result<Result<NewPlace, TakenPlace>, Refusal> {
-    refuse_change(to, scope, overlays)?;
-    refuse_longer_than_a_path(to)?;
-    refuse_making(to, scope, overlays)?;
-    let place = scope.new_place(&decoded(to)?, from)?;
-    let real = match &place {
-        Ok(place) => &place.real,
-        Err(taken) => &taken.real,
-    };
-    refuse_read_only(real, to, scope)?;
-    Ok(place)
 }
 
 impl Planner<'_> {

@@ -21,7 +21,7 @@ use super::cells::NotebookEdit;
 use super::deferred::DeferredReport;
 use super::deleted::DeletedFiles;
 use super::live::EditContext;
-use super::names::{PlannedName, Restored};
+use super::planned_name::{PlannedName, Restored};
 use super::target::FoundFiles;
 use super::undo_log::UndoLog;
 

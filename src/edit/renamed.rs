@@ -5,7 +5,7 @@ use crate::workspace::{RealPath, ResourceId};
 
 use super::Planned;
 use super::live::EditContext;
-use super::names::{PlannedName, PlannedPlace};
+use super::planned_name::{PlannedName, PlannedPlace};
 use super::record::Recorded;
 
 /// The forms in which a file may have been read.

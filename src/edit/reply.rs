@@ -15,8 +15,8 @@ use crate::text::Text;
 use crate::view::{LineSet, in_header};
 
 use super::Planned;
-use super::names::PlannedName;
 use super::planned::{Removed, ReplacedText};
+use super::planned_name::PlannedName;
 
 /// Unchanged rows on each side of a change, and of one line that took the place of one.
 const CONTEXT: u64 = 2;

@@ -15,8 +15,7 @@ use crate::view::{Guess, Selector, Target};
 use crate::workspace::{ResourceId, Scope};
 
 use super::Fault;
-use super::gone::was_moved;
-use super::names::new_place;
+use super::moved::{new_place, was_moved};
 
 /// A section and where it belongs.
 #[derive(Debug, Clone)]

@@ -19,6 +19,7 @@ use crate::workspace::ResourceId;
 use super::applied::{Part, Request};
 use super::bytes::bytes_after;
 use super::live::refuse_read_only;
+use super::moved::decoded;
 use super::planned::{Planned, Planner, Plans};
 use super::request::{answer_chars, flag};
 use super::target::{AS_A_READ, find};
@@ -229,16 +230,6 @@ fn planned(
 ) -> Planned {
     let outcome = changed::outcome(live.text(), &splices);
     Planned::new(live, tag, splices, outcome, bytes)
-}
-
-/// The path of a `file:` URI, else the path as it is.
-pub(super) fn decoded(path: &str) -> Result<String, Refusal> {
-    match crate::workspace::decode_file_uri(path)? {
-        None => Ok(path.to_owned()),
-        Some(decoded) => decoded.into_os_string().into_string().map_err(|_| {
-            Refusal::bad_params("path", "A path that is not UTF-8 cannot be written to.")
-        }),
-    }
 }
 
 /// The new text with the line ends of the file that it replaces: those of its first line.

@@ -130,7 +130,7 @@ delete 3..9
 - Begin with the header ¶PATH#TAG as a read or edit showed it, then ops. More sections change more files: all of them, or none.
 - Ops (N alone for N..N): replace N..M:  delete N..M  insert before N:  insert after N:  insert head:  insert tail:  and, for a function, class, loop or section beginning at line N: replace block N:  delete block N  insert after block N:
 - One range for each op. delete block N takes attributes, decorators and doc comments above along; the others only when N is an attribute or decorator.
-- Without rows: move A..B after K (or before K)  replace "old" with "new"  replace all "old" with "new" (exact text as JSON strings; alone under ¶PATH they need no #TAG)  move file to PATH  delete file  undo (takes back the edit that made TAG).
+- Without rows: move A..B after K (or before K)  move file to PATH  delete file  undo (takes back the edit that made TAG)  replace "old" with "new"  replace all "old" with "new" (exact text as JSON strings; a file with these alone needs no #TAG).
 - Below an op with a colon stand the new lines, each with one + before its exact text, indentation included. + alone is a blank line. Never repeat old lines, nor write N: prefixes or - lines.
 - All numbers are those of the read whose tag you name; they never shift: do not add up your own changes. An older tag stays good after edits elsewhere in the file.
 - A range is replaced from first to last line; lines just outside stay: do not repeat them.

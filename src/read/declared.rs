@@ -16,7 +16,7 @@ use crate::workspace::measure;
 
 use super::ask::Ask;
 use super::fragment::NamedPart;
-use super::plan::Reader;
+use super::reader::Reader;
 use super::source::Opened;
 use super::source_file::{Lack, SourceFile};
 use super::target::mistyped;

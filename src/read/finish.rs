@@ -15,7 +15,8 @@ use super::ask::Ask;
 use super::details::{attachments, details, raw_text};
 use super::fit;
 use super::look::Look;
-use super::plan::{Prepared, Reader};
+use super::plan::Prepared;
+use super::reader::Reader;
 use super::share::Share;
 use super::source::{Opened, Snapshot};
 

@@ -12,7 +12,8 @@ use rustix::io::Errno;
 
 use super::cleanup::Cleanup;
 use super::content::{Planned, read_all};
-use super::error::{FileError, attempt, errno_of, is_unsupported, step};
+use super::error::{FileError, attempt, is_unsupported, step};
+use super::failed_write::{FailedWrite, Left, has_no_links};
 use super::flush;
 use super::lease::is_open_for_writing;
 use super::lock::{HeldLock, LockTarget};
@@ -41,30 +42,6 @@ pub(super) struct Backup {
     name: OsString,
     #[expect(dead_code, reason = "held, not used")]
     held: Option<HeldLock>,
-}
-
-/// In what state a file was left.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Left {
-    AsItWas,
-    Written,
-    Half,
-}
-
-/// A file that could not be written.
-#[derive(Debug)]
-pub(super) struct FailedWrite {
-    pub(super) fault: FileError,
-    pub(super) left: Left,
-}
-
-impl From<FileError> for FailedWrite {
-    fn from(fault: FileError) -> FailedWrite {
-        FailedWrite {
-            fault,
-            left: Left::AsItWas,
-        }
-    }
 }
 
 impl Staged {
@@ -350,13 +327,4 @@ fn copy(target: For<'_>, old: &Old, cleanup: &mut Cleanup) -> Result<Backup, Fil
         }
         None => Err(FileError::Io(WriteStep::Link, Errno::PERM.into())),
     }
-}
-
-/// Whether the file system has no hard links, or no more for this file or this user.
-pub(super) fn has_no_links(error: &io::Error) -> bool {
-    is_unsupported(error)
-        || matches!(
-            errno_of(error),
-            Some(Errno::PERM | Errno::ACCESS | Errno::MLINK)
-        )
 }

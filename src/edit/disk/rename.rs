@@ -15,17 +15,13 @@ use rustix::fs::{AtFlags, RenameFlags};
 use rustix::io::Errno;
 
 use crate::protocol::Refusal;
-use crate::workspace::{FileType, Folder, NewPlace, RealPath, Stamp};
+use crate::workspace::{Folder, NewPlace, RealPath, Stamp};
 
-use super::FileWrite;
 use super::cleanup::Cleanup;
-use super::commit::{FailedWrite, Left, has_no_links};
-use super::content::{Planned, read_all};
+use super::content::Planned;
 use super::error::{FileError, attempt, errno_of, is_unsupported, step};
-use super::journal::{JournalEntry, next_number};
-use super::lease::stays_open_for_writing;
-use super::metadata::{FileMetadata, Inode, Old, refuse_guarded};
-use super::stage::{For, NAME_LIMITS, StageContext, Staged, Way, like, temporary_name};
+use super::failed_write::{FailedWrite, Left, has_no_links};
+use super::metadata::{FileMetadata, Inode, Old};
 use super::write_step::WriteStep;
 
 /// What is to become of the name of a file.
@@ -61,18 +57,18 @@ impl NameOf {
 /// A name of which everything is ready but that it becomes another one.
 #[derive(Debug)]
 pub(super) struct Renaming {
-    what: Renamed,
+    pub(super) what: Renamed,
     /// What has the name when it is its turn.
-    inode: Inode,
-    to: (Arc<Folder>, OsString),
+    pub(super) inode: Inode,
+    pub(super) to: (Arc<Folder>, OsString),
     /// A name on the way, where the file system takes the old name and the new one for the same.
-    by: Option<OsString>,
+    pub(super) by: Option<OsString>,
     pub(super) is_deletion: bool,
 }
 
 /// What has the name before the write.
 #[derive(Debug)]
-enum Renamed {
+pub(super) enum Renamed {
     File(Old),
     Link {
         look: FileMetadata,
@@ -90,226 +86,9 @@ pub struct Attributes {
     pub group: u32,
 }
 
-impl StageContext<'_, '_> {
-    /// Makes everything ready for a name to become another one, after the bytes are written that
-    /// come with it.
-    pub(super) fn rename(
-        &mut self,
-        index: usize,
-        write: Option<FileWrite>,
-        change: NameChange,
-    ) -> Result<Vec<Staged>, FileError> {
-        let NameChange { from, to } = change;
-        let real = from.real().clone();
-        let (folder, name) = self.place_of(&real)?;
-        let Some(to) = to else {
-            let what = self.renamed(&folder, from)?;
-            return Ok(vec![self.deletion(index, (real, folder, name), what)?]);
-        };
-        let target = self.new_folder(&to)?;
-        if let NameOf::File { .. } = &from
-            && device_of(&folder)? != device_of(&target.0)?
-        {
-            return self.across(index, write, (real, folder, name), from, (to, target));
-        }
-        let mut staged = Vec::new();
-        if let Some(write) = write {
-            staged.push(self.file(index, write)?);
-        }
-        let (what, inode) = match (&from, staged.first()) {
-            (NameOf::File { .. }, Some(written)) => (Renamed::Written, written.new_inode()),
-            _ => {
-                let what = self.renamed(&folder, from)?;
-                let inode = what.inode();
-                (what, inode)
-            }
-        };
-        let inode = inode.ok_or(FileError::Gone)?;
-        let by = to.is_alias.then(|| self.free_name(&folder, &name));
-        let by = by.transpose()?;
-        let path = real.as_path().to_path_buf();
-        let mut places = vec![path];
-        places.extend(by.as_ref().map(|by| folder.real().join(by)));
-        places.push(target.0.real().join(&target.1));
-        for pair in places.windows(2) {
-            self.cleanup.note(&JournalEntry::Moved {
-                path: pair[0].clone(),
-                to: pair[1].clone(),
-                inode,
-            })?;
-        }
-        let new = what.planned();
-        staged.push(Staged {
-            index,
-            real,
-            folder,
-            name,
-            new,
-            way: Way::Rename(Renaming {
-                what,
-                inode,
-                to: target,
-                by,
-                is_deletion: false,
-            }),
-        });
-        Ok(staged)
-    }
-
-    fn deletion(
-        &mut self,
-        index: usize,
-        (real, folder, name): (RealPath, Arc<Folder>, OsString),
-        what: Renamed,
-    ) -> Result<Staged, FileError> {
-        let inode = what.inode().ok_or(FileError::Gone)?;
-        let aside = self.free_name(&folder, &name)?;
-        self.cleanup.note(&JournalEntry::Deleted {
-            path: real.as_path().to_path_buf(),
-            to: folder.real().join(&aside),
-            inode,
-        })?;
-        Ok(Staged {
-            index,
-            real,
-            folder: folder.clone(),
-            name,
-            new: what.planned(),
-            way: Way::Rename(Renaming {
-                what,
-                inode,
-                to: (folder, aside),
-                by: None,
-                is_deletion: true,
-            }),
-        })
-    }
-
-    /// To another file system: a copy there, and the file goes.
-    fn across(
-        &mut self,
-        index: usize,
-        write: Option<FileWrite>,
-        place: (RealPath, Arc<Folder>, OsString),
-        from: NameOf,
-        (to, (target, name)): (NewPlace, (Arc<Folder>, OsString)),
-    ) -> Result<Vec<Staged>, FileError> {
-        let what = self.renamed(&place.1, from)?;
-        let Renamed::File(old) = &what else {
-            return Err(FileError::Gone);
-        };
-        let shown = place.0.as_path().display().to_string();
-        if stays_open_for_writing(&old.file) {
-            return Err(unsupported(
-                &shown,
-                "another program has it open for writing, and what that writes would be lost on the way to another file system. Close it there first",
-            ));
-        }
-        let bytes = match write {
-            Some(write) => write.bytes,
-            None => step(WriteStep::Copy, || read_all(&old.file))?.into(),
-        };
-        let new = Planned::of(&bytes);
-        let creation = For {
-            folder: &target,
-            name: &name,
-            old: None,
-            new,
-        };
-        let Some(temporary) = like(self.cleanup, creation, old, &bytes)? else {
-            return Err(unsupported(
-                &shown,
-                "it would be on another file system, where it cannot have the owner, mode and attributes that it has",
-            ));
-        };
-        let made = Staged {
-            index,
-            real: to.real,
-            folder: target,
-            name,
-            new,
-            way: Way::Create { temporary },
-        };
-        Ok(vec![made, self.deletion(index, place, what)?])
-    }
-
-    fn place_of(&mut self, real: &RealPath) -> Result<(Arc<Folder>, OsString), FileError> {
-        let path = real.as_path();
-        let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
-            return Err(FileError::Gone);
-        };
-        Ok((self.folders.existing(parent)?, name.to_owned()))
-    }
-
-    /// The folder of a new place, made where it is missing; nothing has the name there.
-    fn new_folder(&mut self, to: &NewPlace) -> Result<(Arc<Folder>, OsString), FileError> {
-        let path = to.real.as_path();
-        let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
-            return Err(FileError::Gone);
-        };
-        let folder = self.folders.made(parent, self.cleanup)?;
-        if !to.is_alias && is_taken(&folder, name)? {
-            return Err(FileError::Exists);
-        }
-        Ok((folder, name.to_owned()))
-    }
-
-    /// What has the name now, if it is what was planned on.
-    fn renamed(&self, folder: &Arc<Folder>, from: NameOf) -> Result<Renamed, FileError> {
-        match from {
-            NameOf::File {
-                real,
-                stamp,
-                planned,
-            } => {
-                let handle = match attempt(WriteStep::Open, || folder.open(&real)) {
-                    Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                        return Err(FileError::Gone);
-                    }
-                    opened => opened.map_err(|error| FileError::Io(WriteStep::Open, error))?,
-                };
-                if handle.file_type() != FileType::Regular {
-                    return Err(FileError::Changed);
-                }
-                let file = Arc::new(step(WriteStep::Open, || handle.open_read())?);
-                let look = step(WriteStep::Open, || FileMetadata::at(&*file))?;
-                step(WriteStep::Flags, || refuse_guarded(&file))?;
-                // An equal stamp is no proof, but it is read again before anything goes.
-                if !look.is_of(&stamp) && !step(WriteStep::Open, || planned.is_in(&file))? {
-                    return Err(FileError::Changed);
-                }
-                Ok(Renamed::File(Old {
-                    file,
-                    look,
-                    planned,
-                }))
-            }
-            NameOf::Link { real, leads_to } => {
-                let name = real.as_path().file_name().unwrap_or_default();
-                let look = looked_at(folder, name, WriteStep::Open)?;
-                match leads(folder, name)? == leads_to {
-                    true => Ok(Renamed::Link { look, leads_to }),
-                    false => Err(FileError::Changed),
-                }
-            }
-        }
-    }
-
-    /// A name of a temporary that nothing has.
-    fn free_name(&self, folder: &Folder, name: &OsStr) -> Result<OsString, FileError> {
-        let shortest = NAME_LIMITS.into_iter().min().unwrap_or_default();
-        loop {
-            let free = temporary_name(name, next_number(), shortest);
-            if !is_taken(folder, &free)? {
-                return Ok(free);
-            }
-        }
-    }
-}
-
 impl Renamed {
     /// `None` for what is yet to be written.
-    fn inode(&self) -> Option<Inode> {
+    pub(super) fn inode(&self) -> Option<Inode> {
         match self {
             Renamed::File(old) => Some(old.look.inode),
             Renamed::Link { look, .. } => Some(look.inode),
@@ -317,7 +96,7 @@ impl Renamed {
         }
     }
 
-    fn planned(&self) -> Planned {
+    pub(super) fn planned(&self) -> Planned {
         match self {
             Renamed::File(old) => old.planned,
             Renamed::Link { leads_to, .. } => Planned::of(leads_to.as_os_str().as_bytes()),
@@ -524,7 +303,11 @@ pub(super) fn inode_at(folder: &Folder, name: &OsStr) -> io::Result<Option<Inode
     }
 }
 
-fn looked_at(folder: &Folder, name: &OsStr, doing: WriteStep) -> Result<FileMetadata, FileError> {
+pub(super) fn looked_at(
+    folder: &Folder,
+    name: &OsStr,
+    doing: WriteStep,
+) -> Result<FileMetadata, FileError> {
     let look = || rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW);
     match attempt(doing, look) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Err(FileError::Gone),
@@ -535,29 +318,13 @@ fn looked_at(folder: &Folder, name: &OsStr, doing: WriteStep) -> Result<FileMeta
     }
 }
 
-fn is_taken(folder: &Folder, name: &OsStr) -> Result<bool, FileError> {
-    step(WriteStep::Open, || inode_at(folder, name)).map(|inode| inode.is_some())
-}
-
-fn leads(folder: &Folder, name: &OsStr) -> Result<PathBuf, FileError> {
+pub(super) fn leads(folder: &Folder, name: &OsStr) -> Result<PathBuf, FileError> {
     let read = rustix::fs::readlinkat(folder, name, Vec::new());
     match read {
         Ok(leads_to) => Ok(Path::new(OsStr::from_bytes(leads_to.as_bytes())).to_path_buf()),
         // Something else has the name by now.
         Err(_) => Err(FileError::Changed),
     }
-}
-
-fn device_of(folder: &Folder) -> Result<i128, FileError> {
-    let look = step(WriteStep::Open, || FileMetadata::at(folder))?;
-    Ok(look.inode.0)
-}
-
-fn unsupported(path: &str, why: &str) -> FileError {
-    FileError::Refused(Refusal::Unsupported {
-        path: Some(path.to_owned()),
-        message: format!("'{path}' cannot be moved: {why}. Nothing was written."),
-    })
 }
 
 /// Gives a file that is made again what it was besides its bytes, as far as this user may.
@@ -572,4 +339,11 @@ pub(super) fn give(file: &File, attributes: Attributes) -> Result<(), FileError>
     }
     let mode = Mode::from_raw_mode(attributes.mode);
     step(WriteStep::Mode, || rustix::fs::fchmod(file, mode))
+}
+
+pub(super) fn unsupported(path: &str, why: &str) -> FileError {
+    FileError::Refused(Refusal::Unsupported {
+        path: Some(path.to_owned()),
+        message: format!("'{path}' cannot be moved: {why}. Nothing was written."),
+    })
 }

@@ -11,7 +11,7 @@ use crate::view::{LineSet, in_header, in_listing};
 
 use super::super::finish::RecordedText;
 use super::super::fit;
-use super::super::plan::Reader;
+use super::super::reader::Reader;
 use super::super::source::Opened;
 use super::ask::{After, SearchAsk};
 use super::rows::{FileRows, Layout, RowRoom};

@@ -24,7 +24,7 @@ use crate::view::window::Limits;
 use crate::view::{ListingStyle, Selector, Style};
 use crate::workspace::{FileType, RealPath, Scope, TreeFolder};
 
-use super::super::plan::Reader;
+use super::super::reader::Reader;
 use super::super::source::notebook::{convert, is_notebook_name};
 use super::super::source::{self, Opened, ReadContext};
 

@@ -32,7 +32,8 @@ use self::tree::{Resume, Top, Trees, names_below};
 use super::ask::Ask;
 use super::obtained::StageResult;
 use super::places::go_on_mount;
-use super::plan::{Reader, locate_any};
+use super::plan::locate_any;
+use super::reader::Reader;
 use super::target::Spot;
 
 pub use ask::SearchAsk;
