@@ -21,10 +21,8 @@ const GIANT: usize = 150;
 /// Files of a language in the short form, and in the long.
 const FEW: usize = 25;
 const MANY: usize = 400;
-/// What is asked of declarations (also of the few files of the short form), of functions, and of the
-/// median.
+/// What is asked of declarations, and in the long form of functions and of the median.
 const NAMED: f64 = 0.995;
-const NAMED_OF_ANY: f64 = 0.98;
 const REACHED: f64 = 0.98;
 const MEDIAN: f64 = 0.30;
 
@@ -481,13 +479,12 @@ fn declarations_of_twelve_languages_have_rows_or_are_counted() {
     }
     all.print("all");
     let share = |part: usize, whole: usize| part as f64 / whole.max(1) as f64;
-    // What happens to be on a machine is another mix than the goal is about: a few files, and of some
-    // languages none.
+    assert!(share(all.named, all.declarations) >= NAMED);
+    // How short outlines are depends on the mix: what happens to be on a machine is a few files, and of
+    // some languages none.
     if !is_long() {
-        assert!(share(all.named, all.declarations) >= NAMED_OF_ANY);
         return;
     }
-    assert!(share(all.named, all.declarations) >= NAMED);
     assert!(share(all.reached, all.functions) >= REACHED);
     assert!(
         all.shares
