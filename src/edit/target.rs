@@ -32,6 +32,19 @@ pub struct Named {
 }
 
 impl Named {
+    /// A section of a place that is called so.
+    fn of(section: Section, place: ResourceId, scope: &Scope, overlays: &Overlays) -> Named {
+        Named {
+            to: place_moved_to(&section, &place, scope, overlays),
+            section,
+            place,
+            rebound: None,
+            understood: Vec::new(),
+        }
+    }
+}
+
+impl Named {
     /// The path to open.
     pub fn path(&self) -> &str {
         self.rebound.as_deref().unwrap_or(&self.section.path)
@@ -131,11 +144,8 @@ pub fn name_places(
                 }
                 let place = located.place(scope);
                 let named = Named {
-                    to: place_moved_to(&section, &place, scope, overlays),
-                    section,
-                    place,
-                    rebound: None,
                     understood: located.understood.clone(),
+                    ..Named::of(section, place, scope, overlays)
                 };
                 // A patch may have thousands of sections, of one file even.
                 let is_kept = found.iter().any(|(place, _)| *place == named.place);
@@ -154,13 +164,8 @@ pub fn name_places(
                 // What the section's own path leads to was just looked for.
                 let is_nothing = rebound.is_none();
                 let place = place_to_edit(path, is_nothing, scope, overlays, work)?;
-                Ok(Named {
-                    to: place_moved_to(&section, &place, scope, overlays),
-                    place,
-                    section,
-                    rebound,
-                    understood: Vec::new(),
-                })
+                let named = Named::of(section, place, scope, overlays);
+                Ok(Named { rebound, ..named })
             }
             Err(refusal) => Err(refusal),
         }

@@ -57,7 +57,7 @@ struct Gathered {
 
 /// What is in a node: how many siblings, of what kind, and whether that is one.
 #[derive(Debug, Clone, Copy)]
-struct Inside {
+struct ContainedSiblings {
     count: u64,
     what: SiblingKind,
     is_mixed: bool,
@@ -201,7 +201,7 @@ impl RunSearch<'_> {
         cursor: &mut TreeCursor<'_>,
         depth: usize,
         in_type: bool,
-    ) -> Result<Option<Inside>, Stopped> {
+    ) -> Result<Option<ContainedSiblings>, Stopped> {
         if depth > MAX_DEPTH || !cursor.goto_first_child() {
             return Ok(None);
         }
@@ -281,9 +281,14 @@ impl RunSearch<'_> {
     }
 
     /// Takes a sibling in, with what holds others as one row.
-    fn add(&mut self, sibling: Gathered, within: Option<Inside>, siblings: &mut Vec<Gathered>) {
+    fn add(
+        &mut self,
+        sibling: Gathered,
+        within: Option<ContainedSiblings>,
+        siblings: &mut Vec<Gathered>,
+    ) {
         if let Some(inside) = within {
-            let Inside { count, what, .. } = inside;
+            let ContainedSiblings { count, what, .. } = inside;
             let gathered = Gathered {
                 count,
                 what,
@@ -315,7 +320,7 @@ impl RunSearch<'_> {
     }
 
     /// Gathers siblings: those of one kind, then all.
-    fn gather(&mut self, siblings: &[Gathered]) -> Option<Inside> {
+    fn gather(&mut self, siblings: &[Gathered]) -> Option<ContainedSiblings> {
         let mut alike = Vec::new();
         for group in siblings.chunk_by(|one, two| one.what == two.what) {
             let stages = match group.first()?.what {
@@ -340,7 +345,7 @@ impl RunSearch<'_> {
         ];
         let all = self.gather_by_size(&alike, stages);
         let [all] = all[..] else { return None };
-        Some(Inside {
+        Some(ContainedSiblings {
             count: all.count,
             what: all.what,
             is_mixed: alike.len() > 1,

@@ -11,7 +11,7 @@ use crate::workspace::{InternalUrl, Scope, decoded_file_part, encoded};
 use super::super::{
     Given, InternalAsk, InternalContext, Listing, Provider, ProviderFacts, one_line,
 };
-use super::named::{FoundThings, Named};
+use super::named::{FoundThings, NamedThing};
 use super::places::{self, Giver, Sort};
 use super::search::{Entered, Search};
 use super::{Opening, parted};
@@ -55,7 +55,7 @@ pub fn search(scope: &Scope, work: &Work) -> Result<Memories, Refusal> {
             folder: folder.path().to_owned(),
             writable: folder.writable && folder.giver != Giver::Workspace,
         };
-        list.push(Named::new(
+        list.push(NamedThing::new(
             &folder,
             place.name.clone().unwrap_or_default(),
             memory,
@@ -64,7 +64,7 @@ pub fn search(scope: &Scope, work: &Work) -> Result<Memories, Refusal> {
     Ok(FoundThings::new(list, places, search).0)
 }
 
-impl Named<MemoryFolder> {
+impl NamedThing<MemoryFolder> {
     fn winner(&self) -> Option<String> {
         self.is_shadowed.then(|| format!("memory://{}", self.name))
     }
@@ -99,7 +99,7 @@ impl Named<MemoryFolder> {
 
 impl Memories {
     /// The first goes by [`ROOT`] as well.
-    fn named_or_root(&self, name: &str) -> Option<&Named<MemoryFolder>> {
+    fn named_or_root(&self, name: &str) -> Option<&NamedThing<MemoryFolder>> {
         let root = || self.list.first().filter(|_| name == ROOT);
         self.named(name).or_else(root)
     }
@@ -109,11 +109,15 @@ impl Memories {
             return Given::text(&format!("No memories in {}\n", self.places.join(", ")));
         }
         Given::List(Listing {
-            rows: self.list.iter().map(Named::<MemoryFolder>::row).collect(),
+            rows: self
+                .list
+                .iter()
+                .map(NamedThing::<MemoryFolder>::row)
+                .collect(),
             resources: self
                 .list
                 .iter()
-                .map(Named::<MemoryFolder>::resource)
+                .map(NamedThing::<MemoryFolder>::resource)
                 .collect(),
             footer: Some("memory://NS reads one, memory://NS/ lists its files".to_owned()),
             ..Listing::default()
@@ -124,7 +128,7 @@ impl Memories {
 impl MemoryProvider {
     fn opened(
         &self,
-        memory: &Named<MemoryFolder>,
+        memory: &NamedThing<MemoryFolder>,
         file: Option<&str>,
         context: &InternalContext,
     ) -> Result<Option<Given>, Refusal> {

@@ -13,7 +13,7 @@ use super::search::{Entered, Ground, Search};
 /// All of one kind, in the order of their givers.
 #[derive(Debug)]
 pub struct FoundThings<T> {
-    pub list: Vec<Named<T>>,
+    pub list: Vec<NamedThing<T>>,
     pub problems: Vec<String>,
     /// How many have a name that another goes by.
     pub shadowed: usize,
@@ -23,7 +23,7 @@ pub struct FoundThings<T> {
 
 /// One of them.
 #[derive(Debug, Clone)]
-pub struct Named<T> {
+pub struct NamedThing<T> {
     pub giver: Giver,
     pub name: String,
     /// By which it is asked for.
@@ -36,10 +36,10 @@ pub struct Named<T> {
     pub is_shadowed: bool,
 }
 
-impl<T> Named<T> {
+impl<T> NamedThing<T> {
     /// What was found in a file or folder.
-    pub fn new(found: &Entered, name: String, thing: T) -> Named<T> {
-        Named {
+    pub fn new(found: &Entered, name: String, thing: T) -> NamedThing<T> {
+        NamedThing {
             giver: found.giver,
             address: name.clone(),
             name,
@@ -64,12 +64,16 @@ impl<T> Default for FoundThings<T> {
 
 impl<T> FoundThings<T> {
     /// Of what was found, each giver's in the order in which its names are to win.
-    pub fn new(mut found: Vec<Named<T>>, places: Places, search: Search) -> (FoundThings<T>, Seen) {
+    pub fn new(
+        mut found: Vec<NamedThing<T>>,
+        places: Places,
+        search: Search,
+    ) -> (FoundThings<T>, Seen) {
         found.sort_by_key(|it| it.giver);
         let all = found.len();
         let mut first = HashMap::new();
         let mut taken = HashSet::new();
-        let mut list: Vec<Named<T>> = Vec::with_capacity(all);
+        let mut list: Vec<NamedThing<T>> = Vec::with_capacity(all);
         for mut it in found {
             let winner = *first.entry(it.name.clone()).or_insert(it.giver);
             if !taken.insert((it.giver, it.name.clone())) {
@@ -95,7 +99,7 @@ impl<T> FoundThings<T> {
     }
 
     /// What goes by a name, which may begin with a giver's.
-    pub fn named(&self, name: &str) -> Option<&Named<T>> {
+    pub fn named(&self, name: &str) -> Option<&NamedThing<T>> {
         let (giver, name) = Giver::parted(name);
         let mut list = self.list.iter();
         list.find(|it| match giver {

@@ -6,7 +6,7 @@ use crate::protocol::Refusal;
 use crate::task::Work;
 use crate::workspace::Scope;
 
-use super::named::Named;
+use super::named::NamedThing;
 use super::places::{Giver, NESTED_RULES, Place};
 use super::rule::Rule;
 use super::search::{Entered, Search};
@@ -98,7 +98,7 @@ pub fn on_the_way(
     target: &RuledPath,
     scope: &Scope,
     work: &Work,
-) -> Result<Vec<Named<Rule>>, Refusal> {
+) -> Result<Vec<NamedThing<Rule>>, Refusal> {
     if !scope.settings().internal.workspace {
         return Ok(Vec::new());
     }
@@ -118,7 +118,7 @@ pub fn on_the_way(
 }
 
 /// The rule that has the path of a nested one as its name.
-pub fn named(name: &str, scope: &Scope, work: &Work) -> Result<Option<Named<Rule>>, Refusal> {
+pub fn named(name: &str, scope: &Scope, work: &Work) -> Result<Option<NamedThing<Rule>>, Refusal> {
     let (giver, name) = Giver::parted(name);
     let is_workspaces = matches!(giver, None | Some(Giver::Workspace));
     let path = Path::new(name);
@@ -156,7 +156,7 @@ fn at(
     scope: &Scope,
     index: usize,
     below: &Path,
-) -> Result<Option<Named<Rule>>, Refusal> {
+) -> Result<Option<NamedThing<Rule>>, Refusal> {
     let Some(root) = scope.roots().iter().nth(index) else {
         return Ok(None);
     };
@@ -172,7 +172,7 @@ fn at(
     };
     let found = search.enter(&place)?.filter(|it: &Entered| !it.is_folder());
     Ok(found.and_then(|file| {
-        let rule = Named::<Rule>::of(search, &file, written)?;
+        let rule = NamedThing::<Rule>::of(search, &file, written)?;
         Some(rule.nested())
     }))
 }

@@ -8,7 +8,7 @@ use crate::workspace::encoded;
 use super::super::one_line;
 use super::front_matter::FrontMatter;
 use super::globs;
-use super::named::Named;
+use super::named::NamedThing;
 use super::provenance;
 use super::search::{Entered, Search};
 
@@ -70,9 +70,9 @@ impl Applies {
     }
 }
 
-impl Named<Rule> {
+impl NamedThing<Rule> {
     /// That of a file, whatever is said in it.
-    pub fn of(search: &mut Search, file: &Entered, name: String) -> Option<Named<Rule>> {
+    pub fn of(search: &mut Search, file: &Entered, name: String) -> Option<NamedThing<Rule>> {
         let head = search.head(file)?;
         let matter = FrontMatter::of(&head);
         if matter.is_none() && FrontMatter::is_endless(&head) {
@@ -86,11 +86,11 @@ impl Named<Rule> {
             root: file.root,
             size: file.size(),
         };
-        Some(Named::new(file, name, rule))
+        Some(NamedThing::new(file, name, rule))
     }
 
     /// The same as one that lies in a folder on the way to a path.
-    pub fn nested(mut self) -> Named<Rule> {
+    pub fn nested(mut self) -> NamedThing<Rule> {
         self.thing.applies = Applies::Nested;
         self
     }

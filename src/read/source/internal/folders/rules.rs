@@ -11,7 +11,7 @@ use super::super::{
     Given, InternalAsk, InternalContext, Listing, Provider, ProviderFacts, one_line,
 };
 use super::Opening;
-use super::named::{FoundThings, Named};
+use super::named::{FoundThings, NamedThing};
 use super::nested::{self, RuledPath};
 use super::places::{self, Giver, Place, Sort};
 use super::rule::{Applies, Rule};
@@ -49,7 +49,7 @@ pub fn search(scope: &Scope, work: &Work) -> Result<(Rules, Seen), Refusal> {
 }
 
 /// A file of the tables is called by its own name.
-fn of_file(search: &mut Search, file: &Entered, place: &Place) -> Option<Named<Rule>> {
+fn of_file(search: &mut Search, file: &Entered, place: &Place) -> Option<NamedThing<Rule>> {
     let name = place.path.file_name()?.to_str()?;
     let is_rule = NAMED_WHOLE.contains(&name) || place.giver == Giver::Settings;
     let name = match is_rule {
@@ -57,7 +57,7 @@ fn of_file(search: &mut Search, file: &Entered, place: &Place) -> Option<Named<R
         false => without_end(name).unwrap_or(name),
     };
     match search.is_new(file) {
-        true => Named::<Rule>::of(search, file, name.to_owned()),
+        true => NamedThing::<Rule>::of(search, file, name.to_owned()),
         false => None,
     }
 }
@@ -73,7 +73,7 @@ fn walk(
     search: &mut Search,
     folder: &Entered,
     (depth, before): (usize, &str),
-    list: &mut Vec<Named<Rule>>,
+    list: &mut Vec<NamedThing<Rule>>,
 ) -> Result<(), Refusal> {
     for name in search.names(folder)? {
         let is_rule = without_end(&name.name).filter(|_| !name.is_folder);
@@ -101,7 +101,7 @@ fn walk(
             let what = "a rule's name has no ':', '?', '\\' and no characters that are not seen";
             search.problem(&child.written, what);
         } else if search.is_new(&child) {
-            list.extend(Named::<Rule>::of(search, &child, called));
+            list.extend(NamedThing::<Rule>::of(search, &child, called));
         }
     }
     Ok(())
@@ -113,7 +113,7 @@ fn is_rule_name(name: &str) -> bool {
 }
 
 /// Of two rules of one giver with one name the second is named by its path.
-fn name_seconds_by_their_paths(list: &mut [Named<Rule>]) {
+fn name_seconds_by_their_paths(list: &mut [NamedThing<Rule>]) {
     let mut taken = std::collections::HashSet::new();
     for rule in list {
         if !taken.insert((rule.giver, rule.name.clone())) {
@@ -136,7 +136,7 @@ impl Rules {
     }
 }
 
-fn listing(rules: &[&Named<Rule>]) -> Given {
+fn listing(rules: &[&NamedThing<Rule>]) -> Given {
     let footer = "rule://NAME reads one, rule://?for=PATH lists those for a path";
     Given::List(Listing {
         rows: rules.iter().map(|rule| rule.row()).collect(),
@@ -151,20 +151,20 @@ fn for_path(rules: &Rules, path: &str, context: &InternalContext) -> Result<Give
     let target = RuledPath::of(path, context.scope)?;
     let nested = nested::on_the_way(&target, context.scope, context.work)?;
     let is_known =
-        |rule: &&Named<Rule>| rules.list.iter().any(|it| it.thing.file == rule.thing.file);
-    let of_target = |rule: &&Named<Rule>| {
+        |rule: &&NamedThing<Rule>| rules.list.iter().any(|it| it.thing.file == rule.thing.file);
+    let of_target = |rule: &&NamedThing<Rule>| {
         let is_of_root = match rule.giver {
             Giver::Workspace => rule.thing.root.is_none_or(|root| root == target.root),
             Giver::Settings | Giver::User => true,
         };
         is_of_root && rule.thing.applies.is_for(&target.path)
     };
-    let applying: Vec<&Named<Rule>> = rules.list.iter().filter(of_target).collect();
-    let (always, special): (Vec<&Named<Rule>>, Vec<&Named<Rule>>) = applying
+    let applying: Vec<&NamedThing<Rule>> = rules.list.iter().filter(of_target).collect();
+    let (always, special): (Vec<&NamedThing<Rule>>, Vec<&NamedThing<Rule>>) = applying
         .into_iter()
         .partition(|rule| rule.thing.applies == Applies::Always);
     let nested = nested.iter().filter(|rule| !is_known(rule));
-    let all: Vec<&Named<Rule>> = always.into_iter().chain(special).chain(nested).collect();
+    let all: Vec<&NamedThing<Rule>> = always.into_iter().chain(special).chain(nested).collect();
     match all.is_empty() {
         true => Ok(Given::text(&format!(
             "No rules for {} in {}\n",
@@ -178,7 +178,7 @@ fn for_path(rules: &Rules, path: &str, context: &InternalContext) -> Result<Give
 impl RuleProvider {
     fn opened(
         &self,
-        rule: &Named<Rule>,
+        rule: &NamedThing<Rule>,
         context: &InternalContext,
     ) -> Result<Option<Given>, Refusal> {
         let url = InternalUrl::new("rule", &encoded(&rule.address));

@@ -12,7 +12,7 @@ use super::super::{
     Given, InternalAsk, InternalContext, Listing, Provider, ProviderFacts, one_line,
 };
 use super::front_matter::FrontMatter;
-use super::named::{FoundThings, Named};
+use super::named::{FoundThings, NamedThing};
 use super::places::{self, Sort, is_plain_name};
 use super::search::{Entered, MAX_DEPTH, Name, Search};
 use super::{Opening, parted, provenance};
@@ -38,7 +38,7 @@ pub struct Skill {
     size: u64,
 }
 
-impl Named<Skill> {
+impl NamedThing<Skill> {
     fn file(&self) -> PathBuf {
         self.thing.folder.join(SKILL_FILE)
     }
@@ -83,7 +83,7 @@ fn walk(
     search: &mut Search,
     folder: &Entered,
     depth: usize,
-    list: &mut Vec<Named<Skill>>,
+    list: &mut Vec<NamedThing<Skill>>,
 ) -> Result<(), Refusal> {
     for name in search.names(folder)? {
         if !name.is_folder && !name.is_link {
@@ -116,7 +116,7 @@ fn skill(
     folder: &Entered,
     file: &Entered,
     called: &str,
-) -> Option<Named<Skill>> {
+) -> Option<NamedThing<Skill>> {
     let head = search.head(file)?;
     if !search.is_new(file) {
         return None;
@@ -145,7 +145,7 @@ fn skill(
         folder: folder.path().to_owned(),
         size: file.size(),
     };
-    Some(Named::new(folder, name.to_owned(), skill))
+    Some(NamedThing::new(folder, name.to_owned(), skill))
 }
 
 impl Skills {
@@ -153,7 +153,7 @@ impl Skills {
         if self.list.is_empty() {
             return Given::text(&format!("No skills in {}\n", self.places.join(", ")));
         }
-        let row = |skill: &Named<Skill>| {
+        let row = |skill: &NamedThing<Skill>| {
             let written = one_line(&skill.written);
             let provenance = provenance(skill.giver, &written, skill.winner().as_deref());
             vec![
@@ -163,7 +163,11 @@ impl Skills {
         };
         Given::List(Listing {
             rows: self.list.iter().map(row).collect(),
-            resources: self.list.iter().map(Named::<Skill>::resource).collect(),
+            resources: self
+                .list
+                .iter()
+                .map(NamedThing::<Skill>::resource)
+                .collect(),
             footer: Some("skill://NAME reads one, skill://NAME/ lists its files".to_owned()),
             ..Listing::default()
         })
@@ -173,7 +177,7 @@ impl Skills {
 impl SkillProvider {
     fn opened(
         &self,
-        skill: &Named<Skill>,
+        skill: &NamedThing<Skill>,
         file: Option<&str>,
         context: &InternalContext,
     ) -> Result<Option<Given>, Refusal> {
