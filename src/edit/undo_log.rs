@@ -14,7 +14,7 @@ const MAX_EDITS: usize = 4096;
 /// What the last edits of all sessions replaced.
 #[derive(Debug, Default)]
 pub struct UndoLog {
-    kept: HashMap<(Document, u128), Kept>,
+    kept: HashMap<(Document, u128), UndoEntry>,
     /// By when they were made.
     order: BTreeMap<u64, (Document, u128)>,
     clock: u64,
@@ -22,7 +22,7 @@ pub struct UndoLog {
 }
 
 #[derive(Debug)]
-struct Kept {
+struct UndoEntry {
     replaced: Arc<Replaced>,
     at: u64,
 }
@@ -61,7 +61,7 @@ impl UndoLog {
         self.bytes += replaced.weight();
         self.order.insert(self.clock, key.clone());
         let (replaced, at) = (Arc::new(replaced), self.clock);
-        self.kept.insert(key, Kept { replaced, at });
+        self.kept.insert(key, UndoEntry { replaced, at });
         while self.bytes > MAX_BYTES || self.kept.len() > MAX_EDITS {
             let Some((_, oldest)) = self.order.pop_first() else {
                 return;

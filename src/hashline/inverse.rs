@@ -18,14 +18,14 @@ use crate::text::{LineEnding, Text};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Inverse {
     /// In order and apart.
-    pieces: Vec<Piece>,
+    pieces: Vec<ReplacedPiece>,
     /// Whether the lines of what the edit made end in carriage returns: then they are others.
     ends_in_cr: bool,
 }
 
 /// Lines that the edit replaced, and by what.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Piece {
+struct ReplacedPiece {
     /// The line that the edit made first, or the one before which it left none.
     start: u64,
     count: u64,
@@ -61,7 +61,7 @@ impl Inverse {
         let pieces = gaps.iter().zip(wanted).zip(bytes);
         let pieces = pieces.map(|((&(_, removed, start, count), old_lines), bytes)| {
             let anchors = anchors(start, count, total);
-            Piece {
+            ReplacedPiece {
                 start,
                 count,
                 anchors,
@@ -79,9 +79,9 @@ impl Inverse {
 
     /// Bytes that are kept.
     pub fn weight(&self) -> u64 {
-        let weight = |piece: &Piece| {
+        let weight = |piece: &ReplacedPiece| {
             let bytes = piece.bytes.as_ref().map_or(0, |bytes| bytes.len());
-            (piece.before.len() + bytes + size_of::<Piece>()) as u64
+            (piece.before.len() + bytes + size_of::<ReplacedPiece>()) as u64
         };
         self.pieces.iter().map(weight).sum()
     }
@@ -167,7 +167,7 @@ impl Inverse {
 
     /// Whether a piece, whose anchors are there now, is as the edit left it and what was there
     /// before fits in.
-    fn stands(&self, piece: &Piece, now: Option<LineSpan>, live: &Text) -> bool {
+    fn stands(&self, piece: &ReplacedPiece, now: Option<LineSpan>, live: &Text) -> bool {
         let total = live.len_lines() as u64;
         let Some((was, now)) = piece.anchors.zip(now) else {
             // The edit left an empty text.

@@ -6,7 +6,7 @@
 
 use tree_sitter::{Node, TreeCursor};
 
-use crate::syntax::{Captures, ItemHead, Parsed, PathNode, Piece, Role, Source};
+use crate::syntax::{Captures, ItemHead, Parsed, ParsedPiece, PathNode, Role, Source};
 use crate::task::{Stopped, Work};
 
 use super::name::QualifiedName;
@@ -68,7 +68,7 @@ pub fn definitions(parsed: &Parsed, work: &Work) -> Result<Vec<Definition>, Stop
 
 struct DefinitionSearch<'tree> {
     source: &'tree Source,
-    piece: &'tree Piece,
+    piece: &'tree ParsedPiece,
     captures: &'tree Captures,
     work: &'tree Work,
     steps: u32,

@@ -148,7 +148,7 @@ const BESIDE: &[&str] = &[
 
 /// The names that the node of a declaration gives, each with what it names itself to be in.
 pub(super) fn names(node: Node<'_>, text: &str) -> Vec<QualifiedName> {
-    let mut found = Finder {
+    let mut found = NameFinder {
         text,
         found: Vec::new(),
     };
@@ -168,12 +168,12 @@ pub(super) fn is_extension(node: Node<'_>, text: &str) -> bool {
     }
 }
 
-struct Finder<'t> {
+struct NameFinder<'t> {
     text: &'t str,
     found: Vec<QualifiedName>,
 }
 
-impl<'t> Finder<'t> {
+impl<'t> NameFinder<'t> {
     fn declaration(&mut self, node: Node<'_>) {
         match node.kind() {
             "impl_item" => {

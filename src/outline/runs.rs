@@ -9,7 +9,7 @@ use std::cmp::Reverse;
 
 use tree_sitter::TreeCursor;
 
-use crate::syntax::{Piece, Source};
+use crate::syntax::{ParsedPiece, Source};
 use crate::task::{Stopped, Work};
 
 use super::definitions::start_of;
@@ -76,7 +76,7 @@ struct FoundRun {
 /// `Stopped` when `work` is cancelled or out of time.
 pub(super) fn runs(
     source: &Source,
-    pieces: &[Piece],
+    pieces: &[ParsedPiece],
     folds: &[OutlineRow],
     work: &Work,
 ) -> Result<Vec<SiblingRun>, Stopped> {
@@ -186,7 +186,7 @@ const NUMBERS: usize = 8;
 
 struct RunSearch<'a> {
     source: &'a Source,
-    piece: &'a Piece,
+    piece: &'a ParsedPiece,
     rows: &'a RowLines,
     work: &'a Work,
     steps: u32,

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use tree_sitter::{Node, TreeCursor};
 
-use crate::syntax::{Capture, Captures, PathNode, Piece, Role, Source};
+use crate::syntax::{Capture, Captures, ParsedPiece, PathNode, Role, Source};
 use crate::task::{Stopped, Work};
 
 use super::Rules;
@@ -58,7 +58,7 @@ impl<'tree> Walk<'tree> {
     }
 
     /// The outermost folds of all pieces.
-    pub fn pieces(&self, pieces: &'tree [Piece]) -> Result<Vec<Candidate<'tree>>, Stopped> {
+    pub fn pieces(&self, pieces: &'tree [ParsedPiece]) -> Result<Vec<Candidate<'tree>>, Stopped> {
         let found = self.outermost(pieces)?;
         if self.broken.get() <= MAX_BROKEN {
             return Ok(found);
@@ -67,7 +67,7 @@ impl<'tree> Walk<'tree> {
         self.outermost(pieces)
     }
 
-    fn outermost(&self, pieces: &'tree [Piece]) -> Result<Vec<Candidate<'tree>>, Stopped> {
+    fn outermost(&self, pieces: &'tree [ParsedPiece]) -> Result<Vec<Candidate<'tree>>, Stopped> {
         let mut found = Vec::new();
         for piece in pieces {
             let root = piece.tree.root_node();

@@ -7,7 +7,7 @@ use crate::protocol::Refusal;
 use crate::protocol::read::{LineSpan, ResourceKind};
 use crate::task::{LONG_FROM_BYTES, Work};
 use crate::text::Text;
-use crate::view::conflicts::{self, Conflict, Finder, Sheet};
+use crate::view::conflicts::{self, Conflict, ConflictFinder, Sheet};
 use crate::view::folded::{self, Elided};
 use crate::view::window::{self, Limits, Window};
 use crate::view::{Document, Own, Selector, Style};
@@ -199,7 +199,7 @@ fn find_conflicts(
     if text.len_bytes() as u64 > LONG_FROM_BYTES {
         work.takes_long()?;
     }
-    let mut finder = Finder::default();
+    let mut finder = ConflictFinder::default();
     for (number, line) in (1..).zip(text.lines_at(0)) {
         if number % CHECK_EVERY == 0 {
             work.check()?;

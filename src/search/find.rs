@@ -73,6 +73,11 @@ impl Finder {
         }
     }
 
+    /// Whether each line is searched by itself, so that a text can be searched in pieces of whole lines.
+    pub fn goes_by_line(&self) -> bool {
+        !self.searcher.multi_line_with_matcher(&self.pattern.matcher)
+    }
+
     /// Finds the pattern in a text, whose lines end at LF.
     ///
     /// # Errors
@@ -97,7 +102,7 @@ impl Finder {
             stopped: None,
         };
         let matcher = &self.pattern.matcher;
-        let is_whole = self.searcher.multi_line_with_matcher(matcher);
+        let is_whole = !self.goes_by_line();
         while taking.piece < text.len() {
             work.check()?;
             let rest = &text[taking.piece..];

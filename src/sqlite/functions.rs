@@ -404,9 +404,9 @@ mod tests {
     }
 
     /// What an expression gives, as bytes: a text need be no UTF-8; and its type.
-    type Answer = (Option<Vec<u8>>, String);
+    type SqlAnswer = (Option<Vec<u8>>, String);
 
-    fn asked(connection: &Connection, call: &str, values: &[Value]) -> Result<Answer, String> {
+    fn asked(connection: &Connection, call: &str, values: &[Value]) -> Result<SqlAnswer, String> {
         let sql = format!(
             "SELECT CAST({call} AS BLOB), typeof({call}) WHERE ?1 IS ?1 AND ?2 IS ?2 AND ?3 IS ?3"
         );

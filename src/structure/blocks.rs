@@ -7,7 +7,7 @@ use tree_sitter::{Node, Tree};
 use super::sections::{Sections, is_of_section};
 use crate::hashline::{BlockAt, NoBlock, NoBlockReason};
 use crate::protocol::read::LineSpan;
-use crate::syntax::{ItemHead, Language, Parsed, Piece, Source};
+use crate::syntax::{ItemHead, Language, Parsed, ParsedPiece, Source};
 
 /// Rows at the end of a node that are looked at for comments on what comes next.
 const MAX_COMMENT_ROWS: usize = 200;
@@ -68,7 +68,7 @@ fn none(reason: NoBlockReason) -> NoBlock {
 /// Looks for blocks in one tree. Rows and bytes count from 0.
 struct BlockFinder<'a> {
     source: &'a Source,
-    piece: &'a Piece,
+    piece: &'a ParsedPiece,
     blocked: &'a Blocks<'a>,
 }
 

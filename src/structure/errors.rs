@@ -3,7 +3,7 @@
 use tree_sitter::Node;
 
 use crate::hashline::SyntaxErrors;
-use crate::syntax::{Parsed, Piece};
+use crate::syntax::{Parsed, ParsedPiece};
 
 /// Errors that are told apart. Of a text with more nobody can say which are new.
 pub(super) const MAX_ERRORS: usize = 1_000;
@@ -45,7 +45,7 @@ pub(super) fn syntax_errors(parsed: &Parsed) -> SyntaxErrors {
 }
 
 /// Adds the rows of the outermost errors in the lines of a piece.
-fn broken_rows(piece: &Piece, rows: &mut Vec<usize>) {
+fn broken_rows(piece: &ParsedPiece, rows: &mut Vec<usize>) {
     let root = piece.tree.root_node();
     if root.is_error() {
         // Something was never finished. What else is wrong stands below it, as below any other node.

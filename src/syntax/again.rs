@@ -5,7 +5,7 @@ use tree_sitter::{InputEdit, Point};
 use crate::task::{Stopped, Work};
 
 use super::Source;
-use super::parse::{Parsed, Piece, parse_whole};
+use super::parse::{Parsed, ParsedPiece, parse_whole};
 
 /// Bytes of memory for each node of a tree, rounded up: what the library holds of an inner node, a
 /// pointer to it, and what the allocator adds. Most leaves take less.
@@ -16,7 +16,7 @@ const BLOCK: usize = 64;
 
 impl Parsed {
     /// The one tree of all of it, if there is one and it has no error.
-    fn sound(&self) -> Option<&Piece> {
+    fn sound(&self) -> Option<&ParsedPiece> {
         let [piece] = &self.pieces[..] else {
             return None;
         };
@@ -26,7 +26,7 @@ impl Parsed {
 
     /// About the bytes of memory that it takes.
     pub fn weight(&self) -> usize {
-        let nodes = |piece: &Piece| piece.tree.root_node().descendant_count();
+        let nodes = |piece: &ParsedPiece| piece.tree.root_node().descendant_count();
         let nodes: usize = self.pieces.iter().map(nodes).sum();
         nodes * NODE_BYTES + self.source.text().len() + self.source.len_lines() * 8
     }
@@ -52,7 +52,7 @@ impl Parsed {
         }
         let tree = parse_whole(source, language, Some(&old), work)?;
         Ok((!tree.root_node().has_error()).then(|| Parsed {
-            pieces: vec![Piece {
+            pieces: vec![ParsedPiece {
                 tree,
                 lines: 0..source.len_lines(),
                 language,

@@ -20,5 +20,5 @@ pub use captures::{Capture, Captures, PathNode, Role};
 pub use detect::{detect, named};
 pub use item_head::ItemHead;
 pub use languages::{Language, languages};
-pub use parse::{Parsed, Piece, parse};
+pub use parse::{Parsed, ParsedPiece, parse};
 pub use source::Source;

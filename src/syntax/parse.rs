@@ -13,12 +13,12 @@ use super::{Language, Source, languages};
 pub struct Parsed {
     pub source: Source,
     /// In order of their lines, which do not overlap.
-    pub pieces: Vec<Piece>,
+    pub pieces: Vec<ParsedPiece>,
 }
 
 /// A tree, and the lines (from 0, end exclusive) for which it is to be believed.
 #[derive(Debug)]
-pub struct Piece {
+pub struct ParsedPiece {
     pub tree: Tree,
     pub lines: Range<usize>,
     /// That of the file, or of a script in it.
@@ -43,7 +43,7 @@ const MAX_RESCUES: usize = 20;
 ///
 /// `Stopped` when `work` is cancelled or out of time, which is asked about every hundred steps of the parser.
 pub fn parse(source: Source, language: &'static Language, work: &Work) -> Result<Parsed, Stopped> {
-    let mut pieces: Vec<Piece> = Vec::new();
+    let mut pieces: Vec<ParsedPiece> = Vec::new();
     if source.has_nul() {
         return Ok(Parsed { source, pieces });
     }
@@ -70,7 +70,7 @@ pub fn parse(source: Source, language: &'static Language, work: &Work) -> Result
             None => source.len_lines(),
         };
         if end > from {
-            pieces.push(Piece {
+            pieces.push(ParsedPiece {
                 tree,
                 lines: from..end,
                 language,
@@ -88,7 +88,11 @@ pub fn parse(source: Source, language: &'static Language, work: &Work) -> Result
 }
 
 /// The scripts of a component, which stand beside its markup, in their own language.
-fn scripts(source: &Source, pieces: &[Piece], work: &Work) -> Result<Vec<Piece>, Stopped> {
+fn scripts(
+    source: &Source,
+    pieces: &[ParsedPiece],
+    work: &Work,
+) -> Result<Vec<ParsedPiece>, Stopped> {
     let mut found = Vec::new();
     for piece in pieces.iter().filter(|piece| piece.language.has_scripts()) {
         let root = piece.tree.root_node();
@@ -108,7 +112,7 @@ fn scripts(source: &Source, pieces: &[Piece], work: &Work) -> Result<Vec<Piece>,
             let Some(language) = script_language(tag) else {
                 continue;
             };
-            found.push(Piece {
+            found.push(ParsedPiece {
                 tree: parse_range(source, code.byte_range(), language, work)?,
                 lines,
                 language,

@@ -55,7 +55,7 @@ fn marker(line: &str) -> Option<ConflictMarker> {
 
 /// Finds blocks in lines that are fed to it one by one, in order.
 #[derive(Debug, Default)]
-pub struct Finder {
+pub struct ConflictFinder {
     open: Option<OpenConflict>,
     found: Vec<Conflict>,
 }
@@ -68,7 +68,7 @@ struct OpenConflict {
     middle: Option<u64>,
 }
 
-impl Finder {
+impl ConflictFinder {
     /// Takes the next line; `number` counts from 1.
     pub fn feed(&mut self, number: u64, line: &str) {
         let Some(marker) = marker(line) else {
@@ -130,7 +130,7 @@ pub fn count_in_window(text: &Text, window: &Window) -> u64 {
         return 0;
     }
     let from = first.start.saturating_sub(REACH).max(1);
-    let mut finder = Finder::default();
+    let mut finder = ConflictFinder::default();
     let lines = text.lines_at(from as usize - 1);
     for (number, line) in (from..=last.end.saturating_add(REACH)).zip(lines) {
         finder.feed(number, &line);
@@ -351,7 +351,7 @@ mod tests {
     use super::*;
 
     fn find(text: &str) -> Vec<(u64, Option<u64>, u64, u64)> {
-        let mut finder = Finder::default();
+        let mut finder = ConflictFinder::default();
         for (number, line) in (1..).zip(text.lines()) {
             finder.feed(number, line);
         }

@@ -126,7 +126,7 @@ struct Scan<'a> {
 }
 
 /// Where the parts of a tag are.
-struct Tag {
+struct HtmlTag {
     name: Name,
     from: usize,
     to: usize,
@@ -197,7 +197,7 @@ impl Scan<'_> {
     }
 
     /// The tag that begins here; `None` where the page ends within it.
-    fn tag(&self, from: usize) -> Option<Tag> {
+    fn tag(&self, from: usize) -> Option<HtmlTag> {
         let bytes = self.html.as_bytes();
         let is_name_end = |byte: &u8| byte.is_ascii_whitespace() || matches!(byte, b'/' | b'>');
         let to = from + bytes[from..].iter().position(is_name_end)?;
@@ -220,7 +220,7 @@ impl Scan<'_> {
                 }
             }
         }
-        Some(Tag {
+        Some(HtmlTag {
             name: name(&bytes[from..to]),
             from,
             to,
@@ -286,7 +286,7 @@ impl Scan<'_> {
         self.push(&tag, is_written);
     }
 
-    fn write_tag(&mut self, tag: &Tag, from: usize) {
+    fn write_tag(&mut self, tag: &HtmlTag, from: usize) {
         if tag.is_cut {
             self.copy(from, tag.kept);
             self.out.push_str(if tag.is_closed { "/>" } else { ">" });
@@ -295,7 +295,7 @@ impl Scan<'_> {
         }
     }
 
-    fn push(&mut self, tag: &Tag, is_written: bool) {
+    fn push(&mut self, tag: &HtmlTag, is_written: bool) {
         self.written += usize::from(is_written);
         self.paragraphs += usize::from(PARAGRAPH.contains(&tag.name));
         self.foreign += usize::from(FOREIGN.contains(&tag.name));
@@ -308,7 +308,7 @@ impl Scan<'_> {
     }
 
     /// A script or style: only TeX is kept.
-    fn dropped(&mut self, tag: &Tag, from: usize) {
+    fn dropped(&mut self, tag: &HtmlTag, from: usize) {
         let end = self.raw_end(tag);
         if SCRIPT.contains(&tag.name) {
             let attributes = self.html[tag.to..tag.end].to_ascii_lowercase();
@@ -322,7 +322,7 @@ impl Scan<'_> {
     }
 
     /// An element whose content is text up to its end tag; it is written already.
-    fn raw(&mut self, tag: &Tag) {
+    fn raw(&mut self, tag: &HtmlTag) {
         if PLAIN.contains(&tag.name) {
             self.copy(self.at, self.html.len());
             self.at = self.html.len();
@@ -337,7 +337,7 @@ impl Scan<'_> {
     }
 
     /// Where the text of a raw element ends, and its end tag.
-    fn raw_end(&self, tag: &Tag) -> (usize, usize) {
+    fn raw_end(&self, tag: &HtmlTag) -> (usize, usize) {
         let bytes = self.html.as_bytes();
         let wanted = &bytes[tag.from..tag.to];
         let mut at = tag.end;

@@ -179,10 +179,10 @@ pub(super) mod scripted {
     use super::on::FailRule;
 
     /// Called before every step.
-    type Watch = Box<dyn FnMut(WriteStep) -> io::Result<()>>;
+    type StepWatch = Box<dyn FnMut(WriteStep) -> io::Result<()>>;
 
     thread_local! {
-        static WATCH: RefCell<Option<Watch>> = const { RefCell::new(None) };
+        static WATCH: RefCell<Option<StepWatch>> = const { RefCell::new(None) };
     }
 
     pub(in super::super) fn at(step: WriteStep) -> Option<io::Result<()>> {

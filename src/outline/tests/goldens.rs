@@ -124,7 +124,7 @@ fn samples_parse_without_an_error() {
         let language = syntax::detect(&name, &text).expect("a language");
         let parsed =
             syntax::parse(syntax::Source::new(&text), language, &work()).expect("time enough");
-        let has_error = |piece: &syntax::Piece| piece.tree.root_node().has_error();
+        let has_error = |piece: &syntax::ParsedPiece| piece.tree.root_node().has_error();
         if parsed.pieces.iter().any(has_error) != is_broken {
             wrong.push(format!("{}\n{}", path.display(), errors(&parsed)));
         }

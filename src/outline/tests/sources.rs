@@ -148,14 +148,14 @@ fn roots() -> Vec<PathBuf> {
 }
 
 /// A declaration as ctags tells it.
-struct Tag {
+struct CtagsTag {
     line: usize,
     end: Option<usize>,
     kind: String,
 }
 
 /// The declarations of files.
-fn tags(paths: &[PathBuf]) -> HashMap<PathBuf, Vec<Tag>> {
+fn tags(paths: &[PathBuf]) -> HashMap<PathBuf, Vec<CtagsTag>> {
     let mut program = Command::new("ctags");
     program
         .args([
@@ -185,13 +185,13 @@ fn tags(paths: &[PathBuf]) -> HashMap<PathBuf, Vec<Tag>> {
     });
     let output = program.wait_with_output().expect("an answer");
     feeder.join().expect("written");
-    let mut found: HashMap<PathBuf, Vec<Tag>> = HashMap::new();
+    let mut found: HashMap<PathBuf, Vec<CtagsTag>> = HashMap::new();
     for line in String::from_utf8_lossy(&output.stdout).lines() {
         let mut fields = line.split('\t');
         let (Some(_), Some(path)) = (fields.next(), fields.next()) else {
             continue;
         };
-        let mut tag = Tag {
+        let mut tag = CtagsTag {
             line: 0,
             end: None,
             kind: String::new(),
@@ -239,7 +239,7 @@ struct LanguageScore {
 }
 
 impl LanguageScore {
-    fn add(&mut self, (path, text, outline): &(PathBuf, Text, Outline), declared: &[Tag]) {
+    fn add(&mut self, (path, text, outline): &(PathBuf, Text, Outline), declared: &[CtagsTag]) {
         let rows = fitted(outline, text);
         let bytes: usize = rows.iter().map(written_bytes).sum();
         assert!(bytes <= MOST_ROW_BYTES, "{}: {bytes}", path.display());
@@ -310,9 +310,9 @@ fn is_count(row: &ShownRow) -> bool {
 
 /// The tags of a text of these kinds, where functions end, and without what stands in a function that is
 /// no giant, or in one that stands in another. What a giant only names for itself (macros) is none.
-fn outer(tags: &[Tag], text: &Text, kinds: &[&str]) -> Vec<Tag> {
+fn outer(tags: &[CtagsTag], text: &Text, kinds: &[&str]) -> Vec<CtagsTag> {
     let total = text.len_lines();
-    let ended = |tag: &Tag| Tag {
+    let ended = |tag: &CtagsTag| CtagsTag {
         line: tag.line,
         end: match FUNCTIONS.contains(&tag.kind.as_str()) {
             true => tag
@@ -323,7 +323,7 @@ fn outer(tags: &[Tag], text: &Text, kinds: &[&str]) -> Vec<Tag> {
         },
         kind: tag.kind.clone(),
     };
-    let mut all: Vec<Tag> = tags
+    let mut all: Vec<CtagsTag> = tags
         .iter()
         .filter(|tag| tag.line <= total)
         .map(ended)
@@ -368,7 +368,7 @@ fn end_of(text: &Text, line: usize) -> Option<usize> {
 }
 
 /// The declarations of files.
-fn declared(teller: Teller, texts: &[(PathBuf, Text, Outline)]) -> Option<Vec<Vec<Tag>>> {
+fn declared(teller: Teller, texts: &[(PathBuf, Text, Outline)]) -> Option<Vec<Vec<CtagsTag>>> {
     let paths: Vec<PathBuf> = texts.iter().map(|(path, ..)| path.clone()).collect();
     let tags = tags(&paths);
     let of = |path: &PathBuf| tags.get(path).map_or(&[][..], |tags| tags);
@@ -402,7 +402,7 @@ fn declared(teller: Teller, texts: &[(PathBuf, Text, Outline)]) -> Option<Vec<Ve
             Some(told) => told.get(path).cloned().unwrap_or_default(),
             None => rust_items::lines(text).into_iter().collect(),
         };
-        let tag = |line| Tag {
+        let tag = |line| CtagsTag {
             line,
             end: functions
                 .iter()

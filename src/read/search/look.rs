@@ -2,15 +2,17 @@
 //!
 //! Most files have no match, so their bytes are searched as they are, wherever those are the text: UTF-8
 //! with line ends that are not CR alone. Others are decoded first. What is found so only says that
-//! there is something: the lines are those of the text that was opened, and has a name.
+//! there is something: the lines are those of the text that was opened, and has a name. A large file is
+//! gone through in pieces, which stay in the processor's cache from being read to being searched.
 
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{ErrorKind, Read};
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use encoding_rs::Encoding;
-use memchr::memchr;
+use memchr::{memchr, memrchr};
 
 use crate::buffer::{MAX_BUFFER_BYTES, Overlays};
 use crate::notebook::NotRead;
@@ -28,7 +30,7 @@ use super::super::reader::Reader;
 use super::super::source::notebook::{convert, is_notebook_name};
 use super::super::source::{self, Opened, ReadContext};
 
-/// Bytes of a buffer that files are read into.
+/// Bytes of the buffer that files are read into. Those of more are searched in pieces of so many.
 const SMALLEST_BUFFER: usize = 256 * 1024;
 
 /// What every look of one search uses.
@@ -107,15 +109,108 @@ impl<'a> Looker<'a> {
         if means.overlays.of_file(&real, means.scope).is_some() {
             return self.open(real, after, left_out);
         }
-        let bytes = match folder.file(name) {
-            Ok(Some((_, size))) if size > MAX_BUFFER_BYTES => {
-                left_out.too_large += 1;
-                return Ok(None);
-            }
-            Ok(Some((file, size))) => read(file, size, &mut self.buffer),
+        let (file, size) = match folder.file(name) {
+            Ok(Some(opened)) => opened,
             // It went away, or became something else, after its name was read.
             Ok(None) => return Ok(None),
-            Err(error) => Err(error),
+            Err(error) => {
+                left_out.not_readable += u64::from(error.kind() != ErrorKind::NotFound);
+                return Ok(None);
+            }
+        };
+        let wanted = match means.counts {
+            true => MatchesWanted::Count,
+            // Whether there is anything.
+            false => MatchesWanted::Lines { after, most: 1 },
+        };
+        let is_large = SMALLEST_BUFFER as u64 + 1..=MAX_BUFFER_BYTES;
+        let in_pieces = match is_large.contains(&size) && after == 0 {
+            true => self.find_in_pieces(&file, &real, wanted)?,
+            false => None,
+        };
+        let found = match in_pieces {
+            Some(found) => Some(found),
+            None => self.find_in_whole(file, size, &real, wanted, left_out)?,
+        };
+        let Some(found) = found else { return Ok(None) };
+        if means.counts {
+            let hit = Hit {
+                real,
+                opened: None,
+                found,
+            };
+            return Ok((hit.found.count > 0).then_some(hit));
+        }
+        match found.spans.is_empty() {
+            true => Ok(None),
+            false => self.open(real, after, left_out),
+        }
+    }
+
+    /// Finds the pattern in a file, line by line as it is read; `None` where that is not how it is
+    /// searched.
+    fn find_in_pieces(
+        &mut self,
+        file: &File,
+        real: &RealPath,
+        wanted: MatchesWanted,
+    ) -> Result<Option<Found>, Stopped> {
+        let is_text = self.means.reader.buffers.declared(real).is_none()
+            && !is_notebook_name(real.as_path())
+            && !is_called_rich_text(real.as_path());
+        if !is_text || !self.finder.goes_by_line() {
+            return Ok(None);
+        }
+        if self.buffer.len() < SMALLEST_BUFFER {
+            self.buffer.resize(SMALLEST_BUFFER, 0);
+        }
+        let mut all = Found::default();
+        // Where reading goes on, and how many bytes before that are the beginning of a line.
+        let (mut at, mut held) = (0, 0);
+        while at <= MAX_BUFFER_BYTES {
+            let Ok(count) = file.read_at(&mut self.buffer[held..SMALLEST_BUFFER], at) else {
+                return Ok(None);
+            };
+            let filled = &self.buffer[..held + count];
+            let end = match memrchr(b'\n', filled) {
+                _ if count == 0 => filled.len(),
+                Some(last) => last + 1,
+                // A line that is longer than a piece.
+                None => return Ok(None),
+            };
+            let text = match at {
+                0 => as_it_is(&filled[..end]),
+                _ => Some(&filled[..end]).filter(|piece| is_plain(piece)),
+            };
+            let Some(text) = text else { return Ok(None) };
+            let found = self.finder.find(text, wanted, self.means.work)?;
+            if !found.spans.is_empty() {
+                return Ok(Some(found));
+            }
+            all.count += found.count;
+            if count == 0 {
+                return Ok(Some(all));
+            }
+            held = filled.len() - end;
+            self.buffer.copy_within(end..end + held, 0);
+            at += count as u64;
+        }
+        Ok(None)
+    }
+
+    /// Finds the pattern in the text of a file; `None` where it has none, and is counted as left out.
+    fn find_in_whole(
+        &mut self,
+        file: File,
+        size: u64,
+        real: &RealPath,
+        wanted: MatchesWanted,
+        left_out: &mut LeftOut,
+    ) -> Result<Option<Found>, Stopped> {
+        let work = self.means.work;
+        let bytes = match size > MAX_BUFFER_BYTES {
+            true => Ok(None),
+            false => read(file, size, &mut self.buffer),
         };
         let bytes = match bytes {
             Ok(Some(bytes)) => bytes,
@@ -128,42 +223,26 @@ impl<'a> Looker<'a> {
                 return Ok(None);
             }
         };
-        let declared = means.reader.buffers.declared(&real);
+        let declared = self.means.reader.buffers.declared(real);
         let searched = if is_notebook_name(real.as_path()) {
-            cells(bytes, declared, means.work)?
-        } else if is_rich_text(name, bytes) {
+            cells(bytes, declared, work)?
+        } else if is_called_rich_text(real.as_path()) && bytes.starts_with(b"{\\rtf") {
+            // The one kind of document that is written in characters.
             Searched::Binary
         } else {
             text_of(bytes, declared)
         };
-        let wanted = match means.counts {
-            true => MatchesWanted::Count,
-            // Whether there is anything.
-            false => MatchesWanted::Lines { after, most: 1 },
-        };
-        let found = match &searched {
-            Searched::AsItIs(text) => self.finder.find(text, wanted, means.work)?,
-            Searched::Decoded(text) => self.finder.find(text.as_bytes(), wanted, means.work)?,
+        match &searched {
+            Searched::AsItIs(text) => self.finder.find(text, wanted, work).map(Some),
+            Searched::Decoded(text) => self.finder.find(text.as_bytes(), wanted, work).map(Some),
             Searched::Binary => {
                 left_out.binary += 1;
-                return Ok(None);
+                Ok(None)
             }
             Searched::NotReadable => {
                 left_out.not_readable += 1;
-                return Ok(None);
+                Ok(None)
             }
-        };
-        if means.counts {
-            let hit = Hit {
-                real,
-                opened: None,
-                found,
-            };
-            return Ok((hit.found.count > 0).then_some(hit));
-        }
-        match found.spans.is_empty() {
-            true => Ok(None),
-            false => self.open(real, after, left_out),
         }
     }
 
@@ -315,19 +394,18 @@ fn text_of<'b>(bytes: &'b [u8], declared: Option<&'static Encoding>) -> Searched
 /// The bytes, where they are the text themselves.
 fn as_it_is(bytes: &[u8]) -> Option<&[u8]> {
     let text = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
-    let has_lines = memchr(b'\n', text).is_some() || memchr(b'\r', text).is_none();
-    let is_plain = has_lines
-        && !text.starts_with(b"%PDF-")
-        && memchr(0, text).is_none()
-        && std::str::from_utf8(text).is_ok();
-    is_plain.then_some(text)
+    let is_text = !text.starts_with(b"%PDF-") && is_plain(text);
+    is_text.then_some(text)
 }
 
-/// Whether it is the one kind of document that is written in characters.
-fn is_rich_text(name: &OsStr, bytes: &[u8]) -> bool {
-    let extension = Path::new(name).extension();
-    let is_named = extension.is_some_and(|extension| extension.eq_ignore_ascii_case("rtf"));
-    is_named && bytes.starts_with(b"{\\rtf")
+fn is_plain(text: &[u8]) -> bool {
+    let has_lines = memchr(b'\n', text).is_some() || memchr(b'\r', text).is_none();
+    has_lines && memchr(0, text).is_none() && Encoding::utf8_valid_up_to(text) == text.len()
+}
+
+fn is_called_rich_text(path: &Path) -> bool {
+    let extension = path.extension();
+    extension.is_some_and(|extension| extension.eq_ignore_ascii_case("rtf"))
 }
 
 /// The cells of a notebook; the text of a file that is only called like one.

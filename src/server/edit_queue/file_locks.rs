@@ -170,10 +170,10 @@ mod tests {
 
     /// One edit: its places, how often it gives others a turn while it holds them, and whether it
     /// leaves without waiting.
-    type Edit = (Vec<u8>, u8, bool);
+    type TestEdit = (Vec<u8>, u8, bool);
 
     /// Runs all edits; returns for each place who had it, in order.
-    async fn run(edits: &[Edit]) -> HashMap<u8, Vec<usize>> {
+    async fn run(edits: &[TestEdit]) -> HashMap<u8, Vec<usize>> {
         let lines = Arc::new(FileLocks::default());
         let busy: Arc<Mutex<HashSet<u8>>> = Arc::default();
         let had: Arc<Mutex<HashMap<u8, Vec<usize>>>> = Arc::default();

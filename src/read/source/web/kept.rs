@@ -50,7 +50,7 @@ pub enum PriorPage {
 }
 
 #[derive(Debug)]
-pub struct Kept(Mutex<PageTable>);
+pub struct KeptPages(Mutex<PageTable>);
 
 #[derive(Debug, Default)]
 struct PageTable {
@@ -83,10 +83,10 @@ struct ShownEntry {
     has_failed: bool,
 }
 
-impl Kept {
+impl KeptPages {
     /// Holds at most `budget` bytes in memory.
-    pub fn new(budget: u64) -> Kept {
-        Kept(Mutex::new(PageTable {
+    pub fn new(budget: u64) -> KeptPages {
+        KeptPages(Mutex::new(PageTable {
             budget,
             ..PageTable::default()
         }))

@@ -26,7 +26,7 @@ use crate::protocol::status::WebStatus;
 use crate::view::Selector;
 
 use super::address::WebAddress;
-use super::kept::{Kept, PageKey, PriorPage};
+use super::kept::{KeptPages, PageKey, PriorPage};
 use super::page::Page;
 use super::sites::{self, SiteRule};
 
@@ -131,7 +131,7 @@ type Fetch = BoxFuture<'static, Result<(Arc<Page>, Cache), Refusal>>;
 #[derive(Debug)]
 pub struct Web {
     net: Net,
-    kept: Kept,
+    kept: KeptPages,
     /// A proxy was asked for something.
     is_proxied: AtomicBool,
     /// Fetches that somebody waits for; at most one for each address and form.
@@ -152,7 +152,7 @@ impl Web {
     pub fn new(net: Net, budget: u64) -> Arc<Web> {
         Arc::new(Web {
             net,
-            kept: Kept::new(budget),
+            kept: KeptPages::new(budget),
             is_proxied: AtomicBool::new(false),
             flights: Mutex::default(),
         })
