@@ -20,7 +20,7 @@ pub struct SearchParameters {
     pub pattern: String,
     /// File or folder
     pub path: Option<PathText>,
-    /// *.rs, !tests/**
+    /// *.rs or !tests/**
     pub glob: Option<Globs>,
     /// Plain text
     pub literal: Option<bool>,
@@ -35,7 +35,7 @@ pub struct SearchParameters {
     pub context: Option<Whole<0>>,
     /// By file
     pub count: Option<bool>,
-    /// To go on
+    /// From the last line
     pub after: Option<String>,
 }
 
@@ -177,7 +177,7 @@ impl LeftOut {
     }
 }
 
-const SEARCH: &str = "Searches files for a regex, without ignored and hidden ones. Unsaved changes in the editor are part of what you see. Rows N:TEXT under file headers count as read: edit them at once. The last line says how to go on.";
+const SEARCH: &str = "Searches files for a regex, without ignored and hidden ones. Unsaved changes in the editor are part of what you see. Its rows count as read: edit them at once. The last line says how to go on.";
 
 const SEARCH_WITHOUT_HEADERS: &str = "Searches files for a regex, without ignored and hidden ones. Unsaved changes in the editor are part of what you see. Rows N:TEXT stand under the path of their file. The last line says how to go on.";
 

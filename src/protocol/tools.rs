@@ -101,7 +101,7 @@ pub fn object(properties: Value, optional: &[&str]) -> Value {
     json!({ "type": "object", "required": required, "properties": properties })
 }
 
-const READ_MANY: &str = "Reads several files at once; one that fails spoils no other. They share one budget, so a long one may be cut; its footer says how to go on.";
+const READ_MANY: &str = "Reads several files at once; one that fails spoils no other. They share one budget; a cut one's footer says how to go on.";
 
 /// Reads in one request.
 pub const MAX_TARGETS: usize = 64;
@@ -127,16 +127,16 @@ insert after 25:
 +export const unit = new Circle(1);
 delete 3..9
 
-- Begin with the header ¶PATH#TAG as a read or edit showed it, then ops. More sections change more files: all of them, or none.
+- Begin with the header ¶PATH#TAG as a read or edit showed it, then ops. More sections change more files: all, or none.
 - Ops (N alone for N..N): replace N..M:  delete N..M  insert before N:  insert after N:  insert head:  insert tail:  and, for a function, class, loop or section beginning at line N: replace block N:  delete block N  insert after block N:
-- One range for each op. delete block N takes attributes, decorators and doc comments above along; the others only when N is an attribute or decorator.
-- Without rows: move A..B after K (or before K)  move file to PATH  delete file  undo (takes back the edit that made TAG)  replace "old" with "new"  replace all "old" with "new" (exact text as JSON strings; a file with these alone needs no #TAG).
+- One range for each op. delete block N takes attributes, decorators and doc comments above N along; replace block N and insert after block N only where N is one of the attributes or decorators.
+- Without rows: move A..B after K (or before K)  move file to PATH  delete file  undo (takes back the edit that made TAG)  replace "old" with "new"  replace all "old" with "new" (exact text as JSON strings; a section of these alone may begin ¶PATH, without tag or reading).
 - Below an op with a colon stand the new lines, each with one + before its exact text, indentation included. + alone is a blank line. Never repeat old lines, nor write N: prefixes or - lines.
 - All numbers are those of the read whose tag you name; they never shift: do not add up your own changes. An older tag stays good after edits elsewhere in the file.
-- A range is replaced from first to last line; lines just outside stay: do not repeat them.
+- A range is replaced whole; lines just outside stay: do not repeat them.
 - Only lines you were shown can be edited: rows of any read, edit's answer or error; of a block, line N. A folded row A-B:… shows none of its inside: read that range first.
 
-The answer has the new header and the rows around each change: use those for the next edit. If refused, nothing was written; the error has all that is wrong, and the live lines with the tag to use: go on from it."#;
+The answer has the new header and the rows around each change: use those for the next edit. If refused, nothing was written; the error has all faults, and the live lines with the tag to use: go on from it."#;
 
 const EDIT_BY_TEXT: &str = "Changes files by replacing exact text. 'old' must be in the file once, to the last blank and line end (set 'all' to replace every occurrence); 'new' takes its place. Give enough lines of 'old' to make it unique. All edits of all files are made, or none; if it is refused nothing was written, and the error says where the text is or how it differs.";
 

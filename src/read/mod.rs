@@ -29,7 +29,7 @@ pub use plan::Prepared;
 pub use reader::Reader;
 pub use scheme::{address_forms, looks_like_address, refuse_change, refuse_making, schemes};
 pub use search::SearchAsk;
-pub use share::{Share, beside_rows, for_rows, share};
+pub use share::{Share, beside_rows, share_within};
 #[cfg(any(test, fuzzing))]
 pub use source::archive_laws;
 pub use source::editor::id_of_unsaved;

@@ -18,7 +18,7 @@ pub fn beside_rows(chars: u64, count: usize) -> u64 {
 
 /// What is left for rows of a budget for `count` reads whose answer has at most so many characters:
 /// up to eight of them stand before each row.
-pub fn for_rows(budget: Budget, chars: Option<u64>, count: usize) -> Budget {
+fn for_rows(budget: Budget, chars: Option<u64>, count: usize) -> Budget {
     let Some(chars) = chars else { return budget };
     let room = chars.saturating_sub(count as u64 * beside_rows(chars, count));
     let wanted = budget.bytes + 8 * budget.lines;
@@ -43,9 +43,25 @@ impl Share {
     }
 }
 
+/// Shares a budget among reads that want so much, of an answer for `count` reads in all.
+pub fn share_within(
+    demands: &[Spent],
+    budget: Budget,
+    chars: Option<u64>,
+    count: usize,
+) -> Vec<Budget> {
+    let shares = share(demands, budget);
+    let rows: u64 = shares.iter().map(|it| it.bytes + 8 * it.lines).sum();
+    let room = |chars: u64| chars.saturating_sub(count as u64 * beside_rows(chars, count));
+    match chars.is_some_and(|chars| rows > room(chars)) {
+        true => share(demands, for_rows(budget, chars, count)),
+        false => shares,
+    }
+}
+
 /// Splits `budget` fairly: whoever wants less than an even share gets it all, and what is left is
 /// split evenly among the others (max-min fairness), for lines and bytes apart.
-pub fn share(demands: &[Spent], budget: Budget) -> Vec<Budget> {
+fn share(demands: &[Spent], budget: Budget) -> Vec<Budget> {
     let lines: Vec<u64> = demands.iter().map(|demand| demand.lines).collect();
     let bytes: Vec<u64> = demands.iter().map(|demand| demand.bytes).collect();
     let lines = fair(&lines, budget.lines);

@@ -1,5 +1,6 @@
 //! A pattern as it is asked for, compiled; one that cannot be meant is refused with the place of its fault.
 
+use grep_matcher::Matcher;
 use grep_regex::{ErrorKind, RegexMatcher, RegexMatcherBuilder};
 
 use crate::protocol::Refusal;
@@ -77,6 +78,15 @@ impl Pattern {
             matcher,
             multiline: how.multiline,
         })
+    }
+}
+
+impl Pattern {
+    /// The byte at which the first match in a line begins.
+    pub fn first_in(&self, line: &str) -> Option<usize> {
+        let found = self.matcher.find(line.as_bytes()).ok().flatten()?;
+        line.is_char_boundary(found.start())
+            .then_some(found.start())
     }
 }
 

@@ -11,8 +11,8 @@ use crate::protocol::params::Fields;
 use crate::protocol::read::ReadResult;
 use crate::protocol::tools::MAX_TARGETS;
 use crate::read::{
-    Ask, BudgetParams, Obtained, Prepared, Share, StageResult, for_rows, is_resolving,
-    session_name, share,
+    Ask, BudgetParams, Obtained, Prepared, Share, StageResult, is_resolving, session_name,
+    share_within,
 };
 use crate::rpc;
 use crate::session::Notice;
@@ -127,11 +127,10 @@ fn parse(params: &Value, config: &WorkspaceConfig) -> Result<Asks, Refusal> {
         }
         Ok(Arc::new(ask))
     };
-    let rows = budget.over(Budget::DEFAULT);
     Ok(Asks {
         asks: targets.iter().map(parse).collect(),
         shared: SharedBudget {
-            rows: for_rows(rows, budget.chars, targets.len()),
+            rows: budget.over(Budget::DEFAULT),
             chars: budget.chars,
         },
     })
@@ -273,7 +272,8 @@ async fn write(
                 .iter()
                 .map(|found| reader.demand(&found.ask, &found.prepared, shared.rows))
                 .collect();
-            let mut shares = share(&demands, shared.rows).into_iter();
+            let shares = share_within(&demands, shared.rows, shared.chars, count);
+            let mut shares = shares.into_iter();
             let mut results = Vec::with_capacity(count);
             let mut notices = Vec::new();
             for one in prepared.iter() {

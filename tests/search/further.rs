@@ -185,6 +185,13 @@ fn a_file_that_has_changed_meanwhile_is_said_to_have() {
     );
 }
 
+/// The files in which something was found.
+fn order(answer: &Value) -> Vec<String> {
+    let files = answer["details"]["files"].as_array().expect("files");
+    let path = |file: &Value| file["path"].as_str().expect("a path").to_owned();
+    files.iter().map(path).collect()
+}
+
 #[test]
 fn several_folders_are_searched_in_their_order() {
     let tree = Tree::new()
@@ -197,11 +204,6 @@ fn several_folders_are_searched_in_their_order() {
         .root(tree.join("one"))
         .root(tree.join("three"))
         .start();
-    let order = |answer: &Value| -> Vec<String> {
-        let files = answer["details"]["files"].as_array().expect("files");
-        let path = |file: &Value| file["path"].as_str().expect("a path").to_owned();
-        files.iter().map(path).collect()
-    };
     let all = search(&daemon, json!({ "pattern": "needle" }));
     assert_eq!(
         order(&all),
@@ -227,6 +229,45 @@ fn several_folders_are_searched_in_their_order() {
         json!({ "pattern": "needle", "glob": ["sub/*", "*.rs"] }),
     );
     assert_eq!(order(&globbed), ["one/sub/b.txt", "three/a.rs"]);
+}
+
+#[test]
+fn a_glob_begins_in_the_workspace_folder_or_in_the_folder_that_is_searched() {
+    let tree = Tree::new()
+        .file("src/a.rs", "needle\n")
+        .file("app [1]/lib/b.js", "needle\n")
+        .file("app [1]/src/c.ts", "needle\n")
+        .file("app [1]/src/d/e.ts", "needle\n")
+        .file("app [1]/top.ts", "needle\n");
+    let daemon = Daemon::start(tree.path());
+    let found = |globs: Value| {
+        let params = json!({ "pattern": "needle", "path": "app [1]", "glob": globs });
+        order(&search(&daemon, params))
+            .iter()
+            .map(|path| path.trim_start_matches("app [1]/").to_owned())
+            .collect::<Vec<_>>()
+    };
+    let without_lib = ["src/c.ts", "src/d/e.ts", "top.ts"];
+    for glob in ["!lib/**", "!/lib", "!app \\[1\\]/lib/**", "!lib", "*.ts"] {
+        assert_eq!(found(json!(glob)), without_lib, "{glob}");
+    }
+    for glob in [
+        "src/**/*.ts",
+        "./src/**",
+        "app*/src/**",
+        "{src/**/*.ts,*.md}",
+    ] {
+        assert_eq!(found(json!(glob)), ["src/c.ts", "src/d/e.ts"], "{glob}");
+    }
+    assert_eq!(
+        found(json!(["src/*", "!d"])),
+        ["src/c.ts", "src/d/e.ts"][..1]
+    );
+    let none = search(
+        &daemon,
+        json!({ "pattern": "needle", "path": "app [1]", "glob": "d/*.py" }),
+    );
+    assert_eq!(text(&none), "[No file here is one that 'glob' names]");
 }
 
 #[test]

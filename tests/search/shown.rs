@@ -30,7 +30,6 @@ fn rows_stand_under_the_header_of_their_file() {
     ¶src/cli.rs#TAG_
     2:/// hidden files
     3:pub hidden: bool,
-    ----
     6:if hidden {
     ¶src/walk.rs#TAG_
     2:let hidden = 1;
@@ -89,13 +88,16 @@ fn context_counts_and_long_rows() {
     [31 matches in 2 files]
     ");
     let cut = search(&daemon, json!({ "pattern": "needle" }));
-    assert!(text(&cut).contains(
-        "[Line 1 of b.js is cut at 2000 characters. Read b.js:1-1:raw for the whole line]"
-    ));
+    let around = format!("\n1:…{}needle\n", "x".repeat(100));
+    assert!(text(&cut).contains(&around), "{}", text(&cut));
+    assert!(
+        text(&cut)
+            .contains("[Line 1 of b.js: 106 of 3006 characters. Read b.js:1-1:raw for all of it]")
+    );
     assert_eq!(cut["details"]["files"][0]["shown"], Value::Null);
     assert_eq!(
         cut["details"]["files"][0]["cutLines"],
-        json!([{ "line": 1, "shownChars": 2000, "totalChars": 3006 }])
+        json!([{ "line": 1, "shownChars": 106, "totalChars": 3006 }])
     );
 }
 

@@ -195,7 +195,7 @@ fn an_artifact_is_searched() {
     let answer = search(&daemon, json!({ "pattern": "step .*99$", "path": uri }));
     assert_eq!(
         text(&answer),
-        "artifact://1\n99:step 99\n----\n199:step 199\n----\n299:step 299\n----\n399:step 399\n----\n499:step 499\n\n[5 matches in 1 file]"
+        "artifact://1\n99:step 99\n199:step 199\n299:step 299\n399:step 399\n499:step 499\n\n[5 matches in 1 file]"
     );
     let params = json!({ "pattern": "step", "path": uri, "budget": { "lines": 300 } });
     let all = super::all_lines(&daemon, &params);
@@ -205,4 +205,69 @@ fn an_artifact_is_searched() {
     let late = json!({ "pattern": "needle", "path": "artifact://2" });
     assert_eq!(search(&daemon, late)["details"]["matches"], 1);
     daemon.wait(&put).expect("put");
+}
+
+/// Files of more than 256 KiB are searched as they are read: nothing of that is to be seen.
+#[test]
+fn a_large_file_is_searched_like_a_small_one() {
+    let row = |at: u64| format!("{at} {}", "x".repeat((at % 97) as usize));
+    let rows: Vec<String> = (1..=20_000).map(row).collect();
+    let plain = rows.join("\n");
+    assert!(plain.len() > 900_000 && !plain.ends_with('\n'));
+    let latin = [plain.as_bytes(), b"\ngr\xfc\xdfe 7777 x\n"].concat();
+    let late_nul = [plain.as_bytes(), b"\nx\0y\n"].concat();
+    let one_line = format!("{}7777 x{}", "y ".repeat(300_000), " z".repeat(300_000));
+    let tree = Tree::new()
+        .file("a.txt", &plain)
+        .file("b-crlf.txt", rows.join("\r\n") + "\r\n")
+        .file("c-marked.txt", format!("\u{FEFF}{plain}\n"))
+        .file("d-latin.txt", latin)
+        .file("e-nul.txt", late_nul)
+        .file("f-cr.txt", rows.join("\r"))
+        .file("g-utf16.txt", utf16(&plain, true))
+        .file("h-one-line.txt", &one_line);
+    let daemon = Daemon::start(tree.path());
+    let answer = search(&daemon, json!({ "pattern": r"^7777 x+$" }));
+    let found = lines(&answer);
+    for file in [
+        "a.txt",
+        "b-crlf.txt",
+        "c-marked.txt",
+        "d-latin.txt",
+        "f-cr.txt",
+        "g-utf16.txt",
+    ] {
+        assert_eq!(found[file], [(7777, 7777)], "{file}");
+    }
+    let count = |pattern: &str| {
+        let counted = search(&daemon, json!({ "pattern": pattern, "count": true }));
+        let files = counted["details"]["files"].as_array().expect("files");
+        let of = |file: &Value| {
+            (
+                file["path"].as_str().map(str::to_owned),
+                file["matches"].as_u64(),
+            )
+        };
+        files.iter().map(of).collect::<Vec<_>>()
+    };
+    // What is at the end, and at the beginning, and everywhere.
+    let at = |name: &str, matches| (Some(name.to_owned()), Some(matches));
+    let whole = |matches| {
+        [
+            "a.txt",
+            "b-crlf.txt",
+            "c-marked.txt",
+            "d-latin.txt",
+            "e-nul.txt",
+            "f-cr.txt",
+            "g-utf16.txt",
+        ]
+        .map(|name| at(name, matches))
+        .to_vec()
+    };
+    assert_eq!(count(r"^(1|10000|20000) "), whole(3));
+    assert_eq!(count(r"^\d+ x*$"), whole(20_000));
+    assert_eq!(count("^x.y$"), [at("e-nul.txt", 1)]);
+    assert_eq!(count("grüße"), [at("d-latin.txt", 1)]);
+    assert_eq!(count("y 7777 x z"), [at("h-one-line.txt", 1)]);
 }

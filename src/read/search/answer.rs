@@ -5,7 +5,7 @@ use std::fmt::Write;
 use crate::hashline::Tag;
 use crate::protocol::read::{ContentBlock, CutLine, Hashline, LineSpan};
 use crate::protocol::search::{FoundFile, LeftOut, SearchDetails, SearchResult};
-use crate::search::Found;
+use crate::search::{Found, Pattern};
 use crate::session::Notice;
 use crate::view::{LineSet, in_header, in_listing};
 
@@ -53,6 +53,7 @@ pub(super) struct Unfinished {
 pub(super) struct Answer<'a> {
     reader: &'a Reader,
     ask: &'a SearchAsk,
+    pattern: &'a Pattern,
     room: RowRoom,
     columns: usize,
     text: String,
@@ -76,6 +77,7 @@ impl<'a> Answer<'a> {
     pub(super) fn new(
         reader: &'a Reader,
         ask: &'a SearchAsk,
+        pattern: &'a Pattern,
         understood: Vec<String>,
     ) -> Answer<'a> {
         let mut text = String::new();
@@ -89,6 +91,7 @@ impl<'a> Answer<'a> {
         Answer {
             reader,
             ask,
+            pattern,
             room: RowRoom {
                 budget: ask.budget,
                 chars: chars.saturating_sub(taken),
@@ -172,6 +175,7 @@ impl<'a> Answer<'a> {
         let mut room = self.room;
         room.chars = room.chars.saturating_sub(2 * header_chars);
         let layout = Layout {
+            pattern: self.pattern,
             context: self.ask.context,
             columns: self.columns,
             after: file.after,
@@ -283,11 +287,14 @@ impl<'a> Answer<'a> {
         let cut: Vec<(&String, &CutLine)> = cut.collect();
         for (path, line) in cut.iter().take(CUT_FOOTERS) {
             let CutLine {
-                line, shown_chars, ..
+                line,
+                shown_chars,
+                total_chars,
             } = line;
+            let total = total_chars.unwrap_or_default();
             let path = in_header(path);
             lines.push(format!(
-                "Line {line} of {path} is cut at {shown_chars} characters. Read {path}:{line}-{line}:raw for the whole line"
+                "Line {line} of {path}: {shown_chars} of {total} characters. Read {path}:{line}-{line}:raw for all of it"
             ));
         }
         if cut.len() > CUT_FOOTERS {
@@ -298,6 +305,9 @@ impl<'a> Answer<'a> {
         }
         let plus = if unfinished.is_some() { "+" } else { "" };
         let mut found = match (self.matches, self.files.len()) {
+            (0, 0) if searched == 0 && !self.ask.globs.is_empty() => {
+                "No file here is one that 'glob' names".to_owned()
+            }
             (0, 0) => format!("No matches in {}", count(searched, "file", "s")),
             (matches, files) => format!(
                 "{matches}{plus} match{} in {}",

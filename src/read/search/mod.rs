@@ -10,6 +10,7 @@ mod new_files;
 mod rows;
 mod tree;
 
+use std::path::Path;
 use std::time::Duration;
 
 use ignore::overrides::{Override, OverrideBuilder};
@@ -144,7 +145,7 @@ impl Reader {
         let found = find(&mut Finder::new(means.pattern), text, means, after)?;
         let mut understood = prepared.located.understood.clone();
         understood.extend(document.notices.iter().cloned());
-        let mut answer = Answer::new(self, ask, understood);
+        let mut answer = Answer::new(self, ask, means.pattern, understood);
         if found.count > 0 || !found.spans.is_empty() {
             answer.add(FoundIn {
                 name: prepared.name().to_owned(),
@@ -182,7 +183,7 @@ impl Reader {
             return Err(stopped.into());
         }
         work.check()?;
-        let mut answer = Answer::new(self, ask, understood);
+        let mut answer = Answer::new(self, ask, means.pattern, understood);
         for hit in &harvest.hits {
             work.check()?;
             if answer.is_full() {
@@ -260,7 +261,8 @@ fn tops<'a>(
     Ok(tops)
 }
 
-/// The globs, which are of paths below the workspace folder that is searched, or searched in.
+/// The globs, which are of paths below the workspace folder that is searched, or searched in. One with a
+/// slash may also begin in the folder that is searched.
 fn globs(ask: &SearchAsk, folder: &RealPath, scope: &Scope) -> Result<Option<Override>, Refusal> {
     if ask.globs.is_empty() {
         return Ok(None);
@@ -269,11 +271,38 @@ fn globs(ask: &SearchAsk, folder: &RealPath, scope: &Scope) -> Result<Option<Ove
         Refusal::bad_params("glob", format!("'glob' cannot be meant: {error}."))
     };
     let root = scope.folder_over(folder);
-    let mut builder = OverrideBuilder::new(root.as_deref().unwrap_or(folder.as_path()));
+    let root = root.as_deref().unwrap_or(folder.as_path());
+    let searched = folder.as_path().strip_prefix(root).ok();
+    let searched = searched.and_then(Path::to_str).filter(|it| !it.is_empty());
+    let mut builder = OverrideBuilder::new(root);
     for glob in &ask.globs {
-        builder.add(glob.trim_start_matches("./")).map_err(bad)?;
+        let glob = glob.trim_start_matches("./");
+        builder.add(glob).map_err(bad)?;
+        let (not, path) = match glob.strip_prefix('!') {
+            Some(path) => ("!", path),
+            None => ("", glob),
+        };
+        if let Some(searched) = searched
+            && path.trim_end_matches('/').contains('/')
+        {
+            let path = path.trim_start_matches('/');
+            let below = format!("{not}/{}/{path}", literally(searched));
+            builder.add(&below).map_err(bad)?;
+        }
     }
     builder.build().map(Some).map_err(bad)
+}
+
+/// A path as a glob that is that path alone.
+fn literally(path: &str) -> String {
+    let mut glob = String::new();
+    for c in path.chars() {
+        if matches!(c, '\\' | '*' | '?' | '[' | ']' | '{' | '}') {
+            glob.push('\\');
+        }
+        glob.push(c);
+    }
+    glob
 }
 
 /// Where the search goes on, as a file that is there or was.

@@ -1,12 +1,18 @@
 //! The rows of one file in an answer: each match with its context, as far as there is room. A match is given whole or, where nothing else stands there yet, as far as it fits.
 
+use std::borrow::Cow;
+
 use crate::protocol::read::{CutLine, LineSpan};
+use crate::search::Pattern;
 use crate::text::Text;
-use crate::view::window::{cut_row, length_in_chars};
 use crate::view::{Budget, LineSet};
 
-/// What parts rows between which lines are left out.
+/// What parts groups of rows.
 const PARTED: &str = "----\n";
+
+/// Characters that are shown of a line that is too long, and how many of them stand before its first match.
+const EXCERPT: usize = 300;
+const BEFORE_MATCH: usize = 100;
 
 /// What there is still room for.
 #[derive(Debug, Clone, Copy)]
@@ -18,13 +24,13 @@ pub(super) struct RowRoom {
 
 impl RowRoom {
     /// Takes what a row needs, if there is so much.
-    fn take(&mut self, row: &WrittenRow) -> bool {
-        let fits =
-            self.budget.lines > 0 && self.budget.bytes >= row.bytes && self.chars >= row.chars();
+    fn take(&mut self, row: &WrittenRow, layout: Layout) -> bool {
+        let chars = (row.text.chars().count() + layout.parting().len()) as u64;
+        let fits = self.budget.lines > 0 && self.budget.bytes >= row.bytes && self.chars >= chars;
         if fits {
             self.budget.lines -= 1;
             self.budget.bytes -= row.bytes;
-            self.chars -= row.chars();
+            self.chars -= chars;
         }
         fits
     }
@@ -32,13 +38,24 @@ impl RowRoom {
 
 /// How rows are made.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Layout {
+pub(super) struct Layout<'a> {
+    pub(super) pattern: &'a Pattern,
     /// Rows before and after a match.
     pub(super) context: u64,
-    /// Characters after which a row is cut.
+    /// Of a line of more characters an excerpt is shown.
     pub(super) columns: usize,
     /// No row is of a line up to this one.
     pub(super) after: u64,
+}
+
+impl Layout<'_> {
+    /// What stands between rows where lines are left out. Of matches alone their numbers say as much.
+    fn parting(&self) -> &'static str {
+        match self.context {
+            0 => "",
+            _ => PARTED,
+        }
+    }
 }
 
 /// The rows of one file.
@@ -65,26 +82,38 @@ struct WrittenRow {
 }
 
 impl WrittenRow {
-    fn of(text: &Text, number: u64, columns: usize) -> WrittenRow {
+    fn of(text: &Text, number: u64, layout: Layout) -> WrittenRow {
         let line = text.line(number as usize - 1);
-        let row = cut_row(number, line, columns);
-        let cut = row.total_chars.map(|total| CutLine {
+        let row = match line.chars().nth(layout.columns) {
+            None => line.clone(),
+            Some(_) => Cow::Owned(excerpt(&line, layout)),
+        };
+        let cut = (row.len() != line.len()).then(|| CutLine {
             line: number,
-            shown_chars: columns as u64,
-            total_chars: length_in_chars(total),
+            shown_chars: row.chars().filter(|it| *it != '…').count() as u64,
+            total_chars: Some(line.chars().count() as u64),
         });
         WrittenRow {
             number,
-            bytes: row.text.len() as u64 + 1,
-            text: format!("{number}:{}\n", row.text),
+            bytes: row.len() as u64 + 1,
+            text: format!("{number}:{row}\n"),
             cut,
         }
     }
+}
 
-    /// With what parts it from the row before.
-    fn chars(&self) -> u64 {
-        (self.text.chars().count() + PARTED.len()) as u64
-    }
+/// What stands around the first match in a line, or its beginning.
+fn excerpt(line: &str, layout: Layout) -> String {
+    let found = layout.pattern.first_in(line).unwrap_or(0);
+    let most = EXCERPT.min(layout.columns);
+    let before = line[..found].char_indices().rev();
+    let start = before.take(BEFORE_MATCH.min(most / 3)).last();
+    let start = start.map_or(found, |(at, _)| at);
+    let mut end = line[start..].char_indices().map(|(at, _)| start + at);
+    let end = end.nth(most).unwrap_or(line.len());
+    let mark = |is_cut| if is_cut { "…" } else { "" };
+    let (before, behind) = (mark(start > 0), mark(end < line.len()));
+    format!("{before}{}{behind}", &line[start..end])
 }
 
 impl FileRows {
@@ -111,11 +140,11 @@ impl FileRows {
             let next = spans.get(at + 1).map_or(ends, |next| next.start);
             let behind = span.end + 1..next.min(ends).min(span.end + 1 + layout.context);
             for number in behind {
-                let row = WrittenRow::of(text, number, layout.columns);
-                if !room.take(&row) {
+                let row = WrittenRow::of(text, number, layout);
+                if !room.take(&row, layout) {
                     break;
                 }
-                rows.add(row);
+                rows.add(row, layout);
             }
         }
         rows.is_complete = true;
@@ -134,14 +163,14 @@ impl FileRows {
         let mut left = *room;
         let mut rows = Vec::new();
         for number in before.chain(span.lines()) {
-            let row = WrittenRow::of(text, number, layout.columns);
-            if !left.take(&row) {
+            let row = WrittenRow::of(text, number, layout);
+            if !left.take(&row, layout) {
                 return false;
             }
             rows.push(row);
         }
         *room = left;
-        rows.into_iter().for_each(|row| self.add(row));
+        rows.into_iter().for_each(|row| self.add(row, layout));
         self.lines.push(span);
         true
     }
@@ -149,19 +178,19 @@ impl FileRows {
     /// Adds as much of a match as there is room for, and its first line in any case.
     fn add_begun(&mut self, text: &Text, span: LineSpan, layout: Layout, room: &mut RowRoom) {
         for number in span.lines() {
-            let row = WrittenRow::of(text, number, layout.columns);
-            if !room.take(&row) && number > span.start {
+            let row = WrittenRow::of(text, number, layout);
+            if !room.take(&row, layout) && number > span.start {
                 break;
             }
-            self.add(row);
+            self.add(row, layout);
         }
         let end = self.last.unwrap_or(span.start);
         self.lines.push(LineSpan { end, ..span });
     }
 
-    fn add(&mut self, row: WrittenRow) {
+    fn add(&mut self, row: WrittenRow, layout: Layout) {
         if self.last.is_some_and(|last| row.number > last + 1) {
-            self.text.push_str(PARTED);
+            self.text.push_str(layout.parting());
         }
         self.text.push_str(&row.text);
         match row.cut {
@@ -174,11 +203,17 @@ impl FileRows {
 
 #[cfg(test)]
 mod tests {
+    use crate::search::Matching;
+
     use super::*;
 
     fn spans(lines: &[(u64, u64)]) -> Vec<LineSpan> {
         let span = |&(start, end): &(u64, u64)| LineSpan { start, end };
         lines.iter().map(span).collect()
+    }
+
+    fn pattern(text: &str) -> Pattern {
+        Pattern::new(text, Matching::default()).expect("it parses")
     }
 
     fn room(lines: u64) -> RowRoom {
@@ -196,6 +231,7 @@ mod tests {
     ) -> (String, Vec<LineSpan>) {
         let text = Text::new("a\nb\nc\nd\ne\nf\ng\nh\ni\n");
         let layout = Layout {
+            pattern: &pattern("x"),
             context,
             columns: 100,
             after: 0,
@@ -207,7 +243,7 @@ mod tests {
     #[test]
     fn rows_that_touch_are_one_group() {
         let rows = |lines: &[(u64, u64)], context| written(lines, context, 99, true).0;
-        assert_eq!(rows(&[(2, 2), (3, 3), (6, 7)], 0), "2:b 3:c ---- 6:f 7:g ");
+        assert_eq!(rows(&[(2, 2), (3, 3), (6, 7)], 0), "2:b 3:c 6:f 7:g ");
         assert_eq!(rows(&[(2, 2), (6, 6)], 1), "1:a 2:b 3:c ---- 5:e 6:f 7:g ");
         assert_eq!(rows(&[(2, 2), (5, 5)], 1), "1:a 2:b 3:c 4:d 5:e 6:f ");
         assert_eq!(
@@ -226,5 +262,29 @@ mod tests {
         assert_eq!((&*text, lines), ("", spans(&[])));
         let (text, _) = written(&[(2, 2), (6, 6)], 2, 3, true);
         assert_eq!(text, "1:a 2:b 3:c ", "context takes no room from a match");
+    }
+
+    #[test]
+    fn of_a_long_line_the_first_match_is_shown_with_what_is_around_it() {
+        let of = |line: &str, columns| {
+            let layout = Layout {
+                pattern: &pattern("needle"),
+                context: 0,
+                columns,
+                after: 0,
+            };
+            let row = WrittenRow::of(&Text::new(line), 1, layout);
+            let cut = row.cut.map(|it| (it.shown_chars, it.total_chars));
+            (row.text, cut)
+        };
+        let long = format!("{}needle{}", "ä".repeat(5000), "ö".repeat(5000));
+        let (before, behind) = ("ä".repeat(100), "ö".repeat(194));
+        let expected = format!("1:…{before}needle{behind}…\n");
+        assert_eq!(of(&long, 2000), (expected, Some((300, Some(10_006)))));
+        let expected = format!("1:…{}needle{}…\n", "ä".repeat(10), "ö".repeat(14));
+        assert_eq!(of(&long, 30), (expected, Some((30, Some(10_006)))));
+        assert_eq!(of("a needle", 8), ("1:a needle\n".to_owned(), None));
+        let expected = ("1:a n…\n".to_owned(), Some((3, Some(8))));
+        assert_eq!(of("a needle", 3), expected);
     }
 }
