@@ -6,11 +6,17 @@
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+#[cfg(target_os = "linux")]
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags};
+#[cfg(not(target_os = "linux"))]
+use rustix::fs::Dir;
+#[cfg(target_os = "linux")]
+use rustix::fs::RawDir;
+use rustix::fs::{AtFlags, FileType, Mode, OFlags};
 
 use crate::protocol::search::LeftOut;
 use crate::task::Work;
@@ -26,6 +32,10 @@ const CHECK_EVERY: usize = 256;
 
 /// Entries that are read of one folder; what is left counts as one that is not readable.
 const MAX_ENTRIES: usize = 200_000;
+
+/// Bytes in which names come from the system.
+#[cfg(target_os = "linux")]
+const LISTING: usize = 32 * 1024;
 
 /// An opened folder that may be looked through.
 #[derive(Debug)]
@@ -91,34 +101,31 @@ impl<'a> TreeFolder<'a> {
         let mut is_repository = false;
         let mounts = self.access.crossing.mounts_in(&self.real);
         let names = self.access.names_in(&self.real);
-        let mut listing = Dir::new(self.fd.try_clone()?)?;
         let mut count = 0;
-        while let Some(entry) = listing.read() {
-            let entry = entry?;
-            let name = entry.file_name().to_bytes();
+        each_name(self.fd.as_fd(), |name, hint| {
             if name == b"." || name == b".." {
-                continue;
+                return Ok(true);
             }
             if count % CHECK_EVERY == 0 {
                 work.check()?;
             }
             if count == MAX_ENTRIES {
                 left_out.not_readable += 1;
-                break;
+                return Ok(false);
             }
             count += 1;
             has_rules |= name == b".gitignore" || name == b".ignore";
             is_repository |= name == b".git";
             let name = OsStr::from_bytes(name);
-            if mounts
+            let is_mount = mounts
                 .iter()
-                .any(|mount| mount.point.file_name() == Some(name))
-            {
-                left_out.not_followed += 1;
-                continue;
+                .any(|mount| mount.point.file_name() == Some(name));
+            match is_mount {
+                true => left_out.not_followed += 1,
+                false => entries.extend(self.judged(name, hint, &names, left_out)),
             }
-            entries.extend(self.judged(name, entry.file_type(), &names, left_out));
-        }
+            Ok(true)
+        })?;
         drop(names);
         if has_rules || is_repository {
             let real = self.real.clone();
@@ -204,4 +211,37 @@ impl<'a> TreeFolder<'a> {
         let open = || rustix::fs::openat(self.fd.as_fd(), name, flags, Mode::empty());
         Ok(rustix::io::retry_on_intr(open)?)
     }
+}
+
+/// Hands on the names in a folder, each with what the folder says that it is, until one is not wanted.
+#[cfg(target_os = "linux")]
+fn each_name(
+    folder: BorrowedFd,
+    mut take: impl FnMut(&[u8], FileType) -> Result<bool, ListError>,
+) -> Result<(), ListError> {
+    // A search lists thousands of folders: what the library keeps for one is made and zeroed each time.
+    let mut buffer = [const { MaybeUninit::uninit() }; LISTING];
+    let mut listing = RawDir::new(folder, &mut buffer);
+    while let Some(entry) = listing.next() {
+        let entry = entry.map_err(io::Error::from)?;
+        if !take(entry.file_name().to_bytes(), entry.file_type())? {
+            break;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(not(target_os = "linux"))]
+fn each_name(
+    folder: BorrowedFd,
+    mut take: impl FnMut(&[u8], FileType) -> Result<bool, ListError>,
+) -> Result<(), ListError> {
+    let mut listing = Dir::new(folder.try_clone_to_owned()?).map_err(io::Error::from)?;
+    while let Some(entry) = listing.read() {
+        let entry = entry.map_err(io::Error::from)?;
+        if !take(entry.file_name().to_bytes(), entry.file_type())? {
+            break;
+        }
+    }
+    Ok(())
 }

@@ -95,7 +95,8 @@ impl Names<'_> {
         let name = name.to_string_lossy();
         let name = fold_for_rules(&name);
         let denied = |seen: &String| {
-            let verdict = self.access.deny.verdict(&format!("{seen}{name}"), is_dir);
+            let path = [seen, &*name].concat();
+            let verdict = self.access.deny.verdict(&path, is_dir);
             matches!(verdict, Verdict::Denied(_))
         };
         let mut files = 0..self.access.ignore_files.names().len();
@@ -114,7 +115,7 @@ impl Names<'_> {
             let PathRules::Patterns(patterns) = rules.of(file) else {
                 continue;
             };
-            match patterns.verdict(&format!("{seen}{name}"), is_dir) {
+            match patterns.verdict(&[seen, name].concat(), is_dir) {
                 Verdict::Silent => {}
                 Verdict::Allowed => return false,
                 Verdict::Denied(_) => return true,
