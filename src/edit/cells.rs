@@ -8,7 +8,7 @@ use crate::hashline::changed::{Outcome, gaps_of};
 use crate::hashline::line_map::LineMap;
 use crate::hashline::replace_text::TextPosition;
 use crate::hashline::splice::TextChange;
-use crate::hashline::{Beside, Origin, PatchError, PlainBatch, Syntax};
+use crate::hashline::{MoveTarget, Origin, PatchError, PlainBatch, Syntax};
 use crate::notebook::{CannotWrite, Rewrite, Splice, is_marker, parse, render, rewrite};
 use crate::protocol::read::LineSpan;
 use crate::protocol::{EditRefusal, Refusal};
@@ -160,8 +160,8 @@ pub(super) fn check_cells(live: &LiveDocument, plain: &PlainBatch, judge: &mut J
             Action::Replace { .. } | Action::Insert { .. } => continue,
         };
         let place = match to {
-            Beside::Before(line) => line,
-            Beside::After(line) => line + 1,
+            MoveTarget::Before(line) => line,
+            MoveTarget::After(line) => line + 1,
         };
         if ![lines.start, lines.end + 1, place].into_iter().all(begins) {
             refuse(Syntax::NotWholeCells, hunk.origin);

@@ -38,11 +38,11 @@ pub const DIFF: &str = "application/vnd.github.diff";
 #[derive(Debug)]
 pub struct HostState {
     places: Semaphore,
-    told: Mutex<Told>,
+    told: Mutex<RequestQuota>,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Told {
+pub struct RequestQuota {
     /// No request before.
     until: Option<Instant>,
     /// Requests that are left, and when there are more (seconds since 1970).
@@ -177,7 +177,7 @@ impl Api {
     }
 
     /// What hosts told of their limits.
-    pub fn told(&self) -> Vec<(String, Told)> {
+    pub fn told(&self) -> Vec<(String, RequestQuota)> {
         let hosts = self.hosts.lock();
         let mut told: Vec<_> = hosts
             .iter()

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::error::{Faulty, Overlap, PatchError, Syntax};
 use super::no_block::{NoBlock, NoBlockReason};
-use super::ops::{Batch, Beside, Hunk, Op, Origin, Warning, WarningCode};
+use super::ops::{Batch, Hunk, MoveTarget, Op, Origin, Warning, WarningCode};
 use crate::protocol::read::LineSpan;
 
 /// Where rows go in.
@@ -33,7 +33,7 @@ pub enum Action {
     },
     Move {
         lines: LineSpan,
-        to: Beside,
+        to: MoveTarget,
     },
 }
 

@@ -3,7 +3,7 @@
 use super::block::{Action, InsertionPoint, PlainHunk};
 use super::diffed::DiffedMap;
 use super::line_map::LineMap;
-use super::ops::{Beside, Origin};
+use super::ops::{MoveTarget, Origin};
 use crate::protocol::read::LineSpan;
 
 /// What happened between one version and the next.
@@ -204,7 +204,7 @@ fn carry_beside(hunk: &mut PlainHunk, steps: &[Step], anchors: &mut Vec<Anchor>)
     let anchor = carry_anchor(hunk.origin, LineSpan::line(from), steps);
     anchors.push(anchor);
     let now = anchor.now.start;
-    let (Beside::Before(line) | Beside::After(line)) = to;
+    let (MoveTarget::Before(line) | MoveTarget::After(line)) = to;
     *line = now;
     (now != from).then_some(Remap {
         from,

@@ -35,7 +35,7 @@ pub use error::{Faulty, Overlap, PatchError, Syntax};
 pub use inverse::Inverse;
 pub use line_map::LineMap;
 pub use no_block::{NoBlock, NoBlockReason};
-pub use ops::{Batch, Beside, Hunk, Op, Origin, Section, Warning, WarningCode};
+pub use ops::{Batch, Hunk, MoveTarget, Op, Origin, Section, Warning, WarningCode};
 pub use patch::Patch;
 pub use syntax_errors::{SyntaxErrors, brought_in};
 pub use tag::{Fingerprint, Tag, fingerprint};

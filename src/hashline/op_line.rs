@@ -2,7 +2,7 @@
 
 use super::error::{Syntax, excerpt};
 use super::header::meant_path;
-use super::ops::{Beside, Op};
+use super::ops::{MoveTarget, Op};
 use crate::protocol::read::LineSpan;
 
 /// What an op line says; its rows, if it takes any, stand below it.
@@ -229,8 +229,8 @@ impl Cursor<'_> {
         let (span, rest) = self.rest.split_at(span);
         self.rest = rest;
         let beside = match self.word()?.as_str() {
-            "before" => Beside::Before,
-            "after" => Beside::After,
+            "before" => MoveTarget::Before,
+            "after" => MoveTarget::After,
             _ => return None,
         };
         if !self.rest.starts_with(is_digit) {

@@ -52,7 +52,7 @@ pub enum Op {
     /// Takes lines, as they are, to another place.
     Move {
         lines: LineSpan,
-        to: Beside,
+        to: MoveTarget,
     },
     /// Gives the file another path.
     MoveFile {
@@ -66,14 +66,14 @@ pub enum Op {
 
 /// The line beside which moved lines go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Beside {
+pub enum MoveTarget {
     Before(u64),
     After(u64),
 }
 
-impl Beside {
+impl MoveTarget {
     pub fn line(self) -> u64 {
-        let (Beside::Before(line) | Beside::After(line)) = self;
+        let (MoveTarget::Before(line) | MoveTarget::After(line)) = self;
         line
     }
 }

@@ -6,7 +6,7 @@ use super::body::{self, BodyLine, is_blank, is_remark};
 use super::error::{Faulty, PatchError, Syntax, excerpt, verb};
 use super::header::{parse_header, path_text, resembles_header};
 use super::op_line::{OpHead, OpLine, begins_with_verb, is_bare_number, parse_op};
-use super::ops::{Beside, Hunk, Op, Origin, Section, Warning, WarningCode};
+use super::ops::{Hunk, MoveTarget, Op, Origin, Section, Warning, WarningCode};
 use super::tag::Tag;
 
 pub use super::header::header_text;
@@ -77,8 +77,8 @@ fn write_op(op: &Op, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         }
         Op::Move { lines, to } => {
             let (side, line) = match to {
-                Beside::Before(line) => ("before", line),
-                Beside::After(line) => ("after", line),
+                MoveTarget::Before(line) => ("before", line),
+                MoveTarget::After(line) => ("after", line),
             };
             return writeln!(out, "{verb} {}..{} {side} {line}", lines.start, lines.end);
         }

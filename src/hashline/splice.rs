@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::block::{Action, InsertionPoint, PlainHunk};
 use super::error::Overlap;
-use super::ops::{Beside, Origin};
+use super::ops::{MoveTarget, Origin};
 use super::replace_text::{TextMatch, TextPosition};
 use crate::protocol::read::LineSpan;
 use crate::text::{LineEnding, Text};
@@ -202,8 +202,8 @@ fn row_splices<'a>(hunks: &'a [PlainHunk], text: &'a Text) -> Vec<RowSplice<'a>>
             Action::Move { lines, to } => {
                 slots.entry(lines.start).or_default().replaced = Some(hunk);
                 match *to {
-                    Beside::Before(line) => slots.entry(line).or_default().before.push(hunk),
-                    Beside::After(line) => slots.entry(line).or_default().after.push(hunk),
+                    MoveTarget::Before(line) => slots.entry(line).or_default().before.push(hunk),
+                    MoveTarget::After(line) => slots.entry(line).or_default().after.push(hunk),
                 }
             }
         }

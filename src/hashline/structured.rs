@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::error::{Faulty, PatchError, Syntax, excerpt};
 use super::op_line::{checked_range, lf};
-use super::ops::{Beside, Hunk, Op, Origin, Section, Warning, WarningCode};
+use super::ops::{Hunk, MoveTarget, Op, Origin, Section, Warning, WarningCode};
 use super::patch::{MAX_FAULTS, lacks_rows};
 use super::tag::Tag;
 use crate::protocol::Refusal;
@@ -303,10 +303,12 @@ fn replace_text(fields: &Fields, name: &str) -> Result<Op, Refusal> {
 /// Lines and the one line that they go beside.
 fn moved(fields: &Fields, name: &str) -> Result<Result<Op, Syntax>, Refusal> {
     let lines = range(fields, name)?;
-    let (line, to): (_, fn(u64) -> Beside) = match (fields.count("after")?, fields.count("before")?)
-    {
-        (Some(line), None) => (line, Beside::After),
-        (None, Some(line)) => (line, Beside::Before),
+    let (line, to): (_, fn(u64) -> MoveTarget) = match (
+        fields.count("after")?,
+        fields.count("before")?,
+    ) {
+        (Some(line), None) => (line, MoveTarget::After),
+        (None, Some(line)) => (line, MoveTarget::Before),
         _ => {
             let message = format!(
                 "'{name}' moves lines beside one line: give either 'after' or 'before', a line number from 1 up."

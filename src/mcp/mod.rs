@@ -1,15 +1,15 @@
 //! The Model Context Protocol over stdin and stdout: the same engine for agents that are no editors.
 //!
 //! A thread reads lines and begins calls in the order of arrival ([`transport`]); the protocol itself,
-//! of both eras, is `rmcp`'s, for which [`face`] answers. What a model is told that it can call is
+//! of both eras, is `rmcp`'s, for which [`handler`] answers. What a model is told that it can call is
 //! made by the engine ([`list`]), what it gives is mended where it can be meant ([`arguments`]), and
 //! what it is shown is one text of bounded length ([`answer`]).
 
 mod answer;
 mod arguments;
 mod calls;
-mod face;
 mod folders;
+mod handler;
 mod list;
 mod told;
 mod transport;
@@ -28,8 +28,8 @@ use crate::server::{Agent, OnSettings};
 use crate::task::Threads;
 
 use calls::Calls;
-use face::Face;
 use folders::WorkspaceFolders;
+use handler::McpHandler;
 use list::ToolList;
 use told::Tidings;
 use transport::{LineReader, LineTransport};
@@ -110,15 +110,15 @@ pub async fn serve(
     let folders = WorkspaceFolders::new(agent.clone(), folders, calls.clone());
     let outbox = rpc::write_lines(output, UNSENT_BYTES, shutdown.clone())?;
     let in_flight = InFlight::new(IN_FLIGHT, PATIENCE);
-    let face = Face::new(Arc::new(list), calls, folders);
+    let handler = McpHandler::new(Arc::new(list), calls, folders);
     let (reader, transport) = LineReader::new(
-        face.clone(),
+        handler.clone(),
         in_flight.clone(),
         outbox.clone(),
         shutdown.clone(),
     );
     reader.start(input, LINE_BYTES)?;
-    let serving = tokio::spawn(answer_lines(face, transport));
+    let serving = tokio::spawn(answer_lines(handler, transport));
     let ending = shutdown.ended().await;
     let finished = async {
         if ending == Ending::EndOfInput {
@@ -138,9 +138,9 @@ pub async fn serve(
 
 /// Has the protocol's library answer what comes. It gives up on a client that begins with something
 /// else than it should; then it is asked anew, so that one bad line costs nothing else.
-async fn answer_lines(face: Face, transport: LineTransport) {
+async fn answer_lines(handler: McpHandler, transport: LineTransport) {
     loop {
-        match rmcp::serve_server(face.clone(), transport.clone()).await {
+        match rmcp::serve_server(handler.clone(), transport.clone()).await {
             Ok(running) => {
                 let _ = running.waiting().await;
                 return;

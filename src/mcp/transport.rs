@@ -27,7 +27,7 @@ use crate::rpc::{
     found_id, parse,
 };
 
-use super::face::Face;
+use super::handler::McpHandler;
 
 /// Messages that wait for the library, at most.
 const WAITING: usize = 16;
@@ -45,7 +45,7 @@ const INVALID_PARAMS: i64 = -32602;
 pub struct LineTransport {
     received: Arc<Mutex<mpsc::Receiver<ClientJsonRpcMessage>>>,
     outbox: Arc<Outbox>,
-    face: Face,
+    handler: McpHandler,
 }
 
 impl Transport<RoleServer> for LineTransport {
@@ -56,7 +56,7 @@ impl Transport<RoleServer> for LineTransport {
         message: TxJsonRpcMessage<RoleServer>,
     ) -> impl Future<Output = Result<(), Infallible>> + Send + 'static {
         if let JsonRpcMessage::Response(response) = &message {
-            self.face.sent(&response.id);
+            self.handler.sent(&response.id);
         }
         self.outbox.send_at_once(&message);
         std::future::ready(Ok(()))
@@ -73,7 +73,7 @@ impl Transport<RoleServer> for LineTransport {
 
 /// Reads the input and begins what comes.
 pub struct LineReader {
-    face: Face,
+    handler: McpHandler,
     in_flight: Arc<InFlight>,
     outbox: Arc<Outbox>,
     shutdown: Shutdown,
@@ -86,7 +86,7 @@ struct HungUp;
 impl LineReader {
     /// A reader, and the library's end of what it reads.
     pub fn new(
-        face: Face,
+        handler: McpHandler,
         in_flight: Arc<InFlight>,
         outbox: Arc<Outbox>,
         shutdown: Shutdown,
@@ -95,10 +95,10 @@ impl LineReader {
         let transport = LineTransport {
             received: Arc::new(Mutex::new(received)),
             outbox: outbox.clone(),
-            face: face.clone(),
+            handler: handler.clone(),
         };
         let reader = LineReader {
-            face,
+            handler,
             in_flight,
             outbox,
             shutdown,
@@ -209,11 +209,11 @@ impl LineReader {
                 }
             }
             ("initialize", Some(_)) => {
-                self.face
+                self.handler
                     .folders()
                     .client_begins(params.as_ref().unwrap_or(&Value::Null));
             }
-            ("notifications/roots/list_changed", None) => self.face.folders().client_changes(),
+            ("notifications/roots/list_changed", None) => self.handler.folders().client_changes(),
             _ => {}
         }
         let mut message = json!({ "jsonrpc": "2.0", "method": method });
@@ -245,7 +245,7 @@ impl LineReader {
             Some(Value::Object(params)) => params,
             _ => Map::new(),
         };
-        let (call, begun) = match self.face.begin(&mut params, since, place) {
+        let (call, begun) = match self.handler.begin(&mut params, since, place) {
             Ok(begun) => begun,
             Err(ErrorData { message, .. }) => {
                 self.refuse(Some(json!(id)), INVALID_PARAMS, &message);

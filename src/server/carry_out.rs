@@ -22,6 +22,7 @@ use super::documents::look_again;
 use super::edit_queue::Commit;
 use super::editor::NotApplied;
 use super::engine::Engine;
+use super::follow::follow;
 
 /// How often a plan is made anew because the editor's text moved on before it was asked.
 const PLANS: usize = 3;
@@ -132,7 +133,7 @@ impl CarryOut {
             until,
             followed,
         } = answer;
-        self.client.follow(followed).await;
+        follow(&self.client, followed).await;
         if !notices.is_empty() {
             let client = self.client.clone();
             let (tell, sent) = oneshot::channel();

@@ -32,27 +32,25 @@ impl Request for FollowFile {
     const METHOD: &'static str = "agent/followFile";
 }
 
-impl Client {
-    /// Asks an editor that offers it to show those of these files that it has open where they are now.
-    pub async fn follow(&self, files: Vec<Followed>) {
-        if files.is_empty() || !self.facts().follow {
-            return;
-        }
-        let deadline = tokio::time::Instant::now() + FOLLOWED_WITHIN;
-        let overlays = self.snapshot().overlays;
-        for Followed { from, to } in files {
-            let key = DocumentKey::File(from.as_path().to_path_buf());
-            let Some(open) = overlays.unjudged(&key) else {
-                continue;
-            };
-            let params = FollowFileParams {
-                uri: open.uri.clone(),
-                to: to.map(|to| file_uri(to.as_path())),
-            };
-            let asked = self.ask::<FollowFile>(params);
-            if let Ok(Err(error)) = timeout_at(deadline, asked).await {
-                tracing::debug!(error = %error.message, "a document did not follow its file");
-            }
+/// Asks an editor that offers it to show those of these files that it has open where they are now.
+pub async fn follow(client: &Client, files: Vec<Followed>) {
+    if files.is_empty() || !client.facts().follow {
+        return;
+    }
+    let deadline = tokio::time::Instant::now() + FOLLOWED_WITHIN;
+    let overlays = client.snapshot().overlays;
+    for Followed { from, to } in files {
+        let key = DocumentKey::File(from.as_path().to_path_buf());
+        let Some(open) = overlays.unjudged(&key) else {
+            continue;
+        };
+        let params = FollowFileParams {
+            uri: open.uri.clone(),
+            to: to.map(|to| file_uri(to.as_path())),
+        };
+        let asked = client.ask::<FollowFile>(params);
+        if let Ok(Err(error)) = timeout_at(deadline, asked).await {
+            tracing::debug!(error = %error.message, "a document did not follow its file");
         }
     }
 }

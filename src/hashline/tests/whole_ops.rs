@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use crate::hashline::error::Syntax;
-use crate::hashline::ops::{Batch, Beside, Op, WarningCode};
+use crate::hashline::ops::{Batch, MoveTarget, Op, WarningCode};
 use crate::hashline::patch::Patch;
 use crate::hashline::structured::{StructuredError, parse_files};
 use crate::protocol::Refusal;
@@ -35,7 +35,7 @@ fn texts(old: &str, new: &str, all: bool) -> Op {
     Op::ReplaceText { old, new, all }
 }
 
-fn moved(start: u64, end: u64, to: Beside) -> Op {
+fn moved(start: u64, end: u64, to: MoveTarget) -> Op {
     let lines = LineSpan { start, end };
     Op::Move { lines, to }
 }
@@ -59,9 +59,9 @@ fn each_is_one_line_in_some_dress() {
             "replace \"\ta\"  with  \"\tb\" : ",
             texts("\ta", "\tb", false),
         ),
-        ("move 4..5 after 12", moved(4, 5, Beside::After(12))),
-        ("Move 4 - 5 before 2:", moved(4, 5, Beside::Before(2))),
-        ("move 4 after 12", moved(4, 4, Beside::After(12))),
+        ("move 4..5 after 12", moved(4, 5, MoveTarget::After(12))),
+        ("Move 4 - 5 before 2:", moved(4, 5, MoveTarget::Before(2))),
+        ("move 4 after 12", moved(4, 4, MoveTarget::After(12))),
         ("move file to src/new.ts", to("src/new.ts")),
         (r#"  MOVE FILE TO "a b ".txt"#, to("\"a b \".txt")),
         (r#"move file to "a b ""#, to("a b ")),
@@ -82,7 +82,10 @@ fn each_is_one_line_in_some_dress() {
         let again = Patch::parse(&canonical).unwrap_or_else(|error| panic!("{canonical}: {error}"));
         assert_eq!(again.sections[0].hunks[0].op, op, "{canonical}");
     }
-    assert_eq!(ops("move 4.. after 12"), [moved(4, 4, Beside::After(12))]);
+    assert_eq!(
+        ops("move 4.. after 12"),
+        [moved(4, 4, MoveTarget::After(12))]
+    );
     let warnings = patch("move 4.. after 12").sections.remove(0).warnings;
     assert_eq!(warnings[0].code, WarningCode::DanglingRange);
 }

@@ -40,7 +40,7 @@ fn bodies_are_decoded() {
             Reply::text("as it is\n").header("content-encoding", "identity")
         })
         .start();
-    let bench = Bench::new();
+    let bench = TestNet::new();
     for (path, words) in [
         ("/br", "brotli says hello\n"),
         ("/deflate", "deflate says hello\n"),
@@ -69,7 +69,7 @@ fn what_is_too_long_for_memory_is_in_a_file() {
             Reply::new("application/pdf", edge.clone())
         })
         .start();
-    let bench = Bench::new();
+    let bench = TestNet::new();
     let long = bench.fetch(&server.url("/long")).expect("a body");
     let Body::File(file) = &long.body else {
         panic!("it is in memory");
@@ -111,7 +111,7 @@ fn text_is_kept_up_to_the_limit_and_other_things_are_not() {
         })
         .route("/exact", |_| Reply::new("image/png", "a".repeat(1000)))
         .start();
-    let bench = Bench::with(|web| web.max_bytes = 1000);
+    let bench = TestNet::with(|web| web.max_bytes = 1000);
     for (path, of) in [
         ("/text", Some(5000)),
         ("/json", Some(5000)),
@@ -156,7 +156,7 @@ fn bombs_end_at_the_limit() {
                 .header("content-encoding", "br")
         })
         .start();
-    let bench = Bench::with(|web| web.max_bytes = 20 << 20);
+    let bench = TestNet::with(|web| web.max_bytes = 20 << 20);
     for path in ["/gzip", "/br"] {
         let begun = Instant::now();
         let fetched = bench.fetch(&server.url(path)).expect(path);
@@ -178,7 +178,7 @@ fn a_text_that_breaks_off_is_kept_and_other_things_are_not() {
         all.extend(fields);
         Hostile::says(header("200 OK", &all) + body)
     };
-    let bench = Bench::new();
+    let bench = TestNet::new();
     let short = partly("text/html", &["Content-Length: 90"], "0123456789");
     let fetched = bench.fetch(&short.url("/")).expect("a part");
     let broken = |at, of| Some(Cut::Broken { at, of });
@@ -241,7 +241,7 @@ fn empty_answers_have_no_body() {
         })
         .route("/200", |_| Reply::empty(200))
         .start();
-    let bench = Bench::new();
+    let bench = TestNet::new();
     for status in [204, 304, 200] {
         let fetched = bench
             .fetch(&server.url(&format!("/{status}")))

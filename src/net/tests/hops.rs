@@ -11,7 +11,7 @@ fn a_page_is_asked_for_in_plain_words() {
     let server = Server::new()
         .route("/a", |_| Reply::html("<p>one</p>"))
         .start();
-    let bench = Bench::new();
+    let bench = TestNet::new();
     let fetched = bench.fetch(&server.url("/a?q=1#part")).expect("a page");
     assert_eq!(
         (fetched.status, text(&fetched).as_str()),
@@ -50,7 +50,7 @@ fn a_page_is_asked_for_in_plain_words() {
 #[test]
 fn settings_say_who_asks_and_in_which_languages() {
     let server = Server::new().route("/", |_| Reply::text("x")).start();
-    let bench = Bench::with(|web| {
+    let bench = TestNet::with(|web| {
         web.user_agent = Some("somebody/1".to_owned());
         web.accept_language = "de".to_owned();
     });
@@ -77,7 +77,7 @@ fn any_thread_may_wait_and_dropping_closes_the_connection() {
             Reply::text("").pieces(pieces).held_after_first_piece(&half)
         })
         .start();
-    let bench = Bench::new();
+    let bench = TestNet::new();
     let (net, page) = (bench.net.clone(), bench.request(&server.url("/page")));
     let hanging = ["/held", "/half"].map(|path| bench.request(&server.url(path)));
     let runtime = bench.runtime;
@@ -109,7 +109,7 @@ fn any_thread_may_wait_and_dropping_closes_the_connection() {
 #[test]
 fn progress_is_told() {
     let server = Server::new().route("/", |_| Reply::text("four")).start();
-    let bench = Bench::new();
+    let bench = TestNet::new();
     let (told, progress) = tokio::sync::watch::channel(Progress::Connecting);
     let request = FetchRequest {
         progress: Some(told),
@@ -147,7 +147,7 @@ fn redirects_are_followed_one_by_one() {
             )
         })
         .start();
-    let bench = Bench::new();
+    let bench = TestNet::new();
     let fetched = bench.fetch(&server.url("/a#first")).expect("a page");
     assert_eq!(text(&fetched), "end");
     assert_eq!(fetched.url.as_str(), server.url_by("localhost", "/d#"));
@@ -190,7 +190,7 @@ fn loops_and_long_ways_are_told() {
             }
         })
         .start();
-    let bench = Bench::new();
+    let bench = TestNet::new();
     let told = bench.refused(&server.url("/x"));
     assert!(
         told.contains("round in a circle") && told.contains("/x#z"),
@@ -230,7 +230,7 @@ fn a_guess_follows_no_redirect_to_another_origin() {
         .route("/near", |_| Reply::redirect(302, "/here"))
         .route("/here", |_| Reply::text("here"))
         .start();
-    let bench = Bench::new();
+    let bench = TestNet::new();
     let guess = |path: &str| {
         let request = FetchRequest {
             redirects: Redirects::SameOrigin,
@@ -252,7 +252,7 @@ fn extra_headers_go_to_whom_they_are_for() {
     let server = Server::new()
         .route("/", move |_| Reply::redirect(302, &elsewhere))
         .start();
-    let bench = Bench::new();
+    let bench = TestNet::new();
     let headers = |name: &'static str, value: &'static str| {
         let mut headers = HeaderMap::new();
         headers.insert(name, HeaderValue::from_static(value));
@@ -281,7 +281,7 @@ fn extra_headers_go_to_whom_they_are_for() {
 #[test]
 fn credentials_in_a_url_are_not_sent() {
     let server = Server::new().route("/", |_| Reply::text("x")).start();
-    let bench = Bench::new();
+    let bench = TestNet::new();
     let fetched = bench
         .fetch(&server.url_by("user:secret@localhost", "/"))
         .expect("a page");
@@ -299,7 +299,7 @@ fn a_connection_that_breaks_before_its_answer_is_tried_once_more() {
             connection.close();
         }
     });
-    let bench = Bench::new();
+    let bench = TestNet::new();
     assert_eq!(
         text(&bench.fetch(&once.url("/")).expect("the second time")),
         "ok"
@@ -325,7 +325,7 @@ fn a_server_that_says_when_is_asked_once_more() {
         })
         .route("/whenever", |_| Reply::text("busy").status(503))
         .start();
-    let bench = Bench::new();
+    let bench = TestNet::new();
     for (path, count) in [("/soon", 2), ("/late", 1), ("/whenever", 1)] {
         let fetched = bench.fetch(&server.url(path)).expect("an answer");
         assert_eq!(text(&fetched), "busy");

@@ -10,7 +10,7 @@ use crate::protocol::{Refusal, RefusalKind, settings};
 #[test]
 fn a_name_that_leads_here_is_refused_and_nothing_is_sent() {
     let server = Server::new().route("/", |_| Reply::text("here")).start();
-    let bench = Bench::with(|web| web.local_names = vec!["myapp.test".to_owned()]);
+    let bench = TestNet::with(|web| web.local_names = vec!["myapp.test".to_owned()]);
     bench.name("rebound.example", &[&["127.0.0.1"]]);
     bench.name("split.example", &[&["93.184.216.34", "127.0.0.1"]]);
     bench.name("six.example", &[&["::ffff:127.0.0.1"]]);
@@ -43,7 +43,7 @@ fn a_name_that_leads_here_is_refused_and_nothing_is_sent() {
 #[test]
 fn the_connection_goes_to_what_was_judged() {
     let server = Server::new().route("/", |_| Reply::text("here")).start();
-    let bench = Bench::with(|web| web.local_names = vec!["swings.test".to_owned()]);
+    let bench = TestNet::with(|web| web.local_names = vec!["swings.test".to_owned()]);
     // What it is the second time is judged the second time, and never asked for the first.
     bench.name("swings.test", &[&["127.0.0.1"], &["169.254.169.254"]]);
     let url = server.url_by("swings.test", "/");
@@ -56,7 +56,7 @@ fn the_connection_goes_to_what_was_judged() {
 #[test]
 fn nothing_that_is_no_name_is_resolved() {
     let server = Server::new().route("/", |_| Reply::text("here")).start();
-    let bench = Bench::new();
+    let bench = TestNet::new();
     for host in [
         "localhost",
         "a.localhost",
@@ -76,7 +76,7 @@ fn nothing_that_is_no_name_is_resolved() {
 #[test]
 fn a_page_never_leads_inwards() {
     let server = Server::new().route("/", |_| Reply::text("here")).start();
-    let bench = Bench::with(|web| web.allow_private_network = true);
+    let bench = TestNet::with(|web| web.allow_private_network = true);
     for from in [Space::Public, Space::Private] {
         let request = FetchRequest {
             from: Some(from),
@@ -102,9 +102,9 @@ fn the_web_can_be_off_and_hosts_denied() {
     let server = Server::new()
         .route("/", |_| Reply::redirect(302, "http://b.localhost:1234/"))
         .start();
-    let off = Bench::with(|web| web.enabled = false);
+    let off = TestNet::with(|web| web.enabled = false);
     assert!(off.refused(&server.url("/")).contains("web.enabled"));
-    let closed = Bench::with(|web| web.allow_loopback = false);
+    let closed = TestNet::with(|web| web.allow_loopback = false);
     assert!(
         closed
             .refused(&server.url("/"))
@@ -112,7 +112,7 @@ fn the_web_can_be_off_and_hosts_denied() {
     );
     assert_eq!(server.accepted(), 0);
     // Each hop is judged.
-    let denied = Bench::with(|web| web.deny = vec!["*.localhost".to_owned()]);
+    let denied = TestNet::with(|web| web.deny = vec!["*.localhost".to_owned()]);
     let told = denied.refused(&server.url_by("localhost", "/"));
     assert!(
         told.contains("'*.localhost' of the setting web.deny") && told.contains("//b."),
@@ -130,7 +130,7 @@ fn through(proxy: &Proxy, credentials: &str) -> settings::Proxy {
 fn a_proxy_is_asked_in_full_and_resolves_the_name() {
     let server = Server::new().otherwise(|_| Reply::text("far")).start();
     let proxy = Proxy::to(server.address());
-    let bench = Bench::with(|web| web.proxy = through(&proxy, "me:secret@"));
+    let bench = TestNet::with(|web| web.proxy = through(&proxy, "me:secret@"));
     let fetched = bench.fetch("http://far.example/a?b").expect("a page");
     assert_eq!(
         (text(&fetched).as_str(), fetched.proxied, fetched.space),
@@ -171,7 +171,7 @@ fn a_proxy_is_asked_in_full_and_resolves_the_name() {
 fn this_machine_is_never_asked_through_a_proxy() {
     let server = Server::new().otherwise(|_| Reply::text("here")).start();
     let proxy = Proxy::to(server.address());
-    let bench = Bench::with(|web| {
+    let bench = TestNet::with(|web| {
         web.proxy = through(&proxy, "");
         web.local_names = vec!["myapp.test".to_owned()];
     });
@@ -191,7 +191,7 @@ fn tls_goes_through_a_tunnel() {
         .tls(authority.identity(&["far.example"]))
         .start();
     let proxy = Proxy::to(server.address());
-    let mut bench = Bench::with(|web| web.proxy = through(&proxy, ""));
+    let mut bench = TestNet::with(|web| web.proxy = through(&proxy, ""));
     let file = bench.folder.path().join("ca.pem");
     std::fs::write(&file, authority.pem()).expect("a file");
     bench.settings.ca_file = Some(file.to_string_lossy().into_owned());
@@ -206,7 +206,7 @@ fn tls_goes_through_a_tunnel() {
 
 #[test]
 fn a_proxy_that_is_not_there_is_told() {
-    let bench = Bench::with(|web| {
+    let bench = TestNet::with(|web| {
         web.proxy = settings::Proxy::try_from("http://user:secret@127.0.0.1:9".to_owned())
             .expect("a proxy");
     });

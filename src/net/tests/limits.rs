@@ -25,7 +25,7 @@ fn floods_of_headers_are_told() {
         connection.send("HTTP/1.1 200 OK\r\nX-More: ");
         connection.send_for_ever(&[b'x'; 4096]);
     });
-    let bench = Bench::new();
+    let bench = TestNet::new();
     for server in [&many, &wide, &endless, &one_line] {
         let error = bench.fetch(&server.url("/")).expect_err("a flood");
         assert!(
@@ -49,7 +49,7 @@ fn floods_of_headers_are_told() {
 
 #[test]
 fn what_is_no_http_is_told() {
-    let bench = Bench::new();
+    let bench = TestNet::new();
     for says in [
         "SSH-2.0-OpenSSH_9.9\r\n",
         "HTTP/9.9 200 OK\r\n\r\n",
@@ -65,7 +65,7 @@ fn what_is_no_http_is_told() {
 /// What a fetch is told, and after how long.
 fn timed(url: String, timeout_ms: u64) -> std::thread::JoinHandle<(NetError, Duration)> {
     std::thread::spawn(move || {
-        let bench = Bench::with(|web| web.timeout_ms = timeout_ms);
+        let bench = TestNet::with(|web| web.timeout_ms = timeout_ms);
         let begun = Instant::now();
         let error = bench.fetch(&url).expect_err("no answer in time");
         (error, begun.elapsed())
@@ -132,7 +132,7 @@ fn events_are_listened_to_for_three_seconds() {
         connection.send(header("200 OK", &["Content-Type: text/event-stream"]) + "data: one\n\n");
         connection.hang();
     });
-    let bench = Bench::new();
+    let bench = TestNet::new();
     let begun = Instant::now();
     let fetched = bench.fetch(&stream.url("/")).expect("what came");
     assert_eq!(
@@ -151,7 +151,7 @@ fn a_refused_connection_is_told_at_once() {
     let free = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let url = format!("http://{}/", free.local_addr().expect("an address"));
     drop(free);
-    let error = Bench::new().fetch(&url).expect_err("nobody is there");
+    let error = TestNet::new().fetch(&url).expect_err("nobody is there");
     assert!(
         error.to_string().contains("connection was refused") && error.retryable(),
         "{error}"
@@ -165,7 +165,7 @@ fn six_of_a_host_are_asked_at_once_and_the_others_in_time_or_not() {
     let server = Server::new()
         .otherwise(move |_| Reply::text("x").held(&held))
         .start();
-    let bench = Bench::new();
+    let bench = TestNet::new();
     let (net, runtime) = (&bench.net, &bench.runtime);
     let request = |number: usize, limit: Duration| FetchRequest {
         deadline: Instant::now() + limit,

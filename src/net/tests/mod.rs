@@ -56,7 +56,7 @@ impl Resolver for Stub {
 }
 
 /// A network with a runtime of its own, as the main thread of the daemon has one.
-struct Bench {
+struct TestNet {
     runtime: Runtime,
     net: Arc<Net>,
     names: Arc<Stub>,
@@ -64,12 +64,12 @@ struct Bench {
     folder: TempDir,
 }
 
-impl Bench {
-    fn new() -> Bench {
-        Bench::with(|_| {})
+impl TestNet {
+    fn new() -> TestNet {
+        TestNet::with(|_| {})
     }
 
-    fn with(change: impl FnOnce(&mut Web)) -> Bench {
+    fn with(change: impl FnOnce(&mut Web)) -> TestNet {
         // Whatever the machine's own environment says.
         let mut settings = Web {
             proxy: crate::protocol::settings::Proxy::None,
@@ -84,7 +84,7 @@ impl Bench {
         let spool = Arc::new(Spool::new(folder.path().join("fetched")));
         let names = Arc::new(Stub::default());
         let net = Net::with_resolver(runtime.handle().clone(), spool, names.clone());
-        Bench {
+        TestNet {
             net: Arc::new(net),
             runtime,
             names,

@@ -15,8 +15,8 @@ fn serving(identity: Identity) -> Running {
 }
 
 /// A network that trusts an authority.
-fn trusting(authority: &Authority) -> Bench {
-    let mut bench = Bench::new();
+fn trusting(authority: &Authority) -> TestNet {
+    let mut bench = TestNet::new();
     let file = bench.folder.path().join("ca.pem");
     std::fs::write(&file, authority.pem()).expect("a file");
     bench.settings.ca_file = Some(file.to_string_lossy().into_owned());
@@ -45,7 +45,7 @@ fn http_2_and_1_are_spoken_to_whom_the_authority_vouches_for() {
 fn whoever_is_not_trusted_is_told_why() {
     let authority = Authority::new();
     let bench = trusting(&authority);
-    let stranger = Bench::new();
+    let stranger = TestNet::new();
     let names = ["localhost"];
     let cases = [
         (&bench, serving(authority.expired(&names)), "has expired"),
@@ -92,7 +92,7 @@ fn who_was_not_trusted_is_once_the_file_says_so() {
 
 #[test]
 fn a_file_of_certificates_that_is_none_is_named() {
-    let mut bench = Bench::new();
+    let mut bench = TestNet::new();
     let file = bench.folder.path().join("none.pem");
     let server = serving(Authority::new().identity(&["localhost"]));
     bench.settings.ca_file = Some(file.to_string_lossy().into_owned());
@@ -121,7 +121,7 @@ fn a_file_of_certificates_that_is_none_is_named() {
 #[test]
 fn what_speaks_no_tls_is_told() {
     let server = Hostile::says("no TLS here, go away\r\n\r\n");
-    let bench = Bench::new();
+    let bench = TestNet::new();
     let told = bench.refused(&server.url("/").replace("http:", "https:"));
     assert!(
         told.contains("does not speak TLS") || told.contains("no connection"),

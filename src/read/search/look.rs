@@ -35,7 +35,7 @@ const SMALLEST_BUFFER: usize = 256 * 1024;
 
 /// What every look of one search uses.
 #[derive(Clone, Copy)]
-pub(super) struct Means<'a> {
+pub(super) struct SearchContext<'a> {
     pub(super) reader: &'a Reader,
     pub(super) scope: &'a Scope,
     pub(super) overlays: &'a Overlays,
@@ -68,7 +68,7 @@ impl Hit {
 
 /// Looks at one file after the other.
 pub(super) struct Looker<'a> {
-    means: Means<'a>,
+    context: SearchContext<'a>,
     finder: Finder,
     buffer: Vec<u8>,
 }
@@ -83,11 +83,11 @@ enum Searched<'b> {
 }
 
 impl<'a> Looker<'a> {
-    pub(super) fn new(means: Means<'a>) -> Looker<'a> {
+    pub(super) fn new(context: SearchContext<'a>) -> Looker<'a> {
         Looker {
-            finder: Finder::new(means.pattern),
+            finder: Finder::new(context.pattern),
             buffer: Vec::new(),
-            means,
+            context,
         }
     }
 
@@ -103,10 +103,10 @@ impl<'a> Looker<'a> {
         after: u64,
         left_out: &mut LeftOut,
     ) -> Result<Option<Hit>, Stopped> {
-        let means = self.means;
-        means.work.check()?;
+        let context = self.context;
+        context.work.check()?;
         let real = folder.path_of(name);
-        if means.overlays.of_file(&real, means.scope).is_some() {
+        if context.overlays.of_file(&real, context.scope).is_some() {
             return self.open(real, after, left_out);
         }
         let (file, size) = match folder.file(name) {
@@ -118,7 +118,7 @@ impl<'a> Looker<'a> {
                 return Ok(None);
             }
         };
-        let wanted = match means.counts {
+        let wanted = match context.counts {
             true => MatchesWanted::Count,
             // Whether there is anything.
             false => MatchesWanted::Lines { after, most: 1 },
@@ -133,7 +133,7 @@ impl<'a> Looker<'a> {
             None => self.find_in_whole(file, size, &real, wanted, left_out)?,
         };
         let Some(found) = found else { return Ok(None) };
-        if means.counts {
+        if context.counts {
             let hit = Hit {
                 real,
                 opened: None,
@@ -155,7 +155,7 @@ impl<'a> Looker<'a> {
         real: &RealPath,
         wanted: MatchesWanted,
     ) -> Result<Option<Found>, Stopped> {
-        let is_text = self.means.reader.buffers.declared(real).is_none()
+        let is_text = self.context.reader.buffers.declared(real).is_none()
             && !is_notebook_name(real.as_path())
             && !is_called_rich_text(real.as_path());
         if !is_text || !self.finder.goes_by_line() {
@@ -183,7 +183,7 @@ impl<'a> Looker<'a> {
                 _ => Some(&filled[..end]).filter(|piece| is_plain(piece)),
             };
             let Some(text) = text else { return Ok(None) };
-            let found = self.finder.find(text, wanted, self.means.work)?;
+            let found = self.finder.find(text, wanted, self.context.work)?;
             if !found.spans.is_empty() {
                 return Ok(Some(found));
             }
@@ -207,7 +207,7 @@ impl<'a> Looker<'a> {
         wanted: MatchesWanted,
         left_out: &mut LeftOut,
     ) -> Result<Option<Found>, Stopped> {
-        let work = self.means.work;
+        let work = self.context.work;
         let bytes = match size > MAX_BUFFER_BYTES {
             true => Ok(None),
             false => read(file, size, &mut self.buffer),
@@ -223,7 +223,7 @@ impl<'a> Looker<'a> {
                 return Ok(None);
             }
         };
-        let declared = self.means.reader.buffers.declared(real);
+        let declared = self.context.reader.buffers.declared(real);
         let searched = if is_notebook_name(real.as_path()) {
             cells(bytes, declared, work)?
         } else if is_called_rich_text(real.as_path()) && bytes.starts_with(b"{\\rtf") {
@@ -254,12 +254,12 @@ impl<'a> Looker<'a> {
         after: u64,
         left_out: &mut LeftOut,
     ) -> Result<Option<Hit>, Stopped> {
-        let opened = match opened(self.means, &real) {
+        let opened = match opened(self.context, &real) {
             Ok(Some(opened)) => opened,
             Ok(None) => return Ok(None),
             Err(Refusal::Cancelled) => return Err(Stopped::Cancelled),
             Err(refusal) => {
-                self.means.work.check()?;
+                self.context.work.check()?;
                 match refusal {
                     Refusal::Binary { .. } => left_out.binary += 1,
                     Refusal::TooLarge { .. } => left_out.too_large += 1,
@@ -273,9 +273,9 @@ impl<'a> Looker<'a> {
             left_out.binary += 1;
             return Ok(None);
         };
-        let found = find(&mut self.finder, text, self.means, after)?;
+        let found = find(&mut self.finder, text, self.context, after)?;
         let is_hit = found.count > 0 || !found.spans.is_empty();
-        let opened = (!self.means.counts).then_some(opened);
+        let opened = (!self.context.counts).then_some(opened);
         Ok(is_hit.then_some(Hit {
             real,
             opened,
@@ -288,16 +288,16 @@ impl<'a> Looker<'a> {
 pub(super) fn find(
     finder: &mut Finder,
     text: &Text,
-    means: Means,
+    context: SearchContext,
     after: u64,
 ) -> Result<Found, Stopped> {
     let text: String = text.chunks().collect();
-    let most = means.most;
-    let wanted = match means.counts {
+    let most = context.most;
+    let wanted = match context.counts {
         true => MatchesWanted::Count,
         false => MatchesWanted::Lines { after, most },
     };
-    finder.find(text.as_bytes(), wanted, means.work)
+    finder.find(text.as_bytes(), wanted, context.work)
 }
 
 /// The text of what was opened, if a read shows it as lines of a file.
@@ -312,10 +312,10 @@ pub(super) fn text_shown(opened: &Opened) -> Option<&Text> {
 }
 
 /// Opens a file by its own path, on disk or in the editor alone; `None` where it is none any more.
-fn opened(means: Means, real: &RealPath) -> Result<Option<Opened>, Refusal> {
-    let handle = match means.scope.open(real.as_path()) {
+fn opened(context: SearchContext, real: &RealPath) -> Result<Option<Opened>, Refusal> {
+    let handle = match context.scope.open(real.as_path()) {
         Err(Refusal::NotFound { .. }) => {
-            let overlay = means.overlays.of_file(real, means.scope);
+            let overlay = context.overlays.of_file(real, context.scope);
             return Ok(overlay.map(source::editor::unsaved));
         }
         handle => handle?,
@@ -323,11 +323,11 @@ fn opened(means: Means, real: &RealPath) -> Result<Option<Opened>, Refusal> {
     if handle.real() != real || handle.file_type() != FileType::Regular {
         return Ok(None);
     }
-    let reader = means.reader;
-    let context = ReadContext {
+    let reader = context.reader;
+    let read_context = ReadContext {
         display: "",
-        scope: means.scope,
-        overlays: means.overlays,
+        scope: context.scope,
+        overlays: context.overlays,
         buffers: &reader.buffers,
         warm: &reader.warm,
         memory: &reader.memory,
@@ -340,10 +340,10 @@ fn opened(means: Means, real: &RealPath) -> Result<Option<Opened>, Refusal> {
         image_bytes: None,
         held_up_to: MAX_BUFFER_BYTES,
         counts_lines: false,
-        work: means.work,
+        work: context.work,
     };
     let spelled = real.as_path().to_string_lossy();
-    source::open(&handle, &spelled, None, None, context).map(Some)
+    source::open(&handle, &spelled, None, None, read_context).map(Some)
 }
 
 /// Reads a file to its end; `None` where it is too large by then.

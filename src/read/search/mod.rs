@@ -27,7 +27,7 @@ use crate::view::Style;
 use crate::workspace::{FileType, Handle, RealPath, Scope};
 
 use self::answer::{Answer, FoundIn, Unfinished};
-use self::look::{Means, find, text_shown};
+use self::look::{SearchContext, find, text_shown};
 use self::new_files::NewFiles;
 use self::tree::{Resume, Top, Trees, names_below};
 use super::ask::Ask;
@@ -58,7 +58,7 @@ impl Reader {
         work: &Work,
     ) -> Result<(SearchResult, Vec<Notice>), Refusal> {
         let pattern = Pattern::new(&ask.pattern, ask.matching)?;
-        let means = Means {
+        let context = SearchContext {
             reader: self,
             scope,
             overlays,
@@ -74,24 +74,24 @@ impl Reader {
             None => roots(scope)?,
             Some(_) => {
                 go_on_mount(&read, scope, &|_| ())?;
-                let context = self.context(&read, (scope, overlays), None, work);
-                let located = locate_any(&read, &context)?;
+                let read_context = self.context(&read, (scope, overlays), None, work);
+                let located = locate_any(&read, &read_context)?;
                 match located.spot {
                     Spot::OnDisk(found) if found.handle.file_type() == FileType::Directory => {
                         understood = located.understood;
                         vec![found.handle]
                     }
-                    _ => return self.search_one(ask, &read, means),
+                    _ => return self.search_one(ask, &read, context),
                 }
             }
         };
         work.takes_long()?;
         let limited = work.within(LIMIT);
-        let means = Means {
+        let context = SearchContext {
             work: &limited,
-            ..means
+            ..context
         };
-        self.search_trees(ask, folders, understood, means, work)
+        self.search_trees(ask, folders, understood, context, work)
     }
 
     /// Searches one thing that is no folder.
@@ -99,14 +99,14 @@ impl Reader {
         &self,
         ask: &SearchAsk,
         read: &Ask,
-        means: Means,
+        context: SearchContext,
     ) -> Result<(SearchResult, Vec<Notice>), Refusal> {
-        let Means {
+        let SearchContext {
             scope,
             overlays,
             work,
             ..
-        } = means;
+        } = context;
         let prepared = match self.prepare(read, None, scope, overlays, work, &|_| ())? {
             StageResult::Ready(prepared) => prepared,
             StageResult::Lacks(_) => return Err(not_searched(read.path(), "not on this machine")),
@@ -142,10 +142,10 @@ impl Reader {
             }
         };
         let after = resumed.map_or(0, |line| line.map_or(u64::MAX, |(line, _)| line));
-        let found = find(&mut Finder::new(means.pattern), text, means, after)?;
+        let found = find(&mut Finder::new(context.pattern), text, context, after)?;
         let mut understood = prepared.located.understood.clone();
         understood.extend(document.notices.iter().cloned());
-        let mut answer = Answer::new(self, ask, means.pattern, understood);
+        let mut answer = Answer::new(self, ask, context.pattern, understood);
         if found.count > 0 || !found.spans.is_empty() {
             answer.add(FoundIn {
                 name: prepared.name().to_owned(),
@@ -165,14 +165,14 @@ impl Reader {
         ask: &SearchAsk,
         folders: Vec<Handle>,
         understood: Vec<String>,
-        means: Means,
+        context: SearchContext,
         work: &Work,
     ) -> Result<(SearchResult, Vec<Notice>), Refusal> {
-        let scope = means.scope;
+        let scope = context.scope;
         let resumed = resumed_at(ask, scope)?;
         let trees = Trees {
-            means,
-            new_files: NewFiles::of(means.overlays),
+            context,
+            new_files: NewFiles::of(context.overlays),
             most: ask.budget.lines,
         };
         let tops = tops(ask, folders, resumed.as_ref(), scope)?;
@@ -183,7 +183,7 @@ impl Reader {
             return Err(stopped.into());
         }
         work.check()?;
-        let mut answer = Answer::new(self, ask, means.pattern, understood);
+        let mut answer = Answer::new(self, ask, context.pattern, understood);
         for hit in &harvest.hits {
             work.check()?;
             if answer.is_full() {

@@ -19,7 +19,7 @@ use crate::protocol::search::LeftOut;
 use crate::task::{Stopped, Work, in_crew};
 use crate::workspace::{ListError, RealPath, TreeEntry, TreeFolder};
 
-use super::look::{Hit, Looker, Means};
+use super::look::{Hit, Looker, SearchContext};
 use super::new_files::NewFiles;
 
 /// Files that are one task.
@@ -46,7 +46,7 @@ pub(super) struct Top<'a> {
 
 /// How it is searched.
 pub(super) struct Trees<'a> {
-    pub(super) means: Means<'a>,
+    pub(super) context: SearchContext<'a>,
     pub(super) new_files: NewFiles,
     /// Rows that the answer has room for.
     pub(super) most: u64,
@@ -135,8 +135,8 @@ impl<'a> Trees<'a> {
 
     /// One thread: takes the first task until there is none, or until what is found is enough.
     fn run(&self, state: &Mutex<State<'a>>, changed: &Condvar) {
-        let work = self.means.work;
-        let mut looker = Looker::new(self.means);
+        let work = self.context.work;
+        let mut looker = Looker::new(self.context);
         while let Some((key, task)) = next(state, changed, work) {
             let ending = Ending(state, changed);
             let done = self.carry_out(task, &mut looker);
@@ -210,7 +210,7 @@ impl<'a> Trees<'a> {
         resume: Option<(Resume, usize)>,
         harvest: &mut Harvest,
     ) -> Result<Vec<TreeTask<'a>>, Stopped> {
-        let mut entries = match folder.entries(&mut harvest.left_out, self.means.work) {
+        let mut entries = match folder.entries(&mut harvest.left_out, self.context.work) {
             Ok(entries) => entries,
             Err(ListError::Stopped(stopped)) => return Err(stopped),
             Err(ListError::Io(_)) => {
@@ -218,7 +218,8 @@ impl<'a> Trees<'a> {
                 return Ok(Vec::new());
             }
         };
-        self.new_files.add(&folder, self.means.scope, &mut entries);
+        self.new_files
+            .add(&folder, self.context.scope, &mut entries);
         let folder = Arc::new(folder);
         let mut tasks = Vec::new();
         let mut files = Vec::new();

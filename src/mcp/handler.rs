@@ -46,9 +46,9 @@ const PROGRESS: Duration = Duration::from_secs(1);
 
 /// Clones are the same server.
 #[derive(Clone)]
-pub struct Face(Arc<FaceParts>);
+pub struct McpHandler(Arc<McpHandlerParts>);
 
-struct FaceParts {
+struct McpHandlerParts {
     list: Arc<ToolList>,
     calls: Calls,
     folders: WorkspaceFolders,
@@ -82,9 +82,9 @@ impl Drop for PlaceInFlight {
     }
 }
 
-impl Face {
-    pub fn new(list: Arc<ToolList>, calls: Calls, folders: WorkspaceFolders) -> Face {
-        Face(Arc::new(FaceParts {
+impl McpHandler {
+    pub fn new(list: Arc<ToolList>, calls: Calls, folders: WorkspaceFolders) -> McpHandler {
+        McpHandler(Arc::new(McpHandlerParts {
             list,
             calls,
             folders,
@@ -302,7 +302,7 @@ fn session(meta: Option<&Value>) -> String {
 const READS_AND_EDITS: &str = "Read and change the files of this project with these tools: they show source files folded, read archives, databases, documents and images by path, and refuse an edit that does not fit what is there. The header of a read, ¶PATH#TAG, is what an edit begins with.";
 const READS: &str = "Read the files of this project with these tools: they show source files folded, and read archives, databases, documents and images by path. Nothing can be changed with them.";
 
-impl ServerHandler for Face {
+impl ServerHandler for McpHandler {
     fn get_info(&self) -> ServerConfig {
         let capabilities = ServerCapabilities::builder().enable_tools().build();
         let version = env!("CARGO_PKG_VERSION");
