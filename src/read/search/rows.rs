@@ -284,7 +284,7 @@ mod tests {
         let expected = format!("1:…{}needle{}…\n", "ä".repeat(10), "ö".repeat(14));
         assert_eq!(of(&long, 30), (expected, Some((30, Some(10_006)))));
         assert_eq!(of("a needle", 8), ("1:a needle\n".to_owned(), None));
-        let expected = ("1:a n…\n".to_owned(), Some((3, Some(8))));
+        let expected = ("1:… ne…\n".to_owned(), Some((3, Some(8))));
         assert_eq!(of("a needle", 3), expected);
     }
 }
