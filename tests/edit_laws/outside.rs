@@ -33,7 +33,7 @@ fn disk_step() -> impl Strategy<Value = DiskStep> {
 
 /// A version of the file, and whether the daemon itself made it of the one before.
 #[derive(Debug, Clone)]
-struct Version {
+struct KnownVersion {
     tag: String,
     lines: Vec<Line>,
     ours: bool,
@@ -46,7 +46,7 @@ const MAX_REWRITES: usize = 7;
 /// proof for: by identity where the daemon made the change, else by an unbroken run of unchanged
 /// lines with one offset to a line that is unique in both, which may be itself if a neighbour runs
 /// with it.
-fn proven(versions: &[Version], from: usize, line: usize) -> Vec<usize> {
+fn proven(versions: &[KnownVersion], from: usize, line: usize) -> Vec<usize> {
     let mut places = vec![line];
     for pair in versions[from..].windows(2) {
         let (old, new) = (&pair[0].lines, &pair[1].lines);
@@ -92,7 +92,7 @@ struct DiskStory<'a> {
     tree: &'a Tree,
     name: String,
     ids: Ids,
-    versions: Vec<Version>,
+    versions: Vec<KnownVersion>,
     rewrites: usize,
     rows: usize,
     counts: &'a Counts,
@@ -130,7 +130,7 @@ impl DiskStory<'_> {
         }
         self.tree.replace(&self.name, joined(&lines));
         let tag = read(self.daemon, &self.name);
-        self.versions.push(Version {
+        self.versions.push(KnownVersion {
             tag,
             lines,
             ours: false,
@@ -186,7 +186,7 @@ impl DiskStory<'_> {
         }
         let tag = new_tag(&edited);
         prop_assert_eq!(&tag, &read(self.daemon, &self.name));
-        self.versions.push(Version {
+        self.versions.push(KnownVersion {
             tag,
             lines,
             ours: true,
@@ -236,7 +236,7 @@ fn where_others_wrote_the_file_an_edit_has_the_proof_of_its_line() {
             tree: &tree,
             name,
             ids,
-            versions: vec![Version { tag, lines, ours: false }],
+            versions: vec![KnownVersion { tag, lines, ours: false }],
             rewrites: 0,
             rows: 0,
             counts: &counts,

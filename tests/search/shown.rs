@@ -101,6 +101,29 @@ fn context_counts_and_long_rows() {
     );
 }
 
+/// However long what is left out: here as many bytes as the mark that stands for it.
+#[test]
+fn an_excerpt_never_counts_as_its_line() {
+    let tree = Tree::new().file("a.txt", "needle123\nneedle\n");
+    let daemon = Daemon::builder()
+        .root(tree.path())
+        .settings(json!({ "read": { "maxColumns": 6 } }))
+        .start();
+    let answer = search(&daemon, json!({ "pattern": "needle" }));
+    assert!(text(&answer).contains("\n1:needle…\n2:needle\n"));
+    let file = &answer["details"]["files"][0];
+    assert_eq!(
+        file["shown"].as_array().map(|all| span(&all[0])),
+        Some((2, 2))
+    );
+    let tag = file["hashline"]["tag"].as_str().expect("a tag");
+    let patch = format!("¶a.txt#{tag}\nreplace 1:\n+changed\n");
+    let refused = daemon.call("agent/edit", json!({ "patch": patch }));
+    assert_eq!(refused.expect_err("a refusal").kind(), "notShown");
+    let there = std::fs::read_to_string(tree.join("a.txt"));
+    assert_eq!(there.expect("a file"), "needle123\nneedle\n");
+}
+
 #[test]
 fn every_row_that_it_showed_can_be_edited_and_only_those() {
     let long = "y".repeat(2500);

@@ -286,23 +286,13 @@ fn globs(ask: &SearchAsk, folder: &RealPath, scope: &Scope) -> Result<Option<Ove
             && path.trim_end_matches('/').contains('/')
         {
             let path = path.trim_start_matches('/');
-            let below = format!("{not}/{}/{path}", literally(searched));
+            // A backslash is no special character to `escape`, and escapes in a glob.
+            let searched = globset::escape(searched).replace('\\', "\\\\");
+            let below = format!("{not}/{searched}/{path}");
             builder.add(&below).map_err(bad)?;
         }
     }
     builder.build().map(Some).map_err(bad)
-}
-
-/// A path as a glob that is that path alone.
-fn literally(path: &str) -> String {
-    let mut glob = String::new();
-    for c in path.chars() {
-        if matches!(c, '\\' | '*' | '?' | '[' | ']' | '{' | '}') {
-            glob.push('\\');
-        }
-        glob.push(c);
-    }
-    glob
 }
 
 /// Where the search goes on, as a file that is there or was.

@@ -84,15 +84,14 @@ struct WrittenRow {
 impl WrittenRow {
     fn of(text: &Text, number: u64, layout: Layout) -> WrittenRow {
         let line = text.line(number as usize - 1);
-        let row = match line.chars().nth(layout.columns) {
-            None => line.clone(),
-            Some(_) => Cow::Owned(excerpt(&line, layout)),
-        };
-        let cut = (row.len() != line.len()).then(|| CutLine {
+        let excerpt = line.chars().nth(layout.columns);
+        let excerpt = excerpt.map(|_| Excerpt::of(&line, layout));
+        let cut = excerpt.as_ref().map(|excerpt| CutLine {
             line: number,
-            shown_chars: row.chars().filter(|it| *it != '…').count() as u64,
+            shown_chars: excerpt.chars,
             total_chars: Some(line.chars().count() as u64),
         });
+        let row = excerpt.map_or(line, |excerpt| Cow::Owned(excerpt.text));
         WrittenRow {
             number,
             bytes: row.len() as u64 + 1,
@@ -103,17 +102,29 @@ impl WrittenRow {
 }
 
 /// What stands around the first match in a line, or its beginning.
-fn excerpt(line: &str, layout: Layout) -> String {
-    let found = layout.pattern.first_in(line).unwrap_or(0);
-    let most = EXCERPT.min(layout.columns);
-    let before = line[..found].char_indices().rev();
-    let start = before.take(BEFORE_MATCH.min(most / 3)).last();
-    let start = start.map_or(found, |(at, _)| at);
-    let mut end = line[start..].char_indices().map(|(at, _)| start + at);
-    let end = end.nth(most).unwrap_or(line.len());
-    let mark = |is_cut| if is_cut { "…" } else { "" };
-    let (before, behind) = (mark(start > 0), mark(end < line.len()));
-    format!("{before}{}{behind}", &line[start..end])
+struct Excerpt {
+    text: String,
+    /// Of the line, without the marks of what is left out.
+    chars: u64,
+}
+
+impl Excerpt {
+    fn of(line: &str, layout: Layout) -> Excerpt {
+        let found = layout.pattern.first_in(line).unwrap_or(0);
+        let most = EXCERPT.min(layout.columns);
+        let before = line[..found].char_indices().rev();
+        let start = before.take(BEFORE_MATCH.min(most / 3)).last();
+        let start = start.map_or(found, |(at, _)| at);
+        let mut ends = line[start..].char_indices().map(|(at, _)| start + at);
+        let end = ends.nth(most).unwrap_or(line.len());
+        let mark = |is_cut| if is_cut { "…" } else { "" };
+        let (before, behind) = (mark(start > 0), mark(end < line.len()));
+        let shown = &line[start..end];
+        Excerpt {
+            text: format!("{before}{shown}{behind}"),
+            chars: shown.chars().count() as u64,
+        }
+    }
 }
 
 impl FileRows {
@@ -286,5 +297,8 @@ mod tests {
         assert_eq!(of("a needle", 8), ("1:a needle\n".to_owned(), None));
         let expected = ("1:… ne…\n".to_owned(), Some((3, Some(8))));
         assert_eq!(of("a needle", 3), expected);
+        // It has as many bytes as the line, the end of which is not there.
+        let expected = ("1:needle…\n".to_owned(), Some((6, Some(9))));
+        assert_eq!(of("needle123", 6), expected);
     }
 }
