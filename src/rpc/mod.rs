@@ -29,7 +29,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::BoxFuture;
-use tokio::runtime::Handle;
 use tower_lsp::jsonrpc::{Error, Request};
 
 use crate::task::Threads;
@@ -152,10 +151,7 @@ impl Connection {
             tracing::error!(%error, "the writer cannot be started");
             shutdown.end(Ending::BrokenOutput);
         }
-        if let Err(error) = reader.start(input, limits.frame_bytes, Handle::current()) {
-            tracing::error!(%error, "the reader cannot be started");
-            shutdown.end(Ending::EndOfInput);
-        }
+        reader.start(input, limits.frame_bytes);
         let ending = shutdown.ended().await;
         if ending == Ending::Exit {
             in_flight.cancel_all();

@@ -1,15 +1,14 @@
-//! The thread that reads, parses and begins calls in arrival order; it never waits for one to
-//! finish.
+//! Reads, parses and begins calls in arrival order; it never waits for one to finish.
 //!
-//! A call is polled once in this thread: what it does before it first waits has happened before
-//! the next frame is looked at. The rest happens in other threads.
+//! A call is polled once by who reads: what it does before it first waits has happened before the
+//! next frame is looked at. To read the next frame is then a new job for whichever thread is free,
+//! and who has read so far goes on with the call, which need not wait until another thread is awake.
 
-use std::io::{self, Read};
+use std::io::Read;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use serde_json::Value;
-use tokio::runtime::Handle;
 use tower_lsp::jsonrpc::{Error, Id, Request, Response};
 
 use crate::task::Threads;
@@ -34,54 +33,73 @@ pub struct MessageReader<S> {
     pub threads: Threads,
 }
 
-impl<S: Service> MessageReader<S> {
-    /// Starts the reading thread. It ends with the input, with the shutdown, or with the service;
-    /// one that waits for input cannot be called back and is left to the end of the process.
-    pub fn start(
-        mut self,
-        input: impl Read + Send + 'static,
-        frame_bytes: u64,
-        runtime: Handle,
-    ) -> io::Result<()> {
-        let thread = std::thread::Builder::new().name("rpc-reader".to_owned());
-        let read = move || {
-            let _entered = runtime.enter();
-            let _ending = EndOnDrop(self.shutdown.clone(), Ending::EndOfInput);
-            let mut frames = Frames::new(input, frame_bytes);
-            while self.take_next(&mut frames) {}
-        };
-        thread.spawn(read).map(drop)
+/// What a frame says, or how it is refused.
+type Came = Result<Message, Response>;
+
+/// The reader with its input.
+struct Reading<S, R> {
+    reader: MessageReader<S>,
+    frames: Frames<R>,
+    _ending: EndOnDrop,
+}
+
+impl<S: Service, R: Read + Send + 'static> Reading<S, R> {
+    fn go_on(mut self) {
+        let threads = self.reader.threads.clone();
+        let read = move || self.next().map(|came| (self, came));
+        threads.run_input(read, |read| {
+            if let Some((mut reading, came)) = read {
+                reading.reader.take(came);
+                reading.go_on();
+            }
+        });
     }
 
-    /// Reads and takes one frame; false at the end.
-    fn take_next(&mut self, frames: &mut Frames<impl Read>) -> bool {
-        if !self.outbox.wait_for_room() || self.shutdown.ending().is_some() {
-            return false;
+    /// Waits for a frame; `None` at the end.
+    fn next(&mut self) -> Option<Came> {
+        let MessageReader {
+            outbox, shutdown, ..
+        } = &self.reader;
+        if !outbox.wait_for_room() || shutdown.ending().is_some() {
+            return None;
         }
-        match frames.next() {
-            Ok(Some(frame)) if self.shutdown.ending().is_none() => {
-                self.take(&frame);
-                true
-            }
-            Ok(_) => false,
+        match self.frames.next() {
+            Ok(Some(frame)) if shutdown.ending().is_none() => Some(parsed(&frame)),
+            Ok(_) => None,
             Err(error) => {
                 tracing::warn!(%error, "the input cannot be read");
-                false
+                None
             }
         }
     }
+}
 
-    fn take(&mut self, frame: &Frame<'_>) {
-        let refusal = match frame {
-            Frame::BadHeader => Response::from_error(Id::Null, Error::parse_error()),
-            Frame::TooLarge => Response::from_error(Id::Null, Error::invalid_request()),
-            Frame::Body(body) => match message::parse(body) {
-                Ok(Message::Call(request)) => return self.call(request),
-                Ok(Message::Answer(response)) => return self.client.answered(response),
-                Err(refusal) => refusal,
-            },
+fn parsed(frame: &Frame<'_>) -> Came {
+    match frame {
+        Frame::BadHeader => Err(Response::from_error(Id::Null, Error::parse_error())),
+        Frame::TooLarge => Err(Response::from_error(Id::Null, Error::invalid_request())),
+        Frame::Body(body) => message::parse(body),
+    }
+}
+
+impl<S: Service> MessageReader<S> {
+    /// Starts to read. It ends with the input, with the shutdown, or with the service; a thread
+    /// that waits for input cannot be called back and is left to the end of the process.
+    pub fn start(self, input: impl Read + Send + 'static, frame_bytes: u64) {
+        let reading = Reading {
+            frames: Frames::new(input, frame_bytes),
+            _ending: EndOnDrop(self.shutdown.clone(), Ending::EndOfInput),
+            reader: self,
         };
-        self.outbox.send(&refusal);
+        reading.go_on();
+    }
+
+    fn take(&mut self, came: Came) {
+        match came {
+            Ok(Message::Call(request)) => self.call(request),
+            Ok(Message::Answer(response)) => self.client.answered(response),
+            Err(refusal) => self.outbox.send(&refusal),
+        }
     }
 
     fn call(&mut self, request: Request) {

@@ -126,7 +126,7 @@ impl Pool {
             // Nobody waits any more for a job that was left behind.
             let _ = sender.send(outcome);
             if done_with.has_leavings() {
-                threads.run(move || done_with.let_go(), |()| {});
+                threads.run_when_free(move || done_with.let_go());
             }
         };
         self.threads.run(job, then);

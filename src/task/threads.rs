@@ -7,6 +7,8 @@
 //! job costs a wake-up to its thread and another one back: a warm read of 10 KB took 1.18 times as
 //! long, sixteen at once 1.13 times.)
 //!
+//! Who has read a request does its first job for the same reason: reading goes on in another thread.
+//!
 //! A thread is woken only when there is more to take than threads that will come for it; one is
 //! started when all are in jobs. Jobs leave some of the threads to futures, so no
 //! number of jobs that hang keeps anybody from being answered. Timers and signals are tokio's.
@@ -28,9 +30,8 @@ const MOST: usize = 512;
 /// Of these, threads that never run a job.
 const FOR_FUTURES: usize = 8;
 
-/// Threads that are called and not here yet, at most: to wake more for a burst of short jobs takes
-/// longer than the jobs.
-const ON_THEIR_WAY: usize = 2;
+/// Jobs at most that wait for a thread with nothing else to do; any further one waits its turn.
+const MOST_WHEN_FREE: usize = 64;
 
 /// Idle threads that stay.
 const KEPT: usize = 2;
@@ -56,6 +57,10 @@ type Job = Box<dyn FnOnce(&Threads) + Send>;
 struct Queue {
     futures: VecDeque<Arc<Task>>,
     jobs: VecDeque<Job>,
+    /// Jobs that wait for input: few, and begun however many other jobs there are.
+    inputs: VecDeque<Job>,
+    /// Jobs for a thread that finds nothing else. None is called for them.
+    when_free: VecDeque<Job>,
     /// Threads that will take something before they wait: awake, and not in a job.
     free: usize,
     in_jobs: usize,
@@ -88,26 +93,32 @@ impl Queue {
         self.in_jobs < MOST - FOR_FUTURES
     }
 
-    /// How much could be taken now.
+    /// How much could be taken now that somebody waits for.
     fn ready(&self) -> usize {
         let jobs = match self.may_run_jobs() {
             true => self.jobs.len(),
             false => 0,
         };
-        self.futures.len() + jobs
+        self.futures.len() + jobs + self.inputs.len()
     }
 
     fn take(&mut self) -> Option<Next> {
         if let Some(task) = self.futures.pop_front() {
             return Some(Next::Poll(task));
         }
-        if !self.may_run_jobs() {
-            return None;
-        }
-        let job = self.jobs.pop_front()?;
+        let job = self.next_job()?;
         self.free -= 1;
         self.in_jobs += 1;
         Some(Next::Run(job))
+    }
+
+    fn next_job(&mut self) -> Option<Job> {
+        if !self.may_run_jobs() {
+            return self.inputs.pop_front();
+        }
+        let job = self.jobs.pop_front();
+        job.or_else(|| self.inputs.pop_front())
+            .or_else(|| self.when_free.pop_front())
     }
 
     fn threads(&self) -> usize {
@@ -155,15 +166,35 @@ impl Threads {
         job: impl FnOnce() -> T + Send + 'static,
         then: impl FnOnce(T) + Send + 'static,
     ) {
-        let job = Box::new(move |threads: &Threads| {
-            let back = Back(threads);
-            let result = job();
-            drop(back);
-            then(result);
-        });
         let mut queue = self.0.queue.lock();
-        queue.jobs.push_back(job);
+        queue.jobs.push_back(in_two_steps(job, then));
         self.call_one(&mut queue);
+    }
+
+    /// The same for a job that waits for input and begins what comes. A thread of those that are
+    /// for futures runs it where all others are in jobs.
+    pub fn run_input<T>(
+        &self,
+        job: impl FnOnce() -> T + Send + 'static,
+        then: impl FnOnce(T) + Send + 'static,
+    ) {
+        let mut queue = self.0.queue.lock();
+        queue.inputs.push_back(in_two_steps(job, then));
+        self.call_one(&mut queue);
+    }
+
+    /// Runs a job that nobody waits for in a thread that has nothing else to do. To be called from a
+    /// `then` of [`Threads::run`]: its thread is the next to be free, so none is woken. It must not
+    /// panic.
+    pub fn run_when_free(&self, job: impl FnOnce() + Send + 'static) {
+        let job = in_two_steps(job, |()| {});
+        let mut queue = self.0.queue.lock();
+        if queue.when_free.len() < MOST_WHEN_FREE {
+            queue.when_free.push_back(job);
+        } else {
+            queue.jobs.push_back(job);
+            self.call_one(&mut queue);
+        }
     }
 
     fn push(&self, task: Arc<Task>) {
@@ -172,11 +203,12 @@ impl Threads {
         self.call_one(&mut queue);
     }
 
-    /// Calls a thread if there is more than will be taken without. Whoever is called looks again
-    /// when it is here, so it need not be one for each.
+    /// Calls a thread if there is more than will be taken without, and none is on its way. Whoever
+    /// is called looks again when it is here: so a burst of short jobs wakes few threads, and who
+    /// hands on several requests goes on before all processors are taken.
     fn call_one(&self, queue: &mut Queue) {
-        let on_their_way = queue.called + queue.starting;
-        if queue.ready() <= queue.free || on_their_way >= ON_THEIR_WAY {
+        let on_its_way = queue.called + queue.starting > 0;
+        if queue.ready() <= queue.free || on_its_way {
             return;
         }
         if queue.idle > 0 {
@@ -238,6 +270,19 @@ impl Threads {
         }
         is_called
     }
+}
+
+/// The thread is free again between the two.
+fn in_two_steps<T>(
+    job: impl FnOnce() -> T + Send + 'static,
+    then: impl FnOnce(T) + Send + 'static,
+) -> Job {
+    Box::new(move |threads| {
+        let back = Back(threads);
+        let result = job();
+        drop(back);
+        then(result);
+    })
 }
 
 /// A thread in a job. It is free again when this is dropped, however the job ends.
@@ -326,6 +371,28 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn what_nobody_waits_for_is_done_last_and_wakes_no_thread() {
+        let threads = Threads::new(Handle::current());
+        for _ in 0..100 {
+            let (tell, told) = mpsc::channel();
+            let (last, shared) = (tell.clone(), threads.clone());
+            let then = move |()| {
+                for _ in 0..2 * MOST_WHEN_FREE {
+                    let last = last.clone();
+                    shared.run_when_free(move || drop(last.send("left behind")));
+                }
+                shared.run(|| (), move |()| drop(tell.send("waited for")));
+            };
+            threads.run(|| (), then);
+            let order: Vec<&str> = tokio::task::spawn_blocking(move || told.iter().collect())
+                .await
+                .expect("all are done");
+            assert_eq!(order.len(), 2 * MOST_WHEN_FREE + 1);
+            assert_eq!(order.last(), Some(&"left behind"));
+        }
+    }
+
+    #[tokio::test]
     async fn jobs_that_hang_leave_threads_to_others() {
         let threads = Threads::new(Handle::current());
         let (go_on, told) = mpsc::channel::<()>();
@@ -349,6 +416,11 @@ mod tests {
         });
         let waited = tokio::time::timeout(HANG, timer).await;
         assert_eq!(waited.ok(), Some(Ok(())));
+        // Nor does input wait for them.
+        let (tell, input) = oneshot::channel();
+        threads.run_input(|| 7, move |came| drop(tell.send(came)));
+        let waited = tokio::time::timeout(HANG, input).await;
+        assert_eq!(waited.ok(), Some(Ok(7)));
         assert!(threads.0.queue.lock().threads() <= MOST);
         drop(go_on);
         for done in hanging {
