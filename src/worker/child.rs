@@ -212,8 +212,8 @@ pub fn end_after(processor_time: Duration) -> io::Result<()> {
     let timer = libc::itimerval {
         it_interval: never,
         it_value: libc::timeval {
-            tv_sec: processor_time.as_secs() as libc::time_t,
-            tv_usec: processor_time.subsec_micros() as libc::suseconds_t,
+            tv_sec: processor_time.as_secs() as _,
+            tv_usec: processor_time.subsec_micros() as _,
         },
     };
     // SAFETY: the timer lives to the end of the call, and nothing is asked back.

@@ -16,7 +16,7 @@ use crate::protocol::settings::Outside;
 use crate::protocol::{Refusal, Rule, Settings};
 
 use super::handle::{Handle, RealPath, Unjudged};
-use super::ignore_files::{DirRules, IgnoreFiles, PathRules};
+use super::ignore_files::{DirRules, IgnoreFiles, MayHave, PathRules};
 use super::listed::is_as_listed;
 use super::mounts::Crossing;
 use super::patterns::{Patterns, Verdict};
@@ -484,7 +484,7 @@ impl Access {
             return None;
         }
         let parents = &below.names[..below.names.len() - 1];
-        let directories = self.rules_down(bases, below.base, parents, known);
+        let directories = self.rules_down(bases, below.base, parents, known, &|_| true);
         // Each file name has rules of its own: one cannot re-allow what another denies.
         for (index, name) in self.ignore_files.names().iter().enumerate() {
             let rules: Vec<&PathRules> = directories.iter().map(|rules| rules.of(index)).collect();
@@ -496,13 +496,14 @@ impl Access {
     }
 
     /// The ignore files of `base` and of each directory down from there along `names`, as far as
-    /// those are also above or at `known`.
+    /// those are also above or at `known`. The last directory `may_have` them.
     fn rules_down(
         &self,
         bases: &Bases<'_>,
         base: &Path,
         names: &[&OsStr],
         known: &Path,
+        may_have: &MayHave<'_>,
     ) -> Vec<Arc<DirRules>> {
         let open = |path: &Path| {
             let opened = Unjudged::open(path)?;
@@ -515,8 +516,14 @@ impl Access {
         let mut directory = base.to_path_buf();
         let mut names = names.iter();
         while known.starts_with(&directory) {
-            rules.push(self.ignore_files.at(&directory, &open));
-            match names.next() {
+            let next = names.next();
+            let may_have = if next.is_some() {
+                &|_: &str| true
+            } else {
+                may_have
+            };
+            rules.push(self.ignore_files.at(&directory, may_have, &open));
+            match next {
                 Some(name) => directory.push(name),
                 None => break,
             }

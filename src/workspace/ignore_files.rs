@@ -38,6 +38,19 @@ struct RuleFile {
     rules: PathRules,
 }
 
+impl RuleFile {
+    fn nothing() -> RuleFile {
+        RuleFile {
+            seen: FileLook::Nothing,
+            settled: true,
+            rules: PathRules::Silent,
+        }
+    }
+}
+
+/// Whether a directory may have a file of that name.
+pub(super) type MayHave<'a> = dyn Fn(&str) -> bool + 'a;
+
 /// What is at an ignore file's name, as far as a `stat` can tell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum FileLook {
@@ -93,11 +106,13 @@ impl IgnoreFiles {
         &self.names
     }
 
-    /// The rules in `directory`, a real path. `open` opens an ignore file, judging only that its
-    /// real path is inside: rules quoted in a refusal must not carry text from outside.
+    /// The rules in `directory`, a real path; what it may not have is not looked for. `open` opens an
+    /// ignore file, judging only that its real path is inside: rules quoted in a refusal must not
+    /// carry text from outside.
     pub(super) fn at(
         &self,
         directory: &Path,
+        may_have: &MayHave<'_>,
         open: &dyn Fn(&Path) -> io::Result<Handle>,
     ) -> Arc<DirRules> {
         let known = self.cache.get(directory);
@@ -107,25 +122,36 @@ impl IgnoreFiles {
             }
             let now = Instant::now();
             let unchanged = self.names.iter().zip(&known.files).all(|(name, file)| {
-                file.settled && look(&directory.join(name)).is_ok_and(|seen| seen == file.seen)
+                let seen = match may_have(name) {
+                    true => look(&directory.join(name)),
+                    false => Ok(FileLook::Nothing),
+                };
+                file.settled && seen.is_ok_and(|seen| seen == file.seen)
             });
             if unchanged {
                 *known.checked.lock() = now;
                 return known.clone();
             }
         }
-        let rules = Arc::new(self.load(directory, open));
+        let rules = Arc::new(self.load(directory, may_have, open));
         self.cache.insert(directory.to_path_buf(), rules.clone());
         rules
     }
 
-    fn load(&self, directory: &Path, open: &dyn Fn(&Path) -> io::Result<Handle>) -> DirRules {
+    fn load(
+        &self,
+        directory: &Path,
+        may_have: &MayHave<'_>,
+        open: &dyn Fn(&Path) -> io::Result<Handle>,
+    ) -> DirRules {
         let checked = Instant::now();
         let mut bytes = 0;
         let mut files = Vec::with_capacity(self.names.len());
         for name in &self.names {
-            let file = load_file(&directory.join(name), open, &mut bytes);
-            files.push(file);
+            files.push(match may_have(name) {
+                true => load_file(&directory.join(name), open, &mut bytes),
+                false => RuleFile::nothing(),
+            });
         }
         DirRules {
             checked: Mutex::new(checked),
@@ -142,13 +168,7 @@ fn load_file(path: &Path, open: &dyn Fn(&Path) -> io::Result<Handle>, bytes: &mu
         rules: PathRules::Unreadable,
     };
     let seen = match look(path) {
-        Ok(FileLook::Nothing) => {
-            return RuleFile {
-                seen: FileLook::Nothing,
-                settled: true,
-                rules: PathRules::Silent,
-            };
-        }
+        Ok(FileLook::Nothing) => return RuleFile::nothing(),
         Ok(seen) => seen,
         Err(_) => return unreadable(FileLook::Nothing),
     };
@@ -232,7 +252,7 @@ mod tests {
         let temp = tempfile::tempdir().expect("a temporary directory");
         let files = IgnoreFiles::new(&[".agentignore".into(), String::new(), "a/b".into()]);
         assert_eq!(files.names(), [".agentignore"]);
-        let denies = |name: &str| match files.at(temp.path(), &open).of(0) {
+        let denies = |name: &str| match files.at(temp.path(), &|_| true, &open).of(0) {
             PathRules::Silent => false,
             PathRules::Unreadable => true,
             PathRules::Patterns(patterns) => {
@@ -265,14 +285,14 @@ mod tests {
         super::super::tests::make_fifo(&path);
         let files = IgnoreFiles::new(&[".agentignore".into()]);
         assert!(matches!(
-            files.at(temp.path(), &open).of(0),
+            files.at(temp.path(), &|_| true, &open).of(0),
             PathRules::Unreadable
         ));
         std::fs::remove_file(&path).expect("removed");
         std::os::unix::fs::symlink("/nowhere", &path).expect("linked");
         let files = IgnoreFiles::new(&[".agentignore".into()]);
         assert!(matches!(
-            files.at(temp.path(), &open).of(0),
+            files.at(temp.path(), &|_| true, &open).of(0),
             PathRules::Unreadable
         ));
     }

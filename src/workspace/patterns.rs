@@ -59,6 +59,14 @@ impl Patterns {
         matches!(self, Patterns::Compiled { rules, .. } if rules.is_empty())
     }
 
+    /// [`Patterns::verdict`] of a name in a directory, both folded; that one ends in a slash or is empty.
+    pub(super) fn verdict_in(&self, directory: &str, name: &str, is_dir: bool) -> Verdict {
+        match self {
+            Patterns::Compiled { by_name: true, .. } => self.verdict(name, is_dir),
+            _ => self.verdict(&[directory, name].concat(), is_dir),
+        }
+    }
+
     /// Judges `folded` alone, not its parents.
     pub(super) fn verdict(&self, folded: &str, is_dir: bool) -> Verdict {
         let (rules, by_name) = match self {

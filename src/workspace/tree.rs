@@ -24,6 +24,7 @@ use crate::task::Work;
 use super::access::{Access, Names};
 use super::entries::ListError;
 use super::handle::{Handle, RealPath};
+use super::mounts::Mount;
 use super::noise::Noise;
 use super::resolve::Scope;
 
@@ -96,38 +97,25 @@ impl<'a> TreeFolder<'a> {
         left_out: &mut LeftOut,
         work: &Work,
     ) -> Result<Vec<TreeEntry>, ListError> {
-        let mut entries = Vec::new();
-        let mut has_rules = false;
-        let mut is_repository = false;
+        let (listed, is_whole) = self.listed(work)?;
+        left_out.not_readable += u64::from(!is_whole);
+        // Some file systems tell no case from another.
+        let is_like = |name: &str| listed.iter().any(|(it, _)| it.eq_ignore_ascii_case(name));
+        let may_have = |name: &str| !is_whole || is_like(name);
+        let names = self.access.names_listed(&self.real, &may_have);
         let mounts = self.access.crossing.mounts_in(&self.real);
-        let names = self.access.names_in(&self.real);
-        let mut count = 0;
-        each_name(self.fd.as_fd(), |name, hint| {
-            if name == b"." || name == b".." {
-                return Ok(true);
-            }
-            if count % CHECK_EVERY == 0 {
-                work.check()?;
-            }
-            if count == MAX_ENTRIES {
-                left_out.not_readable += 1;
-                return Ok(false);
-            }
-            count += 1;
-            has_rules |= name == b".gitignore" || name == b".ignore";
-            is_repository |= name == b".git";
-            let name = OsStr::from_bytes(name);
-            let is_mount = mounts
-                .iter()
-                .any(|mount| mount.point.file_name() == Some(name));
-            match is_mount {
+        let mut entries = Vec::with_capacity(listed.len());
+        for (name, hint) in &listed {
+            let is_here = |mount: &Mount| mount.point.file_name() == Some(name);
+            match mounts.iter().any(is_here) {
                 true => left_out.not_followed += 1,
-                false => entries.extend(self.judged(name, hint, &names, left_out)),
+                false => entries.extend(self.judged(name, *hint, &names, left_out)),
             }
-            Ok(true)
-        })?;
+        }
         drop(names);
-        if has_rules || is_repository {
+        let has = |name: &str| listed.iter().any(|(it, _)| it == name);
+        let is_repository = has(".git");
+        if is_repository || has(".gitignore") || has(".ignore") {
             let real = self.real.clone();
             self.noise.enter(self.access, &real, is_repository);
         }
@@ -140,6 +128,26 @@ impl<'a> TreeFolder<'a> {
         });
         entries.sort_unstable();
         Ok(entries)
+    }
+
+    /// The names in it, of [`MAX_ENTRIES`] at most, and whether these are all.
+    fn listed(&self, work: &Work) -> Result<(Vec<(OsString, FileType)>, bool), ListError> {
+        let mut listed = Vec::new();
+        let mut is_whole = true;
+        each_name(self.fd.as_fd(), |name, hint| {
+            if name == b"." || name == b".." {
+                return Ok(true);
+            }
+            if listed.len() % CHECK_EVERY == 0 {
+                work.check()?;
+            }
+            is_whole = listed.len() < MAX_ENTRIES;
+            if is_whole {
+                listed.push((OsString::from_vec(name.to_vec()), hint));
+            }
+            Ok(is_whole)
+        })?;
+        Ok((listed, is_whole))
     }
 
     /// A name that may be known and is neither hidden nor anything but a folder or a regular file.

@@ -473,6 +473,22 @@ fn one_line_is_enough_for_a_guess() {
     }
 }
 
+#[test]
+fn signs_that_many_encodings_have_do_not_decide_for_the_letters_behind_them() {
+    let signs = "He said «yes» and no more.\n".repeat(3000);
+    for (line, name) in [
+        ("Вопрос: почему я не могу войти?\n", "windows-1251"),
+        ("Προσθήκη νέου λογαριασμού χρήστη\n", "windows-1253"),
+    ] {
+        let text = [&*signs, &line.repeat(200)].concat();
+        let (bytes, _, lossy) = encoding_for_label(name).expect("a label").encode(&text);
+        assert!(!lossy, "{line}");
+        let got = decoded(&bytes);
+        assert_eq!(label(got.encoding), name);
+        assert_eq!(whole(&got.text), text);
+    }
+}
+
 proptest! {
     #[test]
     fn any_bytes_are_decoded_or_refused(bytes in proptest::collection::vec(any::<u8>(), 0..400)) {

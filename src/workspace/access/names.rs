@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::super::ignore_files::{DirRules, PathRules};
+use super::super::ignore_files::{DirRules, MayHave, PathRules};
 use super::super::patterns::Verdict;
 use super::super::spelling::fold_for_rules;
 use super::{Access, Below, PathKind};
@@ -27,6 +27,16 @@ pub(in crate::workspace) struct Names<'a> {
 impl Access {
     /// `directory` is the real path of a directory that may be listed.
     pub(in crate::workspace) fn names_in<'a>(&'a self, directory: &'a Path) -> Names<'a> {
+        self.names_listed(directory, &|_| true)
+    }
+
+    /// The same for a directory that was just listed, which tells what may be there: there is no
+    /// look for an ignore file that is not.
+    pub(in crate::workspace) fn names_listed<'a>(
+        &'a self,
+        directory: &'a Path,
+        may_have: &MayHave<'_>,
+    ) -> Names<'a> {
         let with_slash = |text: &str| match text.is_empty() {
             true => String::new(),
             false => format!("{text}/"),
@@ -59,7 +69,7 @@ impl Access {
             None => Vec::new(),
             Some(base) => {
                 let below = Below::new(base, directory);
-                let rules = self.rules_down(&bases, base, &below.names, directory);
+                let rules = self.rules_down(&bases, base, &below.names, directory, may_have);
                 let seen = |depth| match depth < below.names.len() {
                     true => with_slash(below.folded(depth, below.names.len())),
                     false => String::new(),
@@ -95,8 +105,7 @@ impl Names<'_> {
         let name = name.to_string_lossy();
         let name = fold_for_rules(&name);
         let denied = |seen: &String| {
-            let path = [seen, &*name].concat();
-            let verdict = self.access.deny.verdict(&path, is_dir);
+            let verdict = self.access.deny.verdict_in(seen, &name, is_dir);
             matches!(verdict, Verdict::Denied(_))
         };
         let mut files = 0..self.access.ignore_files.names().len();
@@ -115,7 +124,7 @@ impl Names<'_> {
             let PathRules::Patterns(patterns) = rules.of(file) else {
                 continue;
             };
-            match patterns.verdict(&[seen, name].concat(), is_dir) {
+            match patterns.verdict_in(seen, name, is_dir) {
                 Verdict::Silent => {}
                 Verdict::Allowed => return false,
                 Verdict::Denied(_) => return true,
