@@ -123,7 +123,7 @@ fn serve() -> anyhow::Result<i32> {
         log.flush();
         was_shut_down()
     });
-    // The reader thread may sit in a read that never returns: leave without waiting for it.
+    // Who reads may sit in a read that never returns: leave without waiting for it.
     runtime.shutdown_background();
     Ok(i32::from(!was_shut_down))
 }

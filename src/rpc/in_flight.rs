@@ -1,7 +1,7 @@
 //! The requests that have begun and are not answered: how many there may be, which ids they have,
 //! and how each is cancelled.
 //!
-//! A full table holds the reading thread up for one short wait, so that clients which pipeline
+//! A full table holds reading up for one short wait, so that clients which pipeline
 //! thousands of quick requests are paced and not refused.
 
 use std::collections::HashMap;
@@ -105,7 +105,7 @@ impl InFlight {
         })
     }
 
-    /// A place for the request of this id. Called by one thread only.
+    /// A place for the request of this id. Called by who reads, and by nobody else.
     pub fn enter(self: &Arc<InFlight>, id: &Id) -> Result<InFlightRequest, NoPlace> {
         let mut table = self.table.lock();
         if table.begun.len() >= self.limit && table.patient {

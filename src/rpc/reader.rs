@@ -16,7 +16,7 @@ use crate::task::Threads;
 use super::Service;
 use super::client::Client;
 use super::frame::{Frame, Frames};
-use super::in_flight::{InFlight, NoPlace};
+use super::in_flight::{InFlight, InFlightRequest, NoPlace};
 use super::message::{self, Message};
 use super::reply::Reply;
 use super::shutdown::{EndOnDrop, Ending, Shutdown};
@@ -33,8 +33,13 @@ pub struct MessageReader<S> {
     pub threads: Threads,
 }
 
-/// What a frame says, or how it is refused.
-type Came = Result<Message, Response>;
+/// What is to be done about a frame.
+enum Came {
+    /// With its place in flight, if it is a request.
+    Call(Request, Option<InFlightRequest>),
+    Answer(Response),
+    Refused(Response),
+}
 
 /// The reader with its input.
 struct Reading<S, R> {
@@ -55,7 +60,7 @@ impl<S: Service, R: Read + Send + 'static> Reading<S, R> {
         });
     }
 
-    /// Waits for a frame; `None` at the end.
+    /// Waits for room, for a frame and for a place in flight; `None` at the end.
     fn next(&mut self) -> Option<Came> {
         let MessageReader {
             outbox, shutdown, ..
@@ -64,7 +69,9 @@ impl<S: Service, R: Read + Send + 'static> Reading<S, R> {
             return None;
         }
         match self.frames.next() {
-            Ok(Some(frame)) if shutdown.ending().is_none() => Some(parsed(&frame)),
+            Ok(Some(frame)) if shutdown.ending().is_none() => {
+                Some(self.reader.judged(parsed(&frame)))
+            }
             Ok(_) => None,
             Err(error) => {
                 tracing::warn!(%error, "the input cannot be read");
@@ -74,7 +81,7 @@ impl<S: Service, R: Read + Send + 'static> Reading<S, R> {
     }
 }
 
-fn parsed(frame: &Frame<'_>) -> Came {
+fn parsed(frame: &Frame<'_>) -> Result<Message, Response> {
     match frame {
         Frame::BadHeader => Err(Response::from_error(Id::Null, Error::parse_error())),
         Frame::TooLarge => Err(Response::from_error(Id::Null, Error::invalid_request())),
@@ -94,32 +101,40 @@ impl<S: Service> MessageReader<S> {
         reading.go_on();
     }
 
-    fn take(&mut self, came: Came) {
-        match came {
-            Ok(Message::Call(request)) => self.call(request),
-            Ok(Message::Answer(response)) => self.client.answered(response),
-            Err(refusal) => self.outbox.send(&refusal),
-        }
-    }
-
-    fn call(&mut self, request: Request) {
+    fn judged(&self, parsed: Result<Message, Response>) -> Came {
+        let request = match parsed {
+            Ok(Message::Call(request)) => request,
+            Ok(Message::Answer(response)) => return Came::Answer(response),
+            Err(refusal) => return Came::Refused(refusal),
+        };
         if let Some(id) = cancelled_by(&request) {
             self.in_flight.cancel(&id);
         }
-        let place = match request.id() {
-            None => None,
-            Some(id) => match self.in_flight.enter(id) {
-                Ok(place) => Some(place),
-                Err(why) => {
-                    let error = match why {
-                        NoPlace::Full => (self.busy)(),
-                        NoPlace::IdInUse => Error::invalid_request(),
-                    };
-                    let refusal = Response::from_error(id.clone(), error);
-                    return self.outbox.send(&refusal);
-                }
-            },
+        let Some(id) = request.id() else {
+            return Came::Call(request, None);
         };
+        match self.in_flight.enter(id) {
+            Ok(place) => Came::Call(request, Some(place)),
+            Err(why) => {
+                let error = match why {
+                    NoPlace::Full => (self.busy)(),
+                    NoPlace::IdInUse => Error::invalid_request(),
+                };
+                Came::Refused(Response::from_error(id.clone(), error))
+            }
+        }
+    }
+
+    /// Does not wait.
+    fn take(&mut self, came: Came) {
+        match came {
+            Came::Call(request, place) => self.call(request, place),
+            Came::Answer(response) => self.client.answered(response),
+            Came::Refused(refusal) => self.outbox.send(&refusal),
+        }
+    }
+
+    fn call(&mut self, request: Request, place: Option<InFlightRequest>) {
         let reply = Reply::new(self.outbox.clone(), place);
         // A panic drops the reply, which is the answer then.
         let begun = catch_unwind(AssertUnwindSafe(|| self.service.begin(request, reply)));

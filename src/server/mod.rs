@@ -1,8 +1,8 @@
 //! The engine and its client: the LSP's own messages, and one file for each `agent/*` method.
 //!
-//! A call has two parts. `begin` runs on the reading thread, in the order of arrival: it takes the
-//! call's place in the order of edits and looks up settings, roots and open documents, without any
-//! I/O. What it returns is a future that reads from top to bottom: it waits for its turn
+//! A call has two parts. `begin` runs before the next frame is looked at, in the order of arrival: it
+//! takes the call's place in the order of edits and looks up settings, roots and open documents,
+//! without any I/O. What it returns is a future that reads from top to bottom: it waits for its turn
 //! ([`edit_queue`]), has its blocking work done by a pool ([`Engine::run`]), asks the editor, and
 //! answers.
 

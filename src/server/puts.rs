@@ -1,7 +1,7 @@
 //! The order of what is put away for sessions: a read that was sent after a put sees it, and a session that is closed has nothing left.
 //!
 //! Whoever comes takes a place behind those that came before for the same session, or for one above
-//! it, on the reading thread; nobody waits for what came later.
+//! it, in `begin`; nobody waits for what came later.
 
 use std::collections::HashMap;
 
