@@ -379,9 +379,16 @@ mod tests {
             let then = move |()| {
                 for _ in 0..2 * MOST_WHEN_FREE {
                     let last = last.clone();
-                    shared.run_when_free(move || drop(last.send("left behind")));
+                    shared.run_when_free(move || {
+                        let _ = last.send("left behind");
+                    });
                 }
-                shared.run(|| (), move |()| drop(tell.send("waited for")));
+                shared.run(
+                    || (),
+                    move |()| {
+                        let _ = tell.send("waited for");
+                    },
+                );
             };
             threads.run(|| (), then);
             let order: Vec<&str> = tokio::task::spawn_blocking(move || told.iter().collect())
@@ -418,7 +425,12 @@ mod tests {
         assert_eq!(waited.ok(), Some(Ok(())));
         // Nor does input wait for them.
         let (tell, input) = oneshot::channel();
-        threads.run_input(|| 7, move |came| drop(tell.send(came)));
+        threads.run_input(
+            || 7,
+            move |came| {
+                let _ = tell.send(came);
+            },
+        );
         let waited = tokio::time::timeout(HANG, input).await;
         assert_eq!(waited.ok(), Some(Ok(7)));
         assert!(threads.0.queue.lock().threads() <= MOST);
