@@ -6,7 +6,7 @@ use crate::hashline::patch::header_text;
 use crate::hashline::{Op, Tag, changed};
 use crate::protocol::edit_refusal::{LiveFile, Outdated};
 use crate::protocol::{EditRefusal, Refusal};
-use crate::read::{Located, Spot, convert};
+use crate::read::{Located, Spot, convert, place_to_edit};
 use crate::session::{Document, Form, MovedTo, Version};
 use crate::workspace::{RealPath, ResourceId};
 
@@ -129,6 +129,27 @@ impl Planner<'_> {
         let deleted = self.deleted.lock().at(real);
         deleted.is_some_and(|deleted| deleted.tag == tag)
             || was_moved(self.means.sessions, real, tag).is_some()
+    }
+
+    /// Why a file that is guessed at is not taken for one that an edit has moved: when its place was
+    /// named, that edit had renamed it and had not said so yet.
+    pub(super) fn moved_meanwhile(
+        &self,
+        located: &Located,
+        path: &str,
+        tag: Option<Tag>,
+    ) -> Option<Refusal> {
+        let EditContext {
+            scope,
+            overlays,
+            work,
+            ..
+        } = self.means;
+        let tag = tag.filter(|_| !located.is_exact())?;
+        match place_to_edit(path, true, scope, overlays, work) {
+            Ok(ResourceId::File(real)) => self.moved_from(&real, path, tag),
+            _ => None,
+        }
     }
 
     /// What is where a file was to be moved to.

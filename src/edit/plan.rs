@@ -139,6 +139,9 @@ impl Planner<'_> {
             Refusal::NotFound { path, suggestions } => Refusal::NothingToEdit { path, suggestions },
             other => other,
         })?;
+        if let Some(refusal) = self.moved_meanwhile(&located, named.path(), tag) {
+            return Err(refusal);
+        }
         if self.is_not_it(&located, place, tag) {
             return Err(Refusal::NothingToEdit {
                 path: named.path().to_owned(),
