@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::task::{CancelToken, Work};
+use crate::task::{CancelToken, Work, give_back_memory};
 use crate::worker::WorkerLoop;
 
 use super::connection::{self, Link};
@@ -81,7 +81,7 @@ fn answer(warm: &mut Warm, order: &Order, requests: &mut WorkerLoop) -> Option<(
         }
     }
     if connection::peak_since() > TRIMMED_OVER {
-        trim();
+        give_back_memory();
     }
     Some(())
 }
@@ -138,17 +138,7 @@ fn trim_after(text: String) {
     let is_long = text.len() > TEXT_AT_ONCE;
     drop(text);
     if is_long {
-        trim();
-    }
-}
-
-/// Gives back to the system what the allocator keeps for later. It goes through all that is free:
-/// after something large, not after each thing.
-fn trim() {
-    #[cfg(all(target_os = "linux", target_env = "gnu"))]
-    // SAFETY: it takes the allocator's own locks.
-    unsafe {
-        libc::malloc_trim(0);
+        give_back_memory();
     }
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::outline::{self, Rules};
 use crate::syntax::{Language, Source, languages};
-use crate::task::{Stopped, Work};
+use crate::task::{Stopped, Work, give_back_memory};
 use crate::worker::{WorkerLoop, child};
 
 use super::blocks::Blocks;
@@ -32,7 +32,7 @@ pub fn serve(requests: &mut WorkerLoop) -> Option<()> {
     loop {
         if !trees.is_empty() && requests.is_quiet_for(rests_after) {
             trees.rest();
-            child::give_back_memory();
+            give_back_memory();
         }
         let (request, text) = requests.receive::<StructureRequest>()?;
         let bytes = text.len();
@@ -57,7 +57,7 @@ pub fn serve(requests: &mut WorkerLoop) -> Option<()> {
         requests.answer(&response, body)?;
         trees.shrink();
         if bytes > LARGE_BYTES {
-            child::give_back_memory();
+            give_back_memory();
         }
     }
 }

@@ -6,6 +6,7 @@
 
 mod crew;
 mod lowered;
+mod memory;
 mod mounts;
 mod pools;
 mod threads;
@@ -20,6 +21,7 @@ use tokio::sync::Notify;
 
 pub use crew::in_crew;
 pub use lowered::lowered;
+pub use memory::give_back_memory;
 pub use mounts::NoPlace;
 pub use pools::Pool;
 pub use threads::Threads;

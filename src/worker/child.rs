@@ -225,7 +225,7 @@ pub fn end_after(processor_time: Duration) -> io::Result<()> {
 
 /// Has the allocator of C keep what it has: a parser that takes and frees megabytes for each text
 /// would have the system clear them each time. For a process in which one thread works; to be
-/// called before that begins. See [`give_back_memory`].
+/// called before that begins. See [`crate::task::give_back_memory`].
 pub fn hold_memory() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     for (parameter, value) in [
@@ -241,15 +241,6 @@ pub fn hold_memory() {
 /// What is over this goes back to the system at once.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 const HELD_BYTES: libc::c_int = 32 * 1024 * 1024;
-
-/// Gives memory that the allocator holds for later back to the system.
-pub fn give_back_memory() {
-    #[cfg(all(target_os = "linux", target_env = "gnu"))]
-    // SAFETY: it touches nothing but the allocator's own lists.
-    unsafe {
-        libc::malloc_trim(0);
-    }
-}
 
 /// Makes the end of [`end_after`] an end, whatever the process inherited for that signal.
 fn let_the_timer_end_us() {
