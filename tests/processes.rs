@@ -34,6 +34,17 @@ pub fn is_gone(pid: u32) -> bool {
     parent_of(pid).is_none()
 }
 
+/// Whether each thread of a process is stopped.
+pub fn is_stopped(pid: u32) -> bool {
+    let mut threads = fs::read_dir(format!("/proc/{pid}/task")).expect("its threads");
+    threads.all(|thread| {
+        let stat = thread.expect("a thread").path().join("stat");
+        let stat = fs::read_to_string(stat).unwrap_or_default();
+        stat.rsplit_once(')')
+            .is_some_and(|(_, fields)| fields.starts_with(" T"))
+    })
+}
+
 /// What the descriptors of a process are for, in order.
 pub fn descriptors(pid: u32) -> Vec<String> {
     let entries = fs::read_dir(format!("/proc/{pid}/fd")).expect("its descriptors");

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use crate::client::{Daemon, HANG, file_uri};
 use crate::databases::{databases, python_until_closed, refusal};
 use crate::documents::text_of;
-use crate::processes::{children, is_gone, until};
+use crate::processes::{children, is_gone, is_stopped, until};
 use crate::tree::Tree;
 
 /// A daemon whose workers have these limits and misbehave when a question asks for it.
@@ -56,17 +56,6 @@ fn left_over(pid: u32) -> (usize, usize) {
         fields.trim_start().starts_with(&format!("Z {pid} "))
     });
     (open.count() - children(pid).len(), zombies.count())
-}
-
-/// Whether each thread of a process is stopped.
-fn is_stopped(pid: u32) -> bool {
-    let mut threads = fs::read_dir(format!("/proc/{pid}/task")).expect("its threads");
-    threads.all(|thread| {
-        let stat = thread.expect("a thread").path().join("stat");
-        let stat = fs::read_to_string(stat).unwrap_or_default();
-        stat.rsplit_once(')')
-            .is_some_and(|(_, fields)| fields.starts_with(" T"))
-    })
 }
 
 fn names(folder: &Path) -> BTreeSet<std::ffi::OsString> {

@@ -6,7 +6,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
 use crate::client::{Daemon, file_uri};
-use crate::processes::{children, descriptors, until, zombies};
+use crate::processes::{children, descriptors, is_stopped, until, zombies};
 use crate::tree::Tree;
 
 const NOTICE: &str = "[No structure: the Rust parser did not finish on this text]";
@@ -165,6 +165,7 @@ fn a_parser_that_is_killed_or_stopped_is_replaced() {
             panic!("one parser");
         };
         signal(worker, Signal::STOP);
+        until("it is stopped", || is_stopped(worker));
         tree.write("a.rs", code(&format!("stopped {round}")));
         is_plain(&daemon, "a.rs");
         is_folded(&daemon, "a.rs");
@@ -186,6 +187,24 @@ fn a_parser_that_is_killed_at_work_is_replaced() {
     tree.write("a.rs", code("sound"));
     is_folded(&daemon, "a.rs");
     assert_eq!(workers(&daemon)["replaced"], 2);
+}
+
+/// As in an image that holds the program and little else. Only root makes such a place; CI is root.
+#[test]
+fn a_parser_starts_where_there_is_no_dev_null() {
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let tree = Tree::new();
+    tree.write("a.rs", code("alone"));
+    let program = env!("CARGO_BIN_EXE_pilcrow");
+    let alone = "mount -t tmpfs none /dev && exec \"$0\" serve --stdio";
+    let mut builder = Daemon::builder().root(tree.path()).program("unshare");
+    for argument in ["--mount", "sh", "-c", alone, program] {
+        builder = builder.arg(argument);
+    }
+    let daemon = builder.start();
+    is_folded(&daemon, "a.rs");
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! One worker as its parent sees it: the process, its socket, what it did last and has used so far.
 
 use std::collections::VecDeque;
+use std::fs::OpenOptions;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
@@ -64,8 +65,8 @@ impl Process {
             .env_clear()
             .current_dir("/")
             .stdin(Stdio::from(OwnedFd::from(theirs)))
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
+            .stdout(nowhere()?)
+            .stderr(nowhere()?)
             .spawn()?;
         Ok(Process {
             child,
@@ -150,6 +151,16 @@ impl Process {
         // USER_HZ is 100 wherever Rust and Linux meet.
         Some(Duration::from_millis(ticks * 10))
     }
+}
+
+/// Where what a worker prints is lost. A root that holds little more than the program has no
+/// `/dev/null`; there it is a pipe that nobody reads.
+fn nowhere() -> io::Result<Stdio> {
+    if let Ok(null) = OpenOptions::new().write(true).open("/dev/null") {
+        return Ok(null.into());
+    }
+    let (_, unread) = io::pipe()?;
+    Ok(unread.into())
 }
 
 impl Drop for Process {
