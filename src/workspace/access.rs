@@ -93,6 +93,15 @@ impl Bases<'_> {
         self.everywhere || self.containing(real).next().is_some()
     }
 
+    /// The innermost folder that contains `path`, by its text; the top where none does. It is a
+    /// real path, so no link is on the way to it.
+    fn innermost(&self, path: &Path) -> &Path {
+        let innermost = self
+            .containing(path)
+            .max_by_key(|base| base.as_os_str().len());
+        innermost.unwrap_or(Path::new("/"))
+    }
+
     /// Whether links at `position` may be looked at: it is inside a folder or on the way to one.
     fn may_look(&self, position: &Path) -> bool {
         let near = |folder: &Path| position.starts_with(folder) || folder.starts_with(position);
@@ -123,6 +132,8 @@ struct Walked {
     before_links: PathBuf,
     /// How much of `path` is there, as far as that was looked at.
     there: PathBuf,
+    /// A link was followed. Where none was, `path` is the path that was walked.
+    has_links: bool,
     /// A link climbed back in from outside, so what is outside decides where it leads.
     wandered: bool,
 }
@@ -161,7 +172,8 @@ impl Access {
         if let Some(folder) = self.own_folder(path) {
             return self.judged_in(folder, path, opened, asked);
         }
-        // A folder whose real path has changed unnoticed must not make a file an outside one.
+        // A folder whose real path has changed unnoticed must not make a file an outside one, nor
+        // an ignore file one that may not be read.
         for again in [false, true] {
             let bases = self.bases(path, again);
             let judged = match &opened {
@@ -169,7 +181,7 @@ impl Access {
                 Err(_) => self.judge_missing(&bases, path, asked),
             };
             match judged {
-                Err(Refusal::OutsideWorkspace { .. }) if !again => {}
+                Err(_) if !again => {}
                 Err(refusal) => return Err(refusal),
                 Ok(()) => break,
             }
@@ -271,15 +283,19 @@ impl Access {
         asked: &str,
     ) -> Result<(), Refusal> {
         let real = opened.real();
-        let plain = normalise(path);
-        if real.is_none() || bases.mapped(path).as_deref() != real {
+        // What is spelled as it is has no other way to be judged.
+        let is_real = real.is_some_and(|real| real == path && bases.allow(real));
+        if !is_real && (real.is_none() || bases.mapped(path).as_deref() != real) {
             let walked = self.judge_way(bases, path, asked)?;
             if walked.wandered || !real.is_some_and(|real| bases.allow(real)) && !bases.everywhere {
                 return Err(outside(asked, &walked));
             }
         }
         let kind = PathKind::of(opened.is_dir());
-        self.judge_rules(bases, real.unwrap_or(&plain), kind, asked)
+        match real {
+            Some(real) => self.judge_rules(bases, real, kind, asked),
+            None => self.judge_rules(bases, &normalise(path), kind, asked),
+        }
     }
 
     /// Judges a path that cannot be opened by where it would be.
@@ -287,6 +303,10 @@ impl Access {
         let first = self.judge_way(bases, path, asked)?;
         if first.wandered {
             return Err(outside(asked, &first));
+        }
+        // The place is the spelling, and that is judged.
+        if !first.has_links && bases.allow(&first.path) {
+            return Ok(());
         }
         let (mut place, mut there) = (first.path.clone(), first.there.clone());
         for _ in 0..MAX_LINKS {
@@ -382,10 +402,12 @@ impl Access {
 
     /// Follows `path` link by link. Refuses where a link inside is itself denied.
     fn walk(&self, bases: &Bases<'_>, path: &Path, asked: &str) -> Result<Walked, Refusal> {
+        let start = bases.innermost(path);
+        let below = path.strip_prefix(start).unwrap_or(path);
         // Components still to go, and whether a link brought them in.
-        let mut ahead: VecDeque<(OsString, bool)> = names_of(path, false).collect();
-        let mut at = PathBuf::from("/");
-        let mut depth = 0;
+        let mut ahead: VecDeque<(OsString, bool)> = names_of(below, false).collect();
+        let mut at = start.to_path_buf();
+        let mut depth = names_of(start, false).count();
         // The depth of the directory in which a name was not found: below it nothing is.
         let mut missing_in = None;
         let mut before_links = None;
@@ -433,6 +455,7 @@ impl Access {
             before_links: before_links.unwrap_or_else(|| at.clone()),
             there,
             path: at,
+            has_links: links > 0,
             wandered,
         })
     }
@@ -441,23 +464,17 @@ impl Access {
     /// Ignore files are asked in the directories from the root down to the parent, as far as those
     /// are also above or at `known`.
     fn rule(&self, bases: &Bases<'_>, path: &Path, kind: PathKind, known: &Path) -> Option<Rule> {
-        let mut outermost: Option<&Path> = None;
-        let mut denied = None;
-        for base in bases.containing(path) {
-            denied = denied.or_else(|| self.deny_rule(&Below::new(base, path), kind));
-            if outermost.is_none_or(|outer| outer.starts_with(base)) {
-                outermost = Some(base);
-            }
-        }
-        let below = match outermost {
-            Some(base) => Below::new(base, path),
-            // Outside every root, and allowed to be: the rules hold from the top down.
-            None => {
-                let below = Below::new(Path::new("/"), path);
-                denied = self.deny_rule(&below, kind);
-                below
-            }
-        };
+        let containing: Vec<&Path> = bases.containing(path).collect();
+        // Outside every root, and allowed to be: the rules hold from the top down.
+        let outermost = containing.iter().min_by_key(|base| base.as_os_str().len());
+        let outermost = outermost.copied().unwrap_or(Path::new("/"));
+        let below = Below::new(outermost, path);
+        let others = containing.iter().filter(|base| **base != outermost);
+        let denied = self.deny_rule(&below, kind).or_else(|| {
+            others
+                .map(|base| Below::new(base, path))
+                .find_map(|below| self.deny_rule(&below, kind))
+        });
         self.ignore_rule(bases, &below, kind, known).or(denied)
     }
 

@@ -326,3 +326,20 @@ fn a_root_that_moves_is_followed() {
     assert_eq!(content(&found), "two/a.txt");
     assert_eq!(shown(&scope, "a.txt"), "a.txt");
 }
+
+#[test]
+fn a_root_that_moves_behind_a_link_is_followed_with_its_rules() {
+    let place = Scratch::new(&["above/root/a.txt", "above/root/b.log"]);
+    place.write("above/root/.agentignore", "*.log\n");
+    let scope = place.scope_of(&["above/root"], json!({}));
+    assert_eq!(shown(&scope, "a.txt"), "a.txt");
+    // The folder itself is as it was: nothing of it tells that it is elsewhere.
+    std::fs::rename(place.at("above"), place.at("moved")).expect("a new name");
+    place.make("above -> moved");
+    assert_eq!(kind(find(&scope, "missing.txt")), "notFound");
+    assert_eq!(kind(find(&scope, "b.log")), "denied");
+    let found = find(&scope, "a.txt").expect("it is there still");
+    assert_eq!(content(&found), "above/root/a.txt");
+    assert_eq!(kind(find(&scope, "b.log")), "denied");
+    assert_eq!(kind(find(&scope, "c.log")), "denied");
+}
