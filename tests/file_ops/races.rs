@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use crate::client::Daemon;
+use crate::processes::until;
 use crate::tree::{Tree, numbered_lines};
 
 use super::{files, read_as};
@@ -62,6 +63,43 @@ fn an_edit_of_a_file_that_is_moved_lands_before_or_hears_where_it_is() {
             _ => assert!(!now[&moved].contains("changed") && !now.contains_key(&stayed)),
         }
     }
+}
+
+#[test]
+fn an_edit_of_a_file_that_was_renamed_this_moment_is_not_made_by_a_guess() {
+    let tree = Tree::new()
+        .file("a.txt", numbered_lines(1, 9))
+        .file("to/b.txt", "b\n");
+    let signals = tempfile::tempdir().expect("a folder");
+    let go_on = signals.path().join("go");
+    let fail = format!("fsyncdir:1:HOLD={}", go_on.display());
+    let daemon = Daemon::builder()
+        .root(tree.path())
+        .env("PILCROW_FAIL", &fail)
+        .start();
+    daemon.ignore_changes();
+    let tag = read_as(&daemon, "mover", "a.txt");
+    assert_eq!(read_as(&daemon, "editor", "a.txt"), tag);
+    let patch = format!("¶a.txt#{tag}\nmove file to to/a.txt\n");
+    let moving = json!({ "session": "mover", "patch": patch });
+    let moving = daemon.request("agent/edit", moving);
+    until("the move is held", || {
+        signals.path().join("go.held").exists()
+    });
+    assert!(tree.join("to/a.txt").exists(), "it has its new name");
+    let patch = format!("¶a.txt#{tag}\nreplace 5:\n+changed\n");
+    let change = json!({ "session": "editor", "patch": patch });
+    let change = daemon.request("agent/edit", change);
+    until("names are looked through", || {
+        let status = daemon.call("agent/status", json!({}));
+        status.expect("a status")["scans"] != 0
+    });
+    std::fs::write(&go_on, "").expect("a signal");
+    daemon.wait(&moving).expect("it is moved");
+    let error = daemon.wait(&change).expect_err("it is elsewhere");
+    assert_eq!(error.kind(), "unknownTag", "{error:?}");
+    assert!(error.message.contains("to/a.txt"), "{error:?}");
+    assert_eq!(files(tree.path())["to/a.txt"], numbered_lines(1, 9));
 }
 
 #[test]
