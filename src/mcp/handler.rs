@@ -238,7 +238,7 @@ impl McpHandler {
         body: impl Future<Output = Result<CallOutcome, Box<dyn std::any::Any + Send>>> + Send + 'static,
     ) {
         cancel.cancel();
-        if !matches!(kind, ToolKind::Edit | ToolKind::Write) {
+        if kind.only_reads() {
             return;
         }
         let (calls, session) = (self.0.calls.clone(), session.to_owned());

@@ -48,7 +48,8 @@ impl ToolKind {
         }
     }
 
-    fn is_read(self) -> bool {
+    /// Whether it changes nothing.
+    pub fn only_reads(self) -> bool {
         matches!(self, ToolKind::Read | ToolKind::ReadMany | ToolKind::Search)
     }
 }
@@ -93,7 +94,7 @@ impl ToolList {
 
     /// Whether files can be changed.
     pub fn edits(&self) -> bool {
-        self.tools.iter().any(|(kind, _)| !kind.is_read())
+        self.tools.iter().any(|(kind, _)| !kind.only_reads())
     }
 
     /// What `tools/list` gives. `web` says whether web addresses are read.
@@ -114,7 +115,7 @@ fn listed(kind: ToolKind, tool: &Tool, web: bool) -> ListedTool {
         Value::Object(schema) => schema.clone(),
         _ => Default::default(),
     };
-    let read = kind.is_read();
+    let read = kind.only_reads();
     let annotations = ToolAnnotations::from_raw(
         None,
         Some(read),

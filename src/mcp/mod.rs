@@ -1,6 +1,6 @@
 //! The Model Context Protocol over stdin and stdout: the same engine for agents that are no editors.
 //!
-//! A thread reads lines and begins calls in the order of arrival ([`transport`]); the protocol itself,
+//! Lines are read and calls begun in the order of arrival ([`transport`]); the protocol itself,
 //! of both eras, is `rmcp`'s, for which [`handler`] answers. What a model is told that it can call is
 //! made by the engine ([`list`]), what it gives is mended where it can be meant ([`arguments`]), and
 //! what it is shown is one text of bounded length ([`answer`]).
@@ -104,7 +104,13 @@ pub async fn serve(
     let told = Arc::new(Tidings::default());
     let hearing = told.clone();
     let tell = move |notices| hearing.hear(notices);
-    let agent = Agent::new(settings, threads, shutdown.clone(), on_settings, tell);
+    let agent = Agent::new(
+        settings,
+        threads.clone(),
+        shutdown.clone(),
+        on_settings,
+        tell,
+    );
     let list = ToolList::new(agent.tools()?, tools.as_deref())?;
     let calls = Calls::new(agent.clone(), budget, told.clone());
     let folders = WorkspaceFolders::new(agent.clone(), folders, calls.clone());
@@ -116,8 +122,9 @@ pub async fn serve(
         in_flight.clone(),
         outbox.clone(),
         shutdown.clone(),
+        threads,
     );
-    reader.start(input, LINE_BYTES)?;
+    reader.start(input, LINE_BYTES);
     let serving = tokio::spawn(answer_lines(handler, transport));
     let ending = shutdown.ended().await;
     let finished = async {

@@ -1,11 +1,14 @@
 //! Lines in and lines out. The library starts each handler in a task of its own, in no order; so a
-//! call is begun here, by the thread that reads, and travels with its request.
+//! call is begun here, by the thread that reads, and travels with its request. To read is one job after
+//! the other, a line each; what waits (for input, for a place in flight, for room in the library's
+//! queue) is done in it.
 //!
 //! What the library would drop in silence is answered: what cannot be read, with its id where one can
 //! be found; lone surrogates are mended. Nothing here waits for a call.
 
 use std::convert::Infallible;
-use std::io::{self, Read};
+use std::io::Read;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -20,12 +23,14 @@ use rmcp::transport::Transport;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use tokio::sync::{Mutex, mpsc};
-use tower_lsp::jsonrpc::{Error, Id, Request};
+use tower_lsp::jsonrpc::{Error, Id, Request, Response};
 
+use crate::protocol::Refusal;
 use crate::rpc::{
-    EndOnDrop, Ending, InFlight, InputLine, InputLines, Message, NoPlace, Outbox, Shutdown,
-    found_id, parse,
+    EndOnDrop, Ending, InFlight, InFlightRequest, InputLine, InputLines, Message, NoPlace, Outbox,
+    Shutdown, found_id, parse,
 };
+use crate::task::Threads;
 
 use super::handler::McpHandler;
 
@@ -77,11 +82,78 @@ pub struct LineReader {
     in_flight: Arc<InFlight>,
     outbox: Arc<Outbox>,
     shutdown: Shutdown,
+    threads: Threads,
     library: mpsc::Sender<ClientJsonRpcMessage>,
 }
 
-/// Nobody hears any more.
-struct HungUp;
+/// A place in the library's queue.
+type Place = mpsc::OwnedPermit<ClientJsonRpcMessage>;
+
+/// What came in a line.
+enum Arrival {
+    ToolCall(ToolRequest),
+    /// Any other request or notification.
+    Other(Request),
+    Answer(Response),
+}
+
+/// A call of a tool as it came, with its place in flight.
+struct ToolRequest {
+    id: Id,
+    params: Option<Value>,
+    since: Instant,
+    place: InFlightRequest,
+}
+
+/// The reader with its input: one job after the other, a line each.
+struct ReadLoop<R> {
+    reader: LineReader,
+    lines: InputLines<R>,
+    _ending: EndOnDrop,
+}
+
+impl<R: Read + Send + 'static> ReadLoop<R> {
+    fn go_on(mut self) {
+        let threads = self.reader.threads.clone();
+        let is_here = self.lines.has_more();
+        let read = move || self.next().map(|(arrival, place)| (self, arrival, place));
+        threads.run_input(is_here, read, |read| {
+            if let Some((this, arrival, place)) = read {
+                this.reader.take(arrival, place);
+                this.go_on();
+            }
+        });
+    }
+
+    /// Waits for room in the outbox, for a line, for a place in flight and for one in the library's
+    /// queue; `None` at the end.
+    fn next(&mut self) -> Option<(Arrival, Place)> {
+        let reader = &self.reader;
+        loop {
+            if !reader.outbox.wait_for_room() || reader.shutdown.ending().is_some() {
+                return None;
+            }
+            let arrival = match self.lines.next_line() {
+                Ok(Some(line)) if reader.shutdown.ending().is_none() => reader.arrival(&line),
+                Ok(_) => return None,
+                Err(error) => {
+                    tracing::warn!(%error, "the input cannot be read");
+                    return None;
+                }
+            };
+            let Some(arrival) = arrival else {
+                continue;
+            };
+            if self.lines.has_more() {
+                reader.threads.call_ahead();
+            }
+            // The library hangs up at the end.
+            let place = reader.library.clone().reserve_owned();
+            let place = reader.threads.runtime().block_on(place).ok()?;
+            return Some((arrival, place));
+        }
+    }
+}
 
 impl LineReader {
     /// A reader, and the library's end of what it reads.
@@ -90,6 +162,7 @@ impl LineReader {
         in_flight: Arc<InFlight>,
         outbox: Arc<Outbox>,
         shutdown: Shutdown,
+        threads: Threads,
     ) -> (LineReader, LineTransport) {
         let (library, received) = mpsc::channel(WAITING);
         let transport = LineTransport {
@@ -102,75 +175,64 @@ impl LineReader {
             in_flight,
             outbox,
             shutdown,
+            threads,
             library,
         };
         (reader, transport)
     }
 
-    /// Starts the reading thread. It ends with the input or with the shutdown; one that waits for
-    /// input cannot be called back and is left to the end of the process.
-    pub fn start(self, input: impl Read + Send + 'static, line_bytes: usize) -> io::Result<()> {
-        let thread = std::thread::Builder::new().name("mcp-reader".to_owned());
-        let read = move || {
-            let _ending = EndOnDrop(self.shutdown.clone(), Ending::EndOfInput);
-            let mut lines = InputLines::new(input, line_bytes);
-            while self.take_next(&mut lines).is_ok() {}
+    /// Starts to read. It ends with the input or with the shutdown; a thread that waits for input
+    /// cannot be called back and is left to the end of the process.
+    pub fn start(self, input: impl Read + Send + 'static, line_bytes: usize) {
+        let read_loop = ReadLoop {
+            lines: InputLines::new(input, line_bytes),
+            _ending: EndOnDrop(self.shutdown.clone(), Ending::EndOfInput),
+            reader: self,
         };
-        thread.spawn(read).map(drop)
+        read_loop.go_on();
     }
 
-    fn take_next(&self, lines: &mut InputLines<impl Read>) -> Result<(), HungUp> {
-        if !self.outbox.wait_for_room() || self.shutdown.ending().is_some() {
-            return Err(HungUp);
-        }
-        match lines.next_line() {
-            Ok(Some(line)) if self.shutdown.ending().is_none() => self.take(&line),
-            Ok(_) => Err(HungUp),
-            Err(error) => {
-                tracing::warn!(%error, "the input cannot be read");
-                Err(HungUp)
-            }
-        }
-    }
-
-    fn take(&self, line: &InputLine<'_>) -> Result<(), HungUp> {
+    /// What came, unless it is refused here. Waits where no place in flight is free.
+    fn arrival(&self, line: &InputLine<'_>) -> Option<Arrival> {
         let body = match line {
             InputLine::Body(body) => body.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(body),
             InputLine::TooLong(start, end) => {
                 let id = found_id(start, end).and_then(|id| serde_json::from_str(&id).ok());
                 self.refuse(id, INVALID_REQUEST, "The line is longer than 64 MiB.");
-                return Ok(());
+                return None;
             }
         };
         let body = body.trim_ascii();
-        match body.first() {
-            None => return Ok(()),
-            Some(b'[') => {
-                self.refuse_batch(body);
-                return Ok(());
-            }
-            Some(_) => {}
+        if body.first()? == &b'[' {
+            self.refuse_batch(body);
+            return None;
         }
         match parse(body) {
-            Ok(Message::Call(request)) => self.call(request),
-            Ok(Message::Answer(response)) => self.pass(json!(response)),
+            Ok(Message::Call(request)) => match (request.method(), request.id()) {
+                ("tools/call", Some(_)) => self.tool_request(request).map(Arrival::ToolCall),
+                _ => Some(Arrival::Other(request)),
+            },
+            Ok(Message::Answer(response)) => Some(Arrival::Answer(response)),
             Err(response) => {
-                let (id, outcome) = response.into_parts();
-                let id = match json!(id) {
-                    Value::Null => {
-                        found_id(body, body).and_then(|id| serde_json::from_str(&id).ok())
-                    }
-                    id => Some(id),
-                };
-                let code = outcome.err().map(|error: Error| error.code.code());
-                let (code, why) = match code {
-                    Some(PARSE) | None => (PARSE, "A message is one line of JSON, in UTF-8."),
-                    Some(code) => (code, "This is no JSON-RPC 2.0 message."),
-                };
-                self.refuse(id, code, why);
-                Ok(())
+                self.refuse_unread(response, body);
+                None
             }
         }
+    }
+
+    /// Answers what is no message.
+    fn refuse_unread(&self, response: Response, body: &[u8]) {
+        let (id, outcome) = response.into_parts();
+        let id = match json!(id) {
+            Value::Null => found_id(body, body).and_then(|id| serde_json::from_str(&id).ok()),
+            id => Some(id),
+        };
+        let code = outcome.err().map(|error: Error| error.code.code());
+        let (code, why) = match code {
+            Some(PARSE) | None => (PARSE, "A message is one line of JSON, in UTF-8."),
+            Some(code) => (code, "This is no JSON-RPC 2.0 message."),
+        };
+        self.refuse(id, code, why);
     }
 
     /// Later versions of the protocol have no batches. Who sends one waits for an answer to each
@@ -196,10 +258,42 @@ impl LineReader {
         }
     }
 
-    fn call(&self, request: Request) -> Result<(), HungUp> {
+    /// Waits for a place in flight.
+    fn tool_request(&self, request: Request) -> Option<ToolRequest> {
+        let since = Instant::now();
+        let (_, id, params) = request.into_parts();
+        let id = id?;
+        match self.in_flight.enter(&id) {
+            Ok(place) => Some(ToolRequest {
+                id,
+                params,
+                since,
+                place,
+            }),
+            Err(NoPlace::IdInUse) => {
+                let why = "This id is that of a call which is not answered yet.";
+                self.refuse(Some(json!(id)), INVALID_REQUEST, why);
+                None
+            }
+            Err(NoPlace::Full) => {
+                self.busy(&id);
+                None
+            }
+        }
+    }
+
+    /// Does not wait.
+    fn take(&self, arrival: Arrival, place: Place) {
+        match arrival {
+            Arrival::ToolCall(request) => self.call_tool(request, place),
+            Arrival::Other(request) => self.call(request, place),
+            Arrival::Answer(response) => self.pass(json!(response), place),
+        }
+    }
+
+    fn call(&self, request: Request, place: Place) {
         let (method, id, params) = request.into_parts();
         match (method.as_ref(), &id) {
-            ("tools/call", Some(id)) => return self.call_tool(id, params),
             ("notifications/cancelled", None) => {
                 let cancelled = params
                     .as_ref()
@@ -223,33 +317,27 @@ impl LineReader {
         if let Some(params) = params {
             message["params"] = params;
         }
-        self.pass(message)
+        self.pass(message, place);
     }
 
-    fn call_tool(&self, id: &Id, params: Option<Value>) -> Result<(), HungUp> {
-        let since = Instant::now();
-        let place = match self.in_flight.enter(id) {
-            Ok(place) => place,
-            Err(why) => {
-                match why {
-                    NoPlace::IdInUse => {
-                        let why = "This id is that of a call which is not answered yet.";
-                        self.refuse(Some(json!(id)), INVALID_REQUEST, why);
-                    }
-                    NoPlace::Full => self.busy(id),
-                }
-                return Ok(());
-            }
-        };
+    fn call_tool(&self, request: ToolRequest, in_queue: Place) {
+        let ToolRequest {
+            id,
+            params,
+            since,
+            place,
+        } = request;
         let mut params = match params {
             Some(Value::Object(params)) => params,
             _ => Map::new(),
         };
-        let (call, begun) = match self.handler.begin(&mut params, since, place) {
+        let begin = || self.handler.begin(&mut params, since, place);
+        // A fault of our own costs this call, and none that comes after it.
+        let begun = catch_unwind(AssertUnwindSafe(begin)).unwrap_or_else(|_| Err(internal()));
+        let (call, begun) = match begun {
             Ok(begun) => begun,
-            Err(ErrorData { message, .. }) => {
-                self.refuse(Some(json!(id)), INVALID_PARAMS, &message);
-                return Ok(());
+            Err(ErrorData { code, message, .. }) => {
+                return self.refuse(Some(json!(id)), i64::from(code.0), &message);
             }
         };
         let mut request = ClientRequest::CallToolRequest(CallToolRequest::new(call));
@@ -258,35 +346,27 @@ impl LineReader {
         }
         request.extensions_mut().insert(begun);
         let id = match id {
-            Id::Number(number) => RequestId::Number(*number),
+            Id::Number(number) => RequestId::Number(number),
             Id::String(text) => RequestId::String(text.as_str().into()),
-            Id::Null => return Ok(()),
+            Id::Null => return,
         };
-        self.send(JsonRpcMessage::request(request, id))
+        in_queue.send(JsonRpcMessage::request(request, id));
     }
 
     /// Hands a message to the library as it came.
-    fn pass(&self, message: Value) -> Result<(), HungUp> {
+    fn pass(&self, message: Value, place: Place) {
         let id = message.get("id").filter(|id| !id.is_null()).cloned();
         let is_request = message.get("method").is_some();
         match serde_json::from_value(message) {
-            Ok(message) => self.send(message),
+            Ok(message) => drop(place.send(message)),
             Err(error) => {
                 tracing::debug!(%error, "a message of no form that is known");
                 if let (Some(id), true) = (id, is_request) {
-                    self.refuse(
-                        Some(id),
-                        INVALID_PARAMS,
-                        "The parameters are of another form.",
-                    );
+                    let why = "The parameters are of another form.";
+                    self.refuse(Some(id), INVALID_PARAMS, why);
                 }
-                Ok(())
             }
         }
-    }
-
-    fn send(&self, message: ClientJsonRpcMessage) -> Result<(), HungUp> {
-        self.library.blocking_send(message).map_err(|_| HungUp)
     }
 
     fn busy(&self, id: &Id) {
@@ -306,6 +386,10 @@ impl LineReader {
         }
         self.outbox.send(&answer);
     }
+}
+
+fn internal() -> ErrorData {
+    ErrorData::internal_error(Refusal::Internal.to_string(), None)
 }
 
 fn as_id(value: &Value) -> Option<Id> {

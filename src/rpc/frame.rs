@@ -70,6 +70,11 @@ impl<R: Read> Frames<R> {
         }
     }
 
+    /// Whether some of what follows was read already: at least a part of a frame.
+    pub fn has_more(&self) -> bool {
+        !self.unread.is_empty()
+    }
+
     /// The next frame, or `None` at the end of the input (also when it ends inside a frame).
     pub fn next(&mut self) -> io::Result<Option<Frame<'_>>> {
         if !self.skip()? {

@@ -39,6 +39,11 @@ impl<R: Read> InputLines<R> {
         }
     }
 
+    /// Whether some of what follows was read already: at least a part of a line.
+    pub fn has_more(&self) -> bool {
+        !self.input.buffer().is_empty()
+    }
+
     /// The next line; `None` at the end of the input, where what has no line end is no message.
     ///
     /// # Errors

@@ -33,35 +33,36 @@ pub struct MessageReader<S> {
     pub threads: Threads,
 }
 
-/// What is to be done about a frame.
-enum Came {
+/// A frame that came, as it is to be taken.
+enum Arrival {
     /// With its place in flight, if it is a request.
     Call(Request, Option<InFlightRequest>),
     Answer(Response),
     Refused(Response),
 }
 
-/// The reader with its input.
-struct Reading<S, R> {
+/// The reader with its input: one job after the other, a frame each.
+struct ReadLoop<S, R> {
     reader: MessageReader<S>,
     frames: Frames<R>,
     _ending: EndOnDrop,
 }
 
-impl<S: Service, R: Read + Send + 'static> Reading<S, R> {
+impl<S: Service, R: Read + Send + 'static> ReadLoop<S, R> {
     fn go_on(mut self) {
         let threads = self.reader.threads.clone();
-        let read = move || self.next().map(|came| (self, came));
-        threads.run_input(read, |read| {
-            if let Some((mut reading, came)) = read {
-                reading.reader.take(came);
-                reading.go_on();
+        let is_here = self.frames.has_more();
+        let read = move || self.next().map(|arrival| (self, arrival));
+        threads.run_input(is_here, read, |read| {
+            if let Some((mut this, arrival)) = read {
+                this.reader.take(arrival);
+                this.go_on();
             }
         });
     }
 
     /// Waits for room, for a frame and for a place in flight; `None` at the end.
-    fn next(&mut self) -> Option<Came> {
+    fn next(&mut self) -> Option<Arrival> {
         let MessageReader {
             outbox, shutdown, ..
         } = &self.reader;
@@ -70,7 +71,11 @@ impl<S: Service, R: Read + Send + 'static> Reading<S, R> {
         }
         match self.frames.next() {
             Ok(Some(frame)) if shutdown.ending().is_none() => {
-                Some(self.reader.judged(parsed(&frame)))
+                let parsed = parsed(&frame);
+                if self.frames.has_more() {
+                    self.reader.threads.call_ahead();
+                }
+                Some(self.reader.judged(parsed))
             }
             Ok(_) => None,
             Err(error) => {
@@ -93,44 +98,45 @@ impl<S: Service> MessageReader<S> {
     /// Starts to read. It ends with the input, with the shutdown, or with the service; a thread
     /// that waits for input cannot be called back and is left to the end of the process.
     pub fn start(self, input: impl Read + Send + 'static, frame_bytes: u64) {
-        let reading = Reading {
+        let read_loop = ReadLoop {
             frames: Frames::new(input, frame_bytes),
             _ending: EndOnDrop(self.shutdown.clone(), Ending::EndOfInput),
             reader: self,
         };
-        reading.go_on();
+        read_loop.go_on();
     }
 
-    fn judged(&self, parsed: Result<Message, Response>) -> Came {
+    /// Waits where no place in flight is free.
+    fn judged(&self, parsed: Result<Message, Response>) -> Arrival {
         let request = match parsed {
             Ok(Message::Call(request)) => request,
-            Ok(Message::Answer(response)) => return Came::Answer(response),
-            Err(refusal) => return Came::Refused(refusal),
+            Ok(Message::Answer(response)) => return Arrival::Answer(response),
+            Err(refusal) => return Arrival::Refused(refusal),
         };
         if let Some(id) = cancelled_by(&request) {
             self.in_flight.cancel(&id);
         }
         let Some(id) = request.id() else {
-            return Came::Call(request, None);
+            return Arrival::Call(request, None);
         };
         match self.in_flight.enter(id) {
-            Ok(place) => Came::Call(request, Some(place)),
+            Ok(place) => Arrival::Call(request, Some(place)),
             Err(why) => {
                 let error = match why {
                     NoPlace::Full => (self.busy)(),
                     NoPlace::IdInUse => Error::invalid_request(),
                 };
-                Came::Refused(Response::from_error(id.clone(), error))
+                Arrival::Refused(Response::from_error(id.clone(), error))
             }
         }
     }
 
     /// Does not wait.
-    fn take(&mut self, came: Came) {
-        match came {
-            Came::Call(request, place) => self.call(request, place),
-            Came::Answer(response) => self.client.answered(response),
-            Came::Refused(refusal) => self.outbox.send(&refusal),
+    fn take(&mut self, arrival: Arrival) {
+        match arrival {
+            Arrival::Call(request, place) => self.call(request, place),
+            Arrival::Answer(response) => self.client.answered(response),
+            Arrival::Refused(refusal) => self.outbox.send(&refusal),
         }
     }
 

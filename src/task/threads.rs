@@ -7,7 +7,9 @@
 //! job costs a wake-up to its thread and another one back: a warm read of 10 KB took 1.18 times as
 //! long, sixteen at once 1.13 times.)
 //!
-//! Who has read a request does its first job for the same reason: reading goes on in another thread.
+//! Who has read a request goes on reading as long as there is input already, and then does a first job
+//! for the same reason. Most often that is done before the next request comes, so no other thread is
+//! called to go on reading; one that has nothing to do looks after a moment whether nobody reads yet.
 //!
 //! A thread is woken only when there is more to take than threads that will come for it; one is
 //! started when all are in jobs. Jobs leave some of the threads to futures, so no
@@ -24,6 +26,8 @@ use futures::future::BoxFuture;
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use tokio::runtime::Handle;
 
+use super::give_back_memory;
+
 /// Threads at most: the places of all pools, those who wait for a long one, and jobs that hang.
 const MOST: usize = 512;
 
@@ -33,10 +37,14 @@ const FOR_FUTURES: usize = 8;
 /// Jobs at most that wait for a thread with nothing else to do; any further one waits its turn.
 const MOST_WHEN_FREE: usize = 64;
 
+/// A job that would wait for input is not begun for so long while others may soon be done.
+const PATIENCE: Duration = Duration::from_millis(1);
+
 /// Idle threads that stay.
 const KEPT: usize = 2;
 
-/// After so long without anything to do the others end.
+/// After so long without anything to do the others end, and the last of them gives back to the system
+/// what the allocator keeps of their work.
 const IDLE: Duration = Duration::from_secs(10);
 
 /// Clones share the threads.
@@ -59,6 +67,12 @@ struct Queue {
     jobs: VecDeque<Job>,
     /// Jobs that wait for input: few, and begun however many other jobs there are.
     inputs: VecDeque<Job>,
+    /// Of these, for how many there is input.
+    inputs_here: usize,
+    /// How many of these were ever begun.
+    inputs_begun: u64,
+    /// An idle thread looks after every moment whether that has changed.
+    is_watched: bool,
     /// Jobs for a thread that finds nothing else. None is called for them.
     when_free: VecDeque<Job>,
     /// Threads that will take something before they wait: awake, and not in a job.
@@ -99,7 +113,12 @@ impl Queue {
             true => self.jobs.len(),
             false => 0,
         };
-        self.futures.len() + jobs + self.inputs.len()
+        self.futures.len() + jobs + self.inputs_here
+    }
+
+    /// Whether somebody has to see to it that a job which would wait for input is begun.
+    fn is_to_be_watched(&self) -> bool {
+        !self.inputs.is_empty() && self.free == 0 && !self.is_watched
     }
 
     fn take(&mut self) -> Option<Next> {
@@ -113,12 +132,25 @@ impl Queue {
     }
 
     fn next_job(&mut self) -> Option<Job> {
-        if !self.may_run_jobs() {
-            return self.inputs.pop_front();
+        // What came together is begun together: a cancel waits for none of what it came with.
+        if self.inputs_here > 0 {
+            return self.next_input();
         }
-        let job = self.jobs.pop_front();
-        job.or_else(|| self.inputs.pop_front())
-            .or_else(|| self.when_free.pop_front())
+        if self.may_run_jobs() {
+            let job = self.jobs.pop_front();
+            // Who would wait for input has time for what nobody waits for.
+            if let Some(job) = job.or_else(|| self.when_free.pop_front()) {
+                return Some(job);
+            }
+        }
+        self.next_input()
+    }
+
+    fn next_input(&mut self) -> Option<Job> {
+        let job = self.inputs.pop_front()?;
+        self.inputs_begun += 1;
+        self.inputs_here = self.inputs_here.min(self.inputs.len());
+        Some(job)
     }
 
     fn threads(&self) -> usize {
@@ -171,16 +203,26 @@ impl Threads {
         self.call_one(&mut queue);
     }
 
-    /// The same for a job that waits for input and begins what comes. A thread of those that are
-    /// for futures runs it where all others are in jobs.
+    /// The same for a job that takes input, waits for it unless it `is_here`, and begins what
+    /// comes. A thread of those that are for futures runs it where all others are in jobs.
     pub fn run_input<T>(
         &self,
+        is_here: bool,
         job: impl FnOnce() -> T + Send + 'static,
         then: impl FnOnce(T) + Send + 'static,
     ) {
         let mut queue = self.0.queue.lock();
         queue.inputs.push_back(in_two_steps(job, then));
+        queue.inputs_here += usize::from(is_here);
         self.call_one(&mut queue);
+    }
+
+    /// Calls a thread for what the only job at work is about to hand on: being called takes longer.
+    pub fn call_ahead(&self) {
+        let mut queue = self.0.queue.lock();
+        if queue.in_jobs == 1 && queue.free == 0 && queue.idle > 0 {
+            self.call_idle(&mut queue);
+        }
     }
 
     /// Runs a job that nobody waits for in a thread that has nothing else to do. To be called from a
@@ -208,14 +250,15 @@ impl Threads {
     /// hands on several requests goes on before all processors are taken.
     fn call_one(&self, queue: &mut Queue) {
         let on_its_way = queue.called + queue.starting > 0;
-        if queue.ready() <= queue.free || on_its_way {
+        let is_needed = queue.ready() > queue.free;
+        if on_its_way || !(is_needed || queue.is_to_be_watched()) {
             return;
         }
         if queue.idle > 0 {
-            queue.idle -= 1;
-            queue.called += 1;
-            queue.free += 1;
-            self.0.filled.notify_one();
+            match is_needed {
+                true => self.call_idle(queue),
+                false => drop(self.0.filled.notify_one()),
+            }
         } else if queue.threads() < MOST {
             let threads = self.clone();
             let thread = std::thread::Builder::new().name("pilcrow-task".to_owned());
@@ -228,6 +271,14 @@ impl Threads {
                 Err(error) => tracing::error!(%error, "a thread cannot be started"),
             }
         }
+    }
+
+    /// Calls one of those that have nothing to do.
+    fn call_idle(&self, queue: &mut Queue) {
+        queue.idle -= 1;
+        queue.called += 1;
+        queue.free += 1;
+        self.0.filled.notify_one();
     }
 
     /// What a thread does, from its start to its end.
@@ -248,27 +299,59 @@ impl Threads {
                     });
                 }
                 None if self.wait(&mut queue) => {}
-                None => return,
+                None => {
+                    let is_last = queue.idle <= KEPT;
+                    drop(queue);
+                    if is_last {
+                        give_back_memory();
+                    }
+                    return;
+                }
             }
         }
     }
 
-    /// Waits to be called; false where the thread is not needed any more.
+    /// Waits for something to do; false where the thread is not needed any more.
     fn wait(&self, queue: &mut MutexGuard<'_, Queue>) -> bool {
         queue.free -= 1;
         queue.idle += 1;
-        let nobody_calls = |queue: &mut Queue| queue.called == 0;
-        match queue.idle > KEPT {
-            true => drop(self.0.filled.wait_while_for(queue, nobody_calls, IDLE)),
-            false => self.0.filled.wait_while(queue, nobody_calls),
+        let rests = |queue: &mut Queue| queue.called == 0 && !queue.is_to_be_watched();
+        loop {
+            match queue.idle > KEPT {
+                true => drop(self.0.filled.wait_while_for(queue, rests, IDLE)),
+                false => self.0.filled.wait_while(queue, rests),
+            }
+            // Whoever calls counts the thread as free already.
+            if queue.called > 0 {
+                queue.called -= 1;
+                return true;
+            }
+            if !queue.is_to_be_watched() {
+                queue.idle -= 1;
+                return false;
+            }
+            if self.watch(queue) {
+                queue.idle -= 1;
+                queue.free += 1;
+                return true;
+            }
         }
-        // Whoever calls counts the thread as free already.
-        let is_called = queue.called > 0;
-        match is_called {
-            true => queue.called -= 1,
-            false => queue.idle -= 1,
+    }
+
+    /// Waits until it is called, or no job that takes input was begun for a moment; whether one is
+    /// to be begun by this thread then.
+    fn watch(&self, queue: &mut MutexGuard<'_, Queue>) -> bool {
+        queue.is_watched = true;
+        loop {
+            let begun = queue.inputs_begun;
+            let nobody_calls = |queue: &mut Queue| queue.called == 0;
+            self.0.filled.wait_while_for(queue, nobody_calls, PATIENCE);
+            if queue.called > 0 || queue.inputs_begun == begun {
+                break;
+            }
         }
-        is_called
+        queue.is_watched = false;
+        queue.called == 0 && queue.is_to_be_watched()
     }
 }
 
@@ -332,149 +415,4 @@ impl Wake for Task {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::sync::mpsc;
-    use std::thread::{self, ThreadId};
-
-    use tokio::sync::oneshot;
-
-    use super::*;
-
-    const HANG: Duration = Duration::from_secs(30);
-
-    /// Runs a job from within a future and waits for it.
-    async fn job<T: Send + 'static>(
-        threads: &Threads,
-        job: impl FnOnce() -> T + Send + 'static,
-    ) -> Option<T> {
-        let (tell, told) = oneshot::channel();
-        threads.run(job, move |result| drop(tell.send(result)));
-        told.await.ok()
-    }
-
-    #[tokio::test]
-    async fn what_follows_a_job_runs_in_its_thread() {
-        let threads = Threads::new(Handle::current());
-        for _ in 0..100 {
-            let (tell, told) = oneshot::channel::<[Option<ThreadId>; 3]>();
-            let shared = threads.clone();
-            threads.start(async move {
-                let first = job(&shared, || thread::current().id()).await;
-                let between = thread::current().id();
-                let second = job(&shared, || thread::current().id()).await;
-                let _ = tell.send([first, Some(between), second]);
-            });
-            let [first, between, second] = told.await.expect("it is done");
-            assert!(first.is_some() && first == between && between == second);
-        }
-        assert_eq!(threads.0.queue.lock().threads(), 1);
-    }
-
-    #[tokio::test]
-    async fn what_nobody_waits_for_is_done_last_and_wakes_no_thread() {
-        let threads = Threads::new(Handle::current());
-        for _ in 0..100 {
-            let (tell, told) = mpsc::channel();
-            let (last, shared) = (tell.clone(), threads.clone());
-            let then = move |()| {
-                for _ in 0..2 * MOST_WHEN_FREE {
-                    let last = last.clone();
-                    shared.run_when_free(move || {
-                        let _ = last.send("left behind");
-                    });
-                }
-                shared.run(
-                    || (),
-                    move |()| {
-                        let _ = tell.send("waited for");
-                    },
-                );
-            };
-            threads.run(|| (), then);
-            let order: Vec<&str> = tokio::task::spawn_blocking(move || told.iter().collect())
-                .await
-                .expect("all are done");
-            assert_eq!(order.len(), 2 * MOST_WHEN_FREE + 1);
-            assert_eq!(order.last(), Some(&"left behind"));
-        }
-    }
-
-    #[tokio::test]
-    async fn jobs_that_hang_leave_threads_to_others() {
-        let threads = Threads::new(Handle::current());
-        let (go_on, told) = mpsc::channel::<()>();
-        let told = Arc::new(Mutex::new(told));
-        let mut hanging = Vec::new();
-        for _ in 0..MOST {
-            let (told, (tell, done)) = (told.clone(), oneshot::channel());
-            let hang = move || {
-                let _ = told.lock().recv();
-            };
-            threads.run(hang, move |()| {
-                let _ = tell.send(());
-            });
-            hanging.push(done);
-        }
-        // No job more, but futures.
-        let (tell, timer) = oneshot::channel();
-        threads.start(async move {
-            tokio::time::sleep(Duration::from_millis(1)).await;
-            let _ = tell.send(());
-        });
-        let waited = tokio::time::timeout(HANG, timer).await;
-        assert_eq!(waited.ok(), Some(Ok(())));
-        // Nor does input wait for them.
-        let (tell, input) = oneshot::channel();
-        threads.run_input(
-            || 7,
-            move |came| {
-                let _ = tell.send(came);
-            },
-        );
-        let waited = tokio::time::timeout(HANG, input).await;
-        assert_eq!(waited.ok(), Some(Ok(7)));
-        assert!(threads.0.queue.lock().threads() <= MOST);
-        drop(go_on);
-        for done in hanging {
-            assert_eq!(done.await, Ok(()));
-        }
-        assert_eq!(job(&threads, || 7).await, Some(7));
-    }
-
-    #[tokio::test]
-    async fn a_panic_ends_what_panicked_and_nothing_else() {
-        let threads = Threads::new(Handle::current());
-        let panic = || std::panic::resume_unwind(Box::new("on purpose"));
-        assert_eq!(job::<()>(&threads, panic).await, None);
-        let (tell, told) = oneshot::channel::<()>();
-        let shared = threads.clone();
-        threads.start(async move {
-            job(&shared, || ()).await;
-            let _tell = tell;
-            std::panic::resume_unwind(Box::new("on purpose"));
-        });
-        assert!(told.await.is_err());
-        assert_eq!(job(&threads, || 7).await, Some(7));
-        let queue = threads.0.queue.lock();
-        assert_eq!(queue.in_jobs, 0);
-    }
-
-    #[test]
-    fn a_future_that_wakes_itself_is_polled_again() {
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()
-            .expect("a runtime");
-        runtime.block_on(async {
-            let threads = Threads::new(Handle::current());
-            let (tell, told) = oneshot::channel();
-            threads.start_here(async move {
-                for _ in 0..100 {
-                    tokio::task::yield_now().await;
-                }
-                let _ = tell.send(());
-            });
-            assert_eq!(told.await, Ok(()));
-        });
-    }
-}
+mod tests;
