@@ -4,7 +4,7 @@
 //! An editor is one, over the LSP; an agent over MCP is one that has nothing open, and so is the
 //! command line, which hears nothing either. There is one client for an engine.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
@@ -75,8 +75,8 @@ pub struct Client {
     /// `shutdown` was answered: the process may end well.
     pub shut_down: AtomicBool,
     on_settings: OnSettings,
-    /// Documents that are about to be looked at again for notices.
-    pub to_look_at: Mutex<HashSet<(DocumentKey, Actor)>>,
+    /// Documents that are looked at again for notices; whether a change came that no look has seen.
+    pub looks: Mutex<HashMap<(DocumentKey, Actor), bool>>,
     /// Texts that open documents are to show.
     pub expected: Mutex<Vec<Expectation>>,
     /// Open documents that the editor is being asked to change: what becomes of them is recorded by
@@ -107,7 +107,7 @@ impl Client {
             log: Mutex::default(),
             shut_down: AtomicBool::new(false),
             on_settings,
-            to_look_at: Mutex::default(),
+            looks: Mutex::default(),
             expected: Mutex::default(),
             asked: Mutex::default(),
             unsaved_by_us: Mutex::default(),

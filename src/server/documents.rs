@@ -139,6 +139,9 @@ pub fn look_again(engine: &Arc<Engine>, client: &Arc<Client>, key: DocumentKey, 
 
 /// As [`look_again`]; what was found `written` on disk may be the work of an edit, which records
 /// whose it is before its turn ends.
+///
+/// One look at a document is under way at a time: what changes meanwhile is for the one after it. Of
+/// a large file that never stands still the looks would else be so many that no read gets on.
 fn look(
     engine: &Arc<Engine>,
     client: &Arc<Client>,
@@ -146,41 +149,61 @@ fn look(
     written: Option<RealPath>,
 ) {
     let nobody_reads = engine.reader.sessions.count() == 0;
-    if nobody_reads || !client.to_look_at.lock().insert(errand.clone()) {
+    if nobody_reads || client.looks.lock().insert(errand.clone(), true).is_some() {
         return;
     }
     let (engine, client) = (engine.clone(), client.clone());
     let threads = engine.threads.clone();
     threads.start(async move {
-        client.to_look_at.lock().remove(&errand);
-        if client.asked.lock().contains(&errand.0) {
-            // Who asked looks again when that is on record.
-            return;
-        }
-        let reading = engine.edit_queue.begin_read(NOBODY);
-        if let Some(path) = written.filter(|_| !reading.is_free()) {
-            // Where that takes too long it is looked at all the same.
-            let _ = reading.turn(&[ResourceId::File(path)]).await;
-        }
-        let snapshot = client.snapshot();
-        let jobs_engine = engine.clone();
-        let looked = engine
-            .run(move |work| {
-                let reader = &jobs_engine.reader;
-                let ClientSnapshot { config, overlays } = &snapshot;
-                let scope = match &errand.0 {
-                    DocumentKey::File(path) => &jobs_engine.scope_of_path(config, path),
-                    DocumentKey::Other(_) => &config.scope,
-                };
-                let scope = &scope.of_job(work);
-                reader.look_again(&errand.0, &errand.1, scope, overlays, work)
-            })
-            .await;
-        match looked {
-            Ok(notices) => client.send(notices).await,
-            Err(refusal) => tracing::debug!(%refusal, "a document could not be looked at again"),
+        while is_to_be_looked_at(&client, &errand) {
+            look_once(&engine, &client, &errand, written.as_ref()).await;
         }
     });
+}
+
+/// Whether there was a change that no look has begun to see; where there was none, looking ends.
+fn is_to_be_looked_at(client: &Client, errand: &(DocumentKey, Actor)) -> bool {
+    let mut looks = client.looks.lock();
+    let changed = looks.get_mut(errand).is_some_and(std::mem::take);
+    if !changed {
+        looks.remove(errand);
+    }
+    changed
+}
+
+async fn look_once(
+    engine: &Arc<Engine>,
+    client: &Arc<Client>,
+    errand: &(DocumentKey, Actor),
+    written: Option<&RealPath>,
+) {
+    if client.asked.lock().contains(&errand.0) {
+        // Who asked looks again when that is on record.
+        return;
+    }
+    let reading = engine.edit_queue.begin_read(NOBODY);
+    if let Some(path) = written.filter(|_| !reading.is_free()) {
+        // Where that takes too long it is looked at all the same.
+        let _ = reading.turn(&[ResourceId::File(path.clone())]).await;
+    }
+    let (snapshot, jobs_engine) = (client.snapshot(), engine.clone());
+    let (key, actor) = errand.clone();
+    let looked = engine
+        .run(move |work| {
+            let reader = &jobs_engine.reader;
+            let ClientSnapshot { config, overlays } = &snapshot;
+            let scope = match &key {
+                DocumentKey::File(path) => &jobs_engine.scope_of_path(config, path),
+                DocumentKey::Other(_) => &config.scope,
+            };
+            let scope = &scope.of_job(work);
+            reader.look_again(&key, &actor, scope, overlays, work)
+        })
+        .await;
+    match looked {
+        Ok(notices) => client.send(notices).await,
+        Err(refusal) => tracing::debug!(%refusal, "a document could not be looked at again"),
+    }
 }
 
 /// What was found, by the watches or by a request, to hold other bytes than before, or none.
