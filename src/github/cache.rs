@@ -253,12 +253,10 @@ impl AnswerCache {
         // A hostile schema runs nothing.
         connection.pragma_update(None, "trusted_schema", false)?;
         connection.query_row("PRAGMA journal_mode = DELETE", [], |_| Ok(()))?;
-        let version: i64 = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
-        if version != VERSION {
+        if version_of(&connection)? != VERSION {
             let change =
                 connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
-            let version: i64 = change.query_row("PRAGMA user_version", [], |row| row.get(0))?;
-            if version != VERSION {
+            if version_of(&change)? != VERSION {
                 change.execute_batch("DROP TABLE IF EXISTS item;")?;
                 change.execute_batch(SCHEMA)?;
                 change.pragma_update(None, "user_version", VERSION)?;
@@ -294,19 +292,27 @@ impl AnswerCache {
     }
 }
 
-/// Whether another daemon made a database of it meanwhile.
+/// Whether another daemon made a database of it meanwhile, or moved it away and is about to.
 fn is_sound(path: &Path) -> bool {
     let checked = || -> rusqlite::Result<bool> {
         let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
         connection.busy_timeout(BUSY)?;
         let said: String = connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
-        // And its table is ours.
-        connection.prepare(
-            "SELECT account, repo, kind, number, comments, fetched_at, etags, payload FROM item",
-        )?;
+        // Who opens one of another version makes the table. In one of ours it is there already.
+        if version_of(&connection)? == VERSION {
+            connection.prepare(
+                "SELECT account, repo, kind, number, comments, fetched_at, etags, payload FROM item",
+            )?;
+        }
         Ok(said == "ok")
     };
-    checked().unwrap_or(false)
+    let is_missing =
+        |error: rusqlite::Error| error.sqlite_error_code() == Some(ErrorCode::CannotOpen);
+    checked().unwrap_or_else(is_missing)
+}
+
+fn version_of(connection: &Connection) -> rusqlite::Result<i64> {
+    connection.query_row("PRAGMA user_version", [], |row| row.get(0))
 }
 
 /// The directory and the file, for this user alone.
@@ -415,12 +421,14 @@ impl Failed {
         }
     }
 
-    /// Another daemon moved the file away that this one has open: what has its name now is another.
+    /// Another daemon moved the file away that this one has open, or was about to open: what has its
+    /// name now is another.
     fn is_moved(&self) -> bool {
         let Failed::Sqlite(rusqlite::Error::SqliteFailure(error, _)) = self else {
             return false;
         };
-        error.extended_code == rusqlite::ffi::SQLITE_READONLY_DBMOVED
+        error.code == ErrorCode::CannotOpen
+            || error.extended_code == rusqlite::ffi::SQLITE_READONLY_DBMOVED
     }
 
     /// Another process has it for longer than is waited.
@@ -519,6 +527,37 @@ mod tests {
         // What was fetched before the limit goes with the next write.
         cache.put(&key(7), &row(5000, "new"), &(5000..=9999));
         assert_eq!(cache.census().rows, 1);
+    }
+
+    #[test]
+    fn those_who_find_noise_at_once_make_one_database_of_it() {
+        const DAEMONS: u64 = 6;
+        for round in 0..60 {
+            let directory = tempfile::tempdir().expect("a directory");
+            let place = directory.path().join("pilcrow");
+            std::fs::create_dir(&place).expect("a folder");
+            std::fs::write(place.join("github.db"), noise(round, 30_000)).expect("noise");
+            let caches: Vec<_> = (0..DAEMONS)
+                .map(|_| AnswerCache::new(Some(place.clone())))
+                .collect();
+            let start = std::sync::Barrier::new(caches.len());
+            std::thread::scope(|scope| {
+                for (number, cache) in (0..).zip(&caches) {
+                    let start = &start;
+                    scope.spawn(move || {
+                        start.wait();
+                        cache.put(&key(number), &row(1000, "kept"), &(0..=9999));
+                    });
+                }
+            });
+            for cache in &caches {
+                assert_eq!(cache.census().off, None, "round {round}");
+                for number in 0..DAEMONS {
+                    let found = cache.get(&key(number), &(0..=9999));
+                    assert!(found.is_some(), "round {round}, row {number}");
+                }
+            }
+        }
     }
 
     #[test]
