@@ -25,31 +25,31 @@ struct Changes {
 
 /// A version's place in a log: after so many changes.
 #[derive(Debug, Clone)]
-pub struct Place {
+pub struct LogPosition {
     log: Arc<ChangeLog>,
     after: u64,
 }
 
 impl ChangeLog {
     /// The place before any change, in a log of its own.
-    pub fn begin() -> Place {
-        Place {
+    pub fn begin() -> LogPosition {
+        LogPosition {
             log: Arc::default(),
             after: 0,
         }
     }
 }
 
-impl Place {
+impl LogPosition {
     /// Records a change of this version, the last one of its record; the place of what it makes.
-    pub fn then(&self, change: LineMap) -> Place {
+    pub fn then(&self, change: LineMap) -> LogPosition {
         let mut changes = self.log.changes.lock();
         changes.kept.push_back(change);
         if changes.kept.len() > KEPT {
             changes.kept.pop_front();
             changes.first += 1;
         }
-        Place {
+        LogPosition {
             log: self.log.clone(),
             after: self.after + 1,
         }
@@ -57,7 +57,7 @@ impl Place {
 
     /// The exact map from the version at this place to a later one; `None` where they have no
     /// common record.
-    pub fn map_to(&self, later: &Place) -> Option<LineMap> {
+    pub fn map_to(&self, later: &LogPosition) -> Option<LineMap> {
         if !Arc::ptr_eq(&self.log, &later.log) || later.after < self.after {
             return None;
         }
@@ -69,15 +69,15 @@ impl Place {
         Some(steps.fold(first, |map, next| map.then(next)))
     }
 
-    /// Whether [`Place::map_to`] has a map, which is cheaper to know.
-    pub fn reaches(&self, later: &Place) -> bool {
+    /// Whether [`LogPosition::map_to`] has a map, which is cheaper to know.
+    pub fn reaches(&self, later: &LogPosition) -> bool {
         Arc::ptr_eq(&self.log, &later.log)
             && self.after < later.after
             && self.after >= self.log.changes.lock().first
     }
 
     /// Whether both are in one record.
-    pub fn is_of(&self, other: &Place) -> bool {
+    pub fn is_of(&self, other: &LogPosition) -> bool {
         Arc::ptr_eq(&self.log, &other.log)
     }
 }

@@ -30,11 +30,11 @@ use crate::workspace::{RealPath, Stamp};
 
 use watch::{Evictions, Watch};
 
-pub use change_log::{ChangeLog, Place};
+pub use change_log::{ChangeLog, LogPosition};
 pub use huge::{ExcerptRequest, Excerpted, Head};
 pub use load::EncodingHints;
 pub use offered::OfferedSchemes;
-pub use overlay::{Change, DocumentKey, Overlay};
+pub use overlay::{Change, DocumentId, Overlay};
 pub use overlays::Overlays;
 pub use proof::{COMPARED_BYTES, COMPARED_BYTES_ELSEWHERE, Proof};
 pub use warm::{FileState, Warm};

@@ -17,31 +17,31 @@ use crate::text::{
 use crate::workspace::{decode_file_uri, percent_decoded};
 
 use super::Buffer;
-use super::change_log::{ChangeLog, Place};
+use super::change_log::{ChangeLog, LogPosition};
 
 /// What a document's URI names, decoded: two URIs that differ only in escapes are one document.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum DocumentKey {
+pub enum DocumentId {
     /// A `file:` URI, as a path without `.`.
     File(PathBuf),
     /// Any other URI. One that has the scheme `file:` all the same names no file of this machine.
     Other(String),
 }
 
-impl DocumentKey {
+impl DocumentId {
     /// The key of a URI, or of a path string that may be one.
-    pub fn of(uri: &str) -> DocumentKey {
+    pub fn of(uri: &str) -> DocumentId {
         match decode_file_uri(uri) {
-            Ok(Some(path)) => DocumentKey::File(path.components().collect()),
-            Ok(None) | Err(_) => DocumentKey::Other(decoded(uri)),
+            Ok(Some(path)) => DocumentId::File(path.components().collect()),
+            Ok(None) | Err(_) => DocumentId::Other(decoded(uri)),
         }
     }
 
     /// Whether the scheme says that it is a file, wherever.
     pub fn is_of_files(&self) -> bool {
         match self {
-            DocumentKey::File(_) => true,
-            DocumentKey::Other(uri) => {
+            DocumentId::File(_) => true,
+            DocumentId::Other(uri) => {
                 let scheme = uri.split_once(':').map(|(scheme, _)| scheme);
                 scheme.is_some_and(|scheme| scheme.eq_ignore_ascii_case("file"))
             }
@@ -50,11 +50,11 @@ impl DocumentKey {
 }
 
 /// The path, or the decoded URI.
-impl fmt::Display for DocumentKey {
+impl fmt::Display for DocumentId {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         match self {
-            DocumentKey::File(path) => path.display().fmt(f),
-            DocumentKey::Other(uri) => f.write_str(uri),
+            DocumentId::File(path) => path.display().fmt(f),
+            DocumentId::Other(uri) => f.write_str(uri),
         }
     }
 }
@@ -70,14 +70,14 @@ fn decoded(uri: &str) -> String {
 pub struct Overlay {
     /// The client's own spelling.
     pub uri: String,
-    pub key: DocumentKey,
+    pub key: DocumentId,
     pub version: i32,
     /// What the client calls its language, if it does.
     pub language_id: String,
     /// The encoding the editor has for the file, if it said.
     pub encoding: Option<&'static Encoding>,
     /// Where this version stands in the record of changes.
-    pub place: Place,
+    pub place: LogPosition,
     /// Since when it is so.
     pub since: Instant,
     rope: Rope,
@@ -145,7 +145,7 @@ impl Overlay {
     /// A document that was just opened.
     pub(super) fn opened(uri: String, version: i32, language_id: String, text: &str) -> Overlay {
         Overlay {
-            key: DocumentKey::of(&uri),
+            key: DocumentId::of(&uri),
             uri,
             version,
             language_id,
@@ -199,7 +199,7 @@ impl Overlay {
     }
 
     /// This document with another state or text.
-    fn with(&self, version: i32, rope: Rope, place: Place) -> Overlay {
+    fn with(&self, version: i32, rope: Rope, place: LogPosition) -> Overlay {
         Overlay {
             uri: self.uri.clone(),
             key: self.key.clone(),

@@ -15,13 +15,13 @@ use crate::workspace::{RealPath, Scope};
 
 use super::leads::Leads;
 use super::offered::OfferedSchemes;
-use super::overlay::{Change, DocumentKey, Overlay};
+use super::overlay::{Change, DocumentId, Overlay};
 
 /// All open documents. A clone is the state of one moment; taking it and changing what it was
 /// taken of cost the same however many are open.
 #[derive(Debug, Clone, Default)]
 pub struct Overlays {
-    open: HashTrieMapSync<DocumentKey, Arc<Overlay>>,
+    open: HashTrieMapSync<DocumentId, Arc<Overlay>>,
     /// How many changes there were.
     edition: u64,
     /// Bytes of the longest key in no file that there ever was.
@@ -66,7 +66,7 @@ impl Overlays {
 
     /// The open document that is in no file, by its key; `None` for what has a `file:` address,
     /// though it leads to no file of this machine.
-    pub fn of_no_file(&self, key: &DocumentKey) -> Option<&Arc<Overlay>> {
+    pub fn of_no_file(&self, key: &DocumentId) -> Option<&Arc<Overlay>> {
         match key.is_of_files() {
             true => None,
             false => self.open.get(key),
@@ -78,7 +78,7 @@ impl Overlays {
         // The string can be long, and an escape makes one byte of three.
         match path.len() > 3 * self.longest {
             true => None,
-            false => self.of_no_file(&DocumentKey::of(path)),
+            false => self.of_no_file(&DocumentId::of(path)),
         }
     }
 
@@ -90,21 +90,21 @@ impl Overlays {
 
     /// What the editor has at a key. Nothing was judged: for what goes back to the editor or is
     /// compared with what it had, never for an answer.
-    pub fn unjudged(&self, key: &DocumentKey) -> Option<&Arc<Overlay>> {
+    pub fn unjudged(&self, key: &DocumentId) -> Option<&Arc<Overlay>> {
         self.open.get(key)
     }
 
     /// The addresses of all documents that have one of a file, there or not. Nothing was judged.
     pub fn addresses(&self) -> impl Iterator<Item = &Path> {
         self.open.keys().filter_map(|key| match key {
-            DocumentKey::File(address) => Some(&**address),
-            DocumentKey::Other(_) => None,
+            DocumentId::File(address) => Some(&**address),
+            DocumentId::Other(_) => None,
         })
     }
 
     fn at(&self, path: &Path) -> Option<&Arc<Overlay>> {
         self.open
-            .get(&DocumentKey::File(path.components().collect()))
+            .get(&DocumentId::File(path.components().collect()))
     }
 
     pub fn is_empty(&self) -> bool {
@@ -114,7 +114,7 @@ impl Overlays {
     /// A document was opened, or opened again.
     pub fn open(&mut self, uri: String, version: i32, language_id: String, text: &str) {
         let overlay = Overlay::opened(uri, version, language_id, text);
-        if let DocumentKey::File(address) = &overlay.key {
+        if let DocumentId::File(address) = &overlay.key {
             self.leads.look_up(address);
         }
         self.put(overlay);
@@ -128,7 +128,7 @@ impl Overlays {
         changes: &[Change],
         positions: PositionEncoding,
     ) -> bool {
-        let Some(before) = self.open.get(&DocumentKey::of(uri)) else {
+        let Some(before) = self.open.get(&DocumentId::of(uri)) else {
             return false;
         };
         let after = before.changed(version, changes, positions);
@@ -145,7 +145,7 @@ impl Overlays {
         dirty: Option<bool>,
         encoding: Option<&'static Encoding>,
     ) {
-        let Some(before) = self.open.get(&DocumentKey::of(uri)) else {
+        let Some(before) = self.open.get(&DocumentId::of(uri)) else {
             return;
         };
         let is_late = version.is_some_and(|version| version != before.version);
@@ -158,11 +158,11 @@ impl Overlays {
     /// A document was saved: whether it is dirty now must be seen or said anew, and its file may be
     /// a new one.
     pub fn saved(&mut self, uri: &str) {
-        let Some(before) = self.open.get(&DocumentKey::of(uri)) else {
+        let Some(before) = self.open.get(&DocumentId::of(uri)) else {
             return;
         };
         let after = before.said(None, None);
-        if let DocumentKey::File(address) = &after.key {
+        if let DocumentId::File(address) = &after.key {
             self.leads.look_up(address);
         }
         self.put(after);
@@ -170,8 +170,8 @@ impl Overlays {
 
     /// A document was closed.
     pub fn close(&mut self, uri: &str) {
-        let key = DocumentKey::of(uri);
-        if let DocumentKey::File(address) = &key {
+        let key = DocumentId::of(uri);
+        if let DocumentId::File(address) = &key {
             self.leads.forget(address);
         }
         self.open.remove_mut(&key);
@@ -179,7 +179,7 @@ impl Overlays {
     }
 
     fn put(&mut self, overlay: Overlay) {
-        if let DocumentKey::Other(uri) = &overlay.key {
+        if let DocumentId::Other(uri) = &overlay.key {
             self.longest = self.longest.max(uri.len());
         }
         self.open.insert_mut(overlay.key.clone(), Arc::new(overlay));
@@ -267,7 +267,7 @@ mod tests {
                 assert_eq!(reached, may_be_read, "{}", address.display());
                 assert!(
                     overlays
-                        .of_no_file(&DocumentKey::File(address.clone()))
+                        .of_no_file(&DocumentId::File(address.clone()))
                         .is_none()
                 );
                 match reached {
@@ -282,7 +282,7 @@ mod tests {
     #[test]
     fn a_moment_keeps_what_was_open_in_it() {
         let mut now = Overlays::default();
-        let key = |number: usize| DocumentKey::of(&format!("untitled:{number}"));
+        let key = |number: usize| DocumentId::of(&format!("untitled:{number}"));
         let mut moments = Vec::new();
         for number in 0..300 {
             now.open(format!("untitled:{number}"), 1, String::new(), "first");

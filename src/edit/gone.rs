@@ -6,7 +6,7 @@ use crate::hashline::patch::header_text;
 use crate::hashline::{Op, Tag, changed};
 use crate::protocol::edit_refusal::{LiveFile, Outdated};
 use crate::protocol::{EditRefusal, Refusal};
-use crate::read::{Located, Spot, convert, place_to_edit};
+use crate::read::{Located, TargetKind, convert, place_to_edit};
 use crate::session::{Document, Form, MovedTo, Version};
 use crate::workspace::{RealPath, ResourceId};
 
@@ -122,7 +122,8 @@ impl Planner<'_> {
         place: &ResourceId,
         tag: Option<Tag>,
     ) -> bool {
-        let is_in_place = matches!(located.spot, Spot::OnDisk(_)) && located.is_exact();
+        let is_in_place =
+            matches!(located.target_kind, TargetKind::OnDisk(_)) && located.is_exact();
         let (false, ResourceId::File(real), Some(tag)) = (is_in_place, place, tag) else {
             return false;
         };

@@ -9,8 +9,8 @@ use crate::hashline::tag::Fingerprint;
 use crate::notebook::NotRead;
 use crate::protocol::Refusal;
 use crate::read::{
-    Converted, Held, Located, Spot, SyntaxChecks, convert, held, id_of_unsaved, is_notebook_name,
-    refuse_change,
+    Converted, Held, Located, SyntaxChecks, TargetKind, convert, held, id_of_unsaved,
+    is_notebook_name, refuse_change,
 };
 use crate::session::{Actor, AsOf, Current, Document, Form, Meaning, Notice, Sessions, Version};
 use crate::syntax::{self, Language};
@@ -154,8 +154,8 @@ impl LiveDocument {
         means: EditContext,
     ) -> Result<(LiveDocument, Vec<Notice>), Refusal> {
         let name = located.display().to_owned();
-        let (document, home, actor) = match located.spot {
-            Spot::OnDisk(found) => {
+        let (document, home, actor) = match located.target_kind {
+            TargetKind::OnDisk(found) => {
                 let real = found.handle.real().clone();
                 let home = Owner::of_file(found.handle, spelled, means)?;
                 let actor = match home {
@@ -164,12 +164,12 @@ impl LiveDocument {
                 };
                 (ResourceId::File(real), home, actor)
             }
-            Spot::InEditor(overlay, _) => {
+            TargetKind::InEditor(overlay, _) => {
                 let id = id_of_unsaved(&overlay);
                 let disk = None;
                 (id, Owner::Editor { overlay, disk }, Actor::Editor)
             }
-            Spot::Internal(_) | Spot::Web(_) => {
+            TargetKind::Internal(_) | TargetKind::Web(_) => {
                 refuse_change(spelled, means.scope, means.overlays)?;
                 return Err(Refusal::Internal);
             }

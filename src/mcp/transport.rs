@@ -87,7 +87,7 @@ pub struct LineReader {
 }
 
 /// A place in the library's queue.
-type Place = mpsc::OwnedPermit<ClientJsonRpcMessage>;
+type QueuePermit = mpsc::OwnedPermit<ClientJsonRpcMessage>;
 
 /// What came in a line.
 enum Arrival {
@@ -127,7 +127,7 @@ impl<R: Read + Send + 'static> ReadLoop<R> {
 
     /// Waits for room in the outbox, for a line, for a place in flight and for one in the library's
     /// queue; `None` at the end.
-    fn next(&mut self) -> Option<(Arrival, Place)> {
+    fn next(&mut self) -> Option<(Arrival, QueuePermit)> {
         let reader = &self.reader;
         loop {
             if !reader.outbox.wait_for_room() || reader.shutdown.ending().is_some() {
@@ -283,7 +283,7 @@ impl LineReader {
     }
 
     /// Does not wait.
-    fn take(&self, arrival: Arrival, place: Place) {
+    fn take(&self, arrival: Arrival, place: QueuePermit) {
         match arrival {
             Arrival::ToolCall(request) => self.call_tool(request, place),
             Arrival::Other(request) => self.call(request, place),
@@ -291,7 +291,7 @@ impl LineReader {
         }
     }
 
-    fn call(&self, request: Request, place: Place) {
+    fn call(&self, request: Request, place: QueuePermit) {
         let (method, id, params) = request.into_parts();
         match (method.as_ref(), &id) {
             ("notifications/cancelled", None) => {
@@ -320,7 +320,7 @@ impl LineReader {
         self.pass(message, place);
     }
 
-    fn call_tool(&self, request: ToolRequest, in_queue: Place) {
+    fn call_tool(&self, request: ToolRequest, in_queue: QueuePermit) {
         let ToolRequest {
             id,
             params,
@@ -354,7 +354,7 @@ impl LineReader {
     }
 
     /// Hands a message to the library as it came.
-    fn pass(&self, message: Value, place: Place) {
+    fn pass(&self, message: Value, place: QueuePermit) {
         let id = message.get("id").filter(|id| !id.is_null()).cloned();
         let is_request = message.get("method").is_some();
         match serde_json::from_value(message) {

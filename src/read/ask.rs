@@ -24,7 +24,7 @@ use super::scheme;
 use super::source::internal::github::pages::address_of_page;
 use super::source::kind::Subject;
 use super::source::web::{self, Looks, PageAsk, PageLacking, WebAddress};
-use super::target::{Located, Spot};
+use super::target::{Located, TargetKind};
 
 /// What a caller set of the budget.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -274,20 +274,22 @@ impl Ask {
         if document.kind != ResourceKind::File || document.style != Style::Lines {
             return Ok(());
         }
-        let head: Vec<u8> = match (document.text.whole(), &located.spot) {
+        let head: Vec<u8> = match (document.text.whole(), &located.target_kind) {
             (Some(text), _) => text
                 .chunks()
                 .flat_map(str::bytes)
                 .take(CONTROL_SAMPLE)
                 .collect(),
-            (None, Spot::OnDisk(found)) => {
+            (None, TargetKind::OnDisk(found)) => {
                 let subject = Subject::File(&found.handle);
                 let bytes = subject.head(CONTROL_SAMPLE, self.path())?;
                 let label = document.details.encoding.as_deref();
                 let encoding = label.and_then(encoding_for_label).unwrap_or(UTF_8);
                 encoding.decode(&bytes).0.into_owned().into_bytes()
             }
-            (None, Spot::InEditor(..) | Spot::Internal(_) | Spot::Web(_)) => return Ok(()),
+            (None, TargetKind::InEditor(..) | TargetKind::Internal(_) | TargetKind::Web(_)) => {
+                return Ok(());
+            }
         };
         match percent_of_controls(&head) > percent {
             true => Err(Refusal::not_text(
@@ -300,7 +302,7 @@ impl Ask {
 
     /// What its own tool does not read where nothing but a path is given.
     pub(super) fn refuse_barred(&self, located: &Located) -> Result<(), Refusal> {
-        let Spot::OnDisk(found) = &located.spot else {
+        let TargetKind::OnDisk(found) = &located.target_kind else {
             return Ok(());
         };
         let bare = located.is_bare();

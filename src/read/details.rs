@@ -12,7 +12,7 @@ use crate::workspace::{Found, Via};
 use super::ask::Ask;
 use super::look::Look;
 use super::source::Opened;
-use super::target::{Located, Spot};
+use super::target::{Located, TargetKind};
 
 /// The text of the window with its own line ends; a line that was cut stands as it was cut.
 pub fn raw_text(opened: &Opened, window: &Window) -> String {
@@ -52,10 +52,10 @@ pub fn details(
     let window = look.window();
     let document = &opened.document;
     let mut more = document.details.clone();
-    if let Spot::OnDisk(Found {
+    if let TargetKind::OnDisk(Found {
         via: Via::Suffix { from, to },
         ..
-    }) = &located.spot
+    }) = &located.target_kind
     {
         more.suffix_resolution = Some(SuffixResolution {
             from: from.clone(),

@@ -42,4 +42,4 @@ pub use source::notebook::{Converted, convert, is_notebook_name};
 pub use source::text::{Held, held};
 pub use source::web::{ObtainedPage, PageLacking, Web};
 pub use syntax_checks::{Checked, SyntaxChecks, key};
-pub use target::{Located, Spot, is_address, locate, refuse_longer_than_a_path};
+pub use target::{Located, TargetKind, is_address, locate, refuse_longer_than_a_path};

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::buffer::{DocumentKey, Overlays};
+use crate::buffer::{DocumentId, Overlays};
 use crate::protocol::{Refusal, shortened};
 use crate::task::Work;
 use crate::view::{Guess, Selector, Target};
@@ -13,7 +13,7 @@ use super::fragment::Fragment;
 use super::scheme;
 use super::source::internal::{self, Given, InternalContext};
 use super::target::{
-    Located, Spot, is_address, locate, refuse_longer_than_a_path, refuse_too_long,
+    Located, TargetKind, is_address, locate, refuse_longer_than_a_path, refuse_too_long,
 };
 
 /// As much as is known of where something is.
@@ -39,22 +39,22 @@ pub fn go_on_mount(ask: &Ask, scope: &Scope, found: &dyn Fn(Whereabouts)) -> Res
 impl Located {
     /// Where it is; of a file that only the editor has, where it would be.
     pub fn place(&self, scope: &Scope) -> ResourceId {
-        match &self.spot {
-            Spot::OnDisk(found) => ResourceId::File(found.handle.real().clone()),
-            Spot::InEditor(overlay, _) => match &overlay.key {
-                DocumentKey::File(path) => match scope.look_at(path) {
+        match &self.target_kind {
+            TargetKind::OnDisk(found) => ResourceId::File(found.handle.real().clone()),
+            TargetKind::InEditor(overlay, _) => match &overlay.key {
+                DocumentId::File(path) => match scope.look_at(path) {
                     Ok(at) => ResourceId::File(at.real().clone()),
                     Err(_) => ResourceId::Document(overlay.key.to_string()),
                 },
-                DocumentKey::Other(uri) => ResourceId::Document(uri.clone()),
+                DocumentId::Other(uri) => ResourceId::Document(uri.clone()),
             },
-            Spot::Internal(spot) => match &spot.given {
+            TargetKind::Internal(target_kind) => match &target_kind.given {
                 Given::File(file) => ResourceId::from(&file.handle),
                 Given::Text(_) | Given::List(_) | Given::Lacks(_) => {
-                    ResourceId::Internal(spot.url.clone())
+                    ResourceId::Internal(target_kind.url.clone())
                 }
             },
-            Spot::Web(address) => ResourceId::Url(address.url.to_string()),
+            TargetKind::Web(address) => ResourceId::Url(address.url.to_string()),
         }
     }
 }

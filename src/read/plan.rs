@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::buffer::{DocumentKey, MAX_BUFFER_BYTES, Overlays};
+use crate::buffer::{DocumentId, MAX_BUFFER_BYTES, Overlays};
 use crate::outline::{Definition, Outline};
 use crate::protocol::read::ResourceKind;
 use crate::protocol::settings::Summarize;
@@ -25,7 +25,7 @@ use super::source::internal::{self, InternalContext};
 use super::source::web::{self, PageLacking};
 use super::source::{self, Opened, ReadContext};
 use super::source_file::{Lack, SourceFile};
-use super::target::{Located, Spot, locate};
+use super::target::{Located, TargetKind, locate};
 
 /// What was found, before any limit is applied to it.
 #[derive(Debug)]
@@ -57,7 +57,7 @@ impl Prepared {
     /// The same, absolute: with the real path of what was found on disk, or as an address.
     pub(super) fn path(&self) -> String {
         let display = self.located.display();
-        if let Spot::Internal(_) = self.located.spot {
+        if let TargetKind::Internal(_) = self.located.target_kind {
             return self.name().to_owned();
         }
         let Some(resolved) = &self.opened.document.location.resolved_path else {
@@ -105,8 +105,7 @@ impl Reader {
         let hold = located.take_hold();
         ask.refuse_barred(&located)?;
         let is_bare = located.is_bare();
-        let is_shown_whole =
-            matches!(&located.spot, Spot::Internal(spot) if spot.provider.facts().is_shown_whole);
+        let is_shown_whole = matches!(&located.target_kind, TargetKind::Internal(target_kind) if target_kind.provider.facts().is_shown_whole);
         located.selector = ask.selected(&located.selector);
         let means = ReadContext {
             display: located.display(),
@@ -133,19 +132,19 @@ impl Reader {
             work,
         };
         let (spelled, inner) = (shortened(target.as_written()), located.inner.as_deref());
-        let mut opened = match (&located.spot, page) {
-            (Spot::OnDisk(found), _) => {
+        let mut opened = match (&located.target_kind, page) {
+            (TargetKind::OnDisk(found), _) => {
                 source::open(&found.handle, &spelled, inner, ask.encoding, means)?
             }
-            (Spot::InEditor(overlay, _), _) => source::editor::unsaved(overlay),
-            (Spot::Internal(spot), _) => {
-                internal::open::open(spot, (&spelled, inner), ask.encoding, means)?
+            (TargetKind::InEditor(overlay, _), _) => source::editor::unsaved(overlay),
+            (TargetKind::Internal(target_kind), _) => {
+                internal::open::open(target_kind, (&spelled, inner), ask.encoding, means)?
             }
-            (Spot::Web(address), None) => {
+            (TargetKind::Web(address), None) => {
                 let lacking = PageLacking::Page(address.clone());
                 return Ok(StageResult::Lacks(Lacking::Page(lacking)));
             }
-            (Spot::Web(_), Some(page)) => match web::open(page, &spelled, means)? {
+            (TargetKind::Web(_), Some(page)) => match web::open(page, &spelled, means)? {
                 StageResult::Ready(opened) => opened,
                 StageResult::Lacks(lacking) => return Ok(StageResult::Lacks(lacking)),
             },
@@ -263,13 +262,13 @@ impl Reader {
     /// were shown lines of it. Blocking, as [`Reader::prepare`] is.
     pub fn look_again(
         &self,
-        key: &DocumentKey,
+        key: &DocumentId,
         actor: &Actor,
         scope: &Scope,
         overlays: &Overlays,
         work: &Work,
     ) -> Result<Vec<Notice>, Refusal> {
-        if let DocumentKey::Other(uri) = key
+        if let DocumentId::Other(uri) = key
             && overlays.of_no_file(key).is_none()
         {
             return Ok(self.vanished(&ResourceId::Document(uri.clone()), actor));
@@ -303,12 +302,12 @@ impl Reader {
     /// The text that a document has now, if anything of it was ever shown.
     fn open_known(
         &self,
-        key: &DocumentKey,
+        key: &DocumentId,
         scope: &Scope,
         overlays: &Overlays,
         work: &Work,
     ) -> Result<Option<Opened>, Refusal> {
-        let DocumentKey::File(path) = key else {
+        let DocumentId::File(path) = key else {
             return Ok(overlays.of_no_file(key).map(source::editor::unsaved));
         };
         let handle = match scope.look_at(path)? {
@@ -393,9 +392,9 @@ fn source_file<'a>(opened: &'a Opened, located: &'a Located) -> Option<SourceFil
         document: &snapshot.document,
         file_name: name.rsplit('/').next().unwrap_or(name),
         // What is in no file has no name that would tell; the editor knows.
-        said: match &located.spot {
-            Spot::InEditor(overlay, _) => syntax::named(&overlay.language_id),
-            Spot::OnDisk(_) | Spot::Internal(_) | Spot::Web(_) => None,
+        said: match &located.target_kind {
+            TargetKind::InEditor(overlay, _) => syntax::named(&overlay.language_id),
+            TargetKind::OnDisk(_) | TargetKind::Internal(_) | TargetKind::Web(_) => None,
         },
         text: opened.document.text.whole()?,
         content: snapshot.fingerprint.content,

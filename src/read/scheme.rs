@@ -25,7 +25,7 @@ use super::source::internal::guide::GUIDE;
 use super::source::internal::local::LOCAL;
 use super::source::internal::mcp::MCP;
 use super::source::web::{self, Looks, WebAddress};
-use super::target::{Located, Spot};
+use super::target::{Located, TargetKind};
 
 /// One row of the table.
 #[derive(Debug)]
@@ -198,8 +198,8 @@ pub fn in_editor(target: &Target, overlays: &Overlays) -> Option<Located> {
         Target::Spelled(_) => Selector::default(),
     };
     let overlay = overlays.called(written)?;
-    let spot = Spot::InEditor(overlay.clone(), overlay.uri.clone());
-    Some(Located::found(spot, own))
+    let target_kind = TargetKind::InEditor(overlay.clone(), overlay.uri.clone());
+    Some(Located::found(target_kind, own))
 }
 
 /// Refuses to change what only the daemon has, or a server. What the editor has under such an address

@@ -15,14 +15,14 @@ use crate::workspace::{
 
 use super::fragment::{Fragment, NamedPart};
 use super::obtained::Lacking;
-use super::source::internal::{Given, GivenSpot, Hold};
+use super::source::internal::{Given, GivenTarget, Hold};
 use super::source::web::WebAddress;
 use super::{scheme, source};
 
 /// What a path string turned out to name.
 #[derive(Debug)]
 pub struct Located {
-    pub spot: Spot,
+    pub target_kind: TargetKind,
     pub selector: Selector,
     /// What of it is asked for by its name, where it is.
     pub part: Option<NamedPart>,
@@ -34,21 +34,21 @@ pub struct Located {
 
 /// Where it is.
 #[derive(Debug)]
-pub enum Spot {
+pub enum TargetKind {
     OnDisk(Found),
     /// In no place but the editor; with its path as headers name it.
     InEditor(Arc<Overlay>, String),
     /// Behind an internal address, as its provider gave it.
-    Internal(Box<GivenSpot>),
+    Internal(Box<GivenTarget>),
     /// At a server, which was not asked yet.
     Web(Box<WebAddress>),
 }
 
 impl Located {
     /// What was found under the very name that it was looked for by.
-    pub fn found(spot: Spot, selector: Selector) -> Located {
+    pub fn found(target_kind: TargetKind, selector: Selector) -> Located {
         Located {
-            spot,
+            target_kind,
             selector,
             part: None,
             inner: None,
@@ -74,10 +74,10 @@ impl Located {
 
     /// Whether it may be a text that has names in it.
     fn may_have_names(&self) -> bool {
-        match &self.spot {
-            Spot::OnDisk(found) => found.handle.file_type() == FileType::Regular,
-            Spot::InEditor(..) => true,
-            Spot::Internal(_) | Spot::Web(_) => false,
+        match &self.target_kind {
+            TargetKind::OnDisk(found) => found.handle.file_type() == FileType::Regular,
+            TargetKind::InEditor(..) => true,
+            TargetKind::Internal(_) | TargetKind::Web(_) => false,
         }
     }
 
@@ -86,52 +86,52 @@ impl Located {
         Located {
             inner: address.inner.clone(),
             selector: address.selector.clone(),
-            ..Located::found(Spot::Web(Box::new(address)), Selector::default())
+            ..Located::found(TargetKind::Web(Box::new(address)), Selector::default())
         }
     }
 
     /// What has to be obtained before it can be opened.
     pub fn lacks(&self) -> Option<Lacking> {
-        match &self.spot {
-            Spot::Internal(spot) => match &spot.given {
+        match &self.target_kind {
+            TargetKind::Internal(target_kind) => match &target_kind.given {
                 Given::Lacks(lacking) => Some(lacking.clone()),
                 Given::Text(_) | Given::List(_) | Given::File(_) => None,
             },
-            Spot::OnDisk(_) | Spot::InEditor(..) | Spot::Web(_) => None,
+            TargetKind::OnDisk(_) | TargetKind::InEditor(..) | TargetKind::Web(_) => None,
         }
     }
 
     /// What keeps it as it is, to be dropped once it is opened.
     pub fn take_hold(&mut self) -> Option<Hold> {
-        match &mut self.spot {
-            Spot::Internal(spot) => match &mut spot.given {
+        match &mut self.target_kind {
+            TargetKind::Internal(target_kind) => match &mut target_kind.given {
                 Given::File(file) => file.hold.take(),
                 Given::Text(_) | Given::List(_) | Given::Lacks(_) => None,
             },
-            Spot::OnDisk(_) | Spot::InEditor(..) | Spot::Web(_) => None,
+            TargetKind::OnDisk(_) | TargetKind::InEditor(..) | TargetKind::Web(_) => None,
         }
     }
 
     /// Whether it is a file, whatever the editor has of it.
     pub fn is_on_disk(&self) -> bool {
-        matches!(self.spot, Spot::OnDisk(_))
+        matches!(self.target_kind, TargetKind::OnDisk(_))
     }
 
     /// Whether it has the very name that it was looked for by.
     pub fn is_exact(&self) -> bool {
-        match &self.spot {
-            Spot::OnDisk(found) => matches!(found.via, Via::Exact),
-            Spot::InEditor(..) | Spot::Internal(_) | Spot::Web(_) => true,
+        match &self.target_kind {
+            TargetKind::OnDisk(found) => matches!(found.via, Via::Exact),
+            TargetKind::InEditor(..) | TargetKind::Internal(_) | TargetKind::Web(_) => true,
         }
     }
 
     /// The path as headers and messages name it.
     pub fn display(&self) -> &str {
-        match &self.spot {
-            Spot::OnDisk(found) => &found.display,
-            Spot::InEditor(_, display) => display,
-            Spot::Internal(spot) => spot.url.as_str(),
-            Spot::Web(address) => address.url.as_str(),
+        match &self.target_kind {
+            TargetKind::OnDisk(found) => &found.display,
+            TargetKind::InEditor(_, display) => display,
+            TargetKind::Internal(target_kind) => target_kind.url.as_str(),
+            TargetKind::Web(address) => address.url.as_str(),
         }
     }
 }
@@ -161,7 +161,7 @@ pub fn locate(
     };
     match target {
         Target::Literal(path, selector) => match search.exactly(path)? {
-            Some(spot) => Ok(located(spot, selector.clone())),
+            Some(target_kind) => Ok(located(target_kind, selector.clone())),
             None => match scheme::web_address_of_no_file(target)? {
                 Some(address) => Ok(Located::on_web(address)),
                 None => search.further(path, selector.clone()),
@@ -173,7 +173,7 @@ pub fn locate(
                 Some(Ok(path)) => search.spelled(&path),
                 // Not UTF-8: there is no string in which a selector could be looked for.
                 Some(Err(path)) => match search.at(Path::new(&path))? {
-                    Some(spot) => Ok(located(spot, Selector::default())),
+                    Some(target_kind) => Ok(located(target_kind, Selector::default())),
                     None => Err(Refusal::NotFound {
                         path: spelled.clone(),
                         suggestions: Vec::new(),
@@ -244,22 +244,22 @@ struct Search<'a> {
 impl Search<'_> {
     /// What has exactly this name: on disk, else by its address, else, where its place is allowed,
     /// in the editor.
-    fn exactly(&self, path: &str) -> Result<Option<Spot>, Refusal> {
+    fn exactly(&self, path: &str) -> Result<Option<TargetKind>, Refusal> {
         let literal = self.scope.look(path);
         if let Ok(Look::Here(found)) = literal {
-            return Ok(Some(Spot::OnDisk(found)));
+            return Ok(Some(TargetKind::OnDisk(found)));
         }
         // An address is judged as that file, and not by what it would be called as a name.
         if let Some(address) = decode_file_uri(path)? {
             return self.at(&address);
         }
         match literal? {
-            Look::Here(found) => Ok(Some(Spot::OnDisk(found))),
+            Look::Here(found) => Ok(Some(TargetKind::OnDisk(found))),
             Look::Nothing(_) if self.overlays.is_empty() => Ok(None),
             Look::Nothing(places) => match self.overlays.called(path) {
                 Some(overlay) => {
                     let display = overlay.uri.clone();
-                    Ok(Some(Spot::InEditor(overlay.clone(), display)))
+                    Ok(Some(TargetKind::InEditor(overlay.clone(), display)))
                 }
                 None => self.never_saved(&places, path),
             },
@@ -267,9 +267,9 @@ impl Search<'_> {
     }
 
     /// What has an absolute path as its address: that file, else the document that will be.
-    fn at(&self, address: &Path) -> Result<Option<Spot>, Refusal> {
+    fn at(&self, address: &Path) -> Result<Option<TargetKind>, Refusal> {
         Ok(match self.scope.look_at(address)? {
-            At::Here(handle) => Some(Spot::OnDisk(Found {
+            At::Here(handle) => Some(TargetKind::OnDisk(Found {
                 display: self.scope.display_as(address, handle.real()),
                 handle,
                 via: Via::Exact,
@@ -279,44 +279,44 @@ impl Search<'_> {
     }
 
     /// The open document of a file that is at none of these places, all of which are allowed.
-    fn never_saved(&self, places: &[PathBuf], asked: &str) -> Result<Option<Spot>, Refusal> {
+    fn never_saved(&self, places: &[PathBuf], asked: &str) -> Result<Option<TargetKind>, Refusal> {
         for place in places.iter().filter(|at| self.overlays.may_be_at(at)) {
             let real = self.scope.would_be(place, asked)?;
-            if let Some(spot) = self.in_editor(&real, place) {
-                return Ok(Some(spot));
+            if let Some(target_kind) = self.in_editor(&real, place) {
+                return Ok(Some(target_kind));
             }
         }
         Ok(None)
     }
 
-    fn in_editor(&self, real: &RealPath, asked_at: &Path) -> Option<Spot> {
+    fn in_editor(&self, real: &RealPath, asked_at: &Path) -> Option<TargetKind> {
         let overlay = self.overlays.of_file(real, self.scope)?;
         let display = self.scope.display_as(asked_at, real);
-        Some(Spot::InEditor(overlay.clone(), display))
+        Some(TargetKind::InEditor(overlay.clone(), display))
     }
 
     /// Literal, then split at a selector, then at a fragment, then a mistyped selector, then further
     /// afield.
     fn spelled(&self, path: &str) -> Result<Located, Refusal> {
         let literal = self.exactly(path);
-        if let Ok(Some(spot)) = literal {
-            return Ok(located(spot, Selector::default()));
+        if let Ok(Some(target_kind)) = literal {
+            return Ok(located(target_kind, Selector::default()));
         }
         for parted in source::kind::splits(path) {
             let found = self.scope.find_exact(&path[..parted])?;
             if let Some(found) = found.filter(|f| f.handle.file_type() == FileType::Regular) {
-                return Ok(within(Spot::OnDisk(found), &path[parted..]));
+                return Ok(within(TargetKind::OnDisk(found), &path[parted..]));
             }
         }
         let splits = Selector::splits(path);
         for (colon, selector) in &splits {
-            if let Some(spot) = self.exactly(&path[..*colon])? {
-                return Ok(located(spot, selector.clone()));
+            if let Some(target_kind) = self.exactly(&path[..*colon])? {
+                return Ok(located(target_kind, selector.clone()));
             }
         }
         for (head, text) in Fragment::splits(path) {
-            if let Ok(Some(spot)) = self.exactly(head) {
-                let found = located(spot, Selector::default());
+            if let Ok(Some(target_kind)) = self.exactly(head) {
+                let found = located(target_kind, Selector::default());
                 if found.may_have_names() {
                     let fragment = text.parse().map_err(|error| mistyped(path, error))?;
                     return Ok(found.in_part(fragment));
@@ -376,7 +376,7 @@ impl Search<'_> {
         self.work.takes_long()?;
         let found = self.scope.find(path, guess, self.work);
         let found = found.map_err(|refusal| suggesting_web(refusal, path))?;
-        Ok(located(Spot::OnDisk(found), selector))
+        Ok(located(TargetKind::OnDisk(found), selector))
     }
 
     /// An existing path followed by something that is no selector was meant as one.
@@ -436,9 +436,9 @@ fn suggesting_web(mut refusal: Refusal, path: &str) -> Refusal {
 const KNOWN_TOPS: &[&str] = &["com", "org", "net", "io", "dev", "edu", "gov"];
 const MAX_SUGGESTIONS: usize = 3;
 
-fn located(spot: Spot, selector: Selector) -> Located {
-    let understood = match &spot {
-        Spot::OnDisk(Found {
+fn located(target_kind: TargetKind, selector: Selector) -> Located {
+    let understood = match &target_kind {
+        TargetKind::OnDisk(Found {
             via: Via::Suffix { from, to },
             ..
         }) => vec![format!(
@@ -448,14 +448,14 @@ fn located(spot: Spot, selector: Selector) -> Located {
     };
     Located {
         understood,
-        ..Located::found(spot, selector)
+        ..Located::found(target_kind, selector)
     }
 }
 
 /// Something within what was found.
-fn within(spot: Spot, inner: &str) -> Located {
+fn within(target_kind: TargetKind, inner: &str) -> Located {
     Located {
         inner: Some(inner.to_owned()),
-        ..located(spot, Selector::default())
+        ..located(target_kind, Selector::default())
     }
 }

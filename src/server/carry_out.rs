@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tokio::sync::oneshot;
 use tokio::time::timeout_at;
 
-use crate::buffer::DocumentKey;
+use crate::buffer::DocumentId;
 use crate::edit::{
     Begun, Change, EditAnswer, EditContext, Finished, FoundFiles, Job, Made, Owner, Part, Plan,
     Planned, Planner, Plans, Request, declined, partly,
@@ -248,7 +248,7 @@ impl CarryOut {
 struct Asking {
     engine: Arc<Engine>,
     client: Arc<Client>,
-    keys: Vec<DocumentKey>,
+    keys: Vec<DocumentId>,
 }
 
 impl Asking {
@@ -257,7 +257,7 @@ impl Asking {
             Owner::Editor { overlay, .. } => Some(overlay.key.clone()),
             Owner::Disk { .. } | Owner::Absent { .. } => None,
         };
-        let keys: Vec<DocumentKey> = planned.iter().filter_map(key).collect();
+        let keys: Vec<DocumentId> = planned.iter().filter_map(key).collect();
         change.client.asked.lock().extend(keys.iter().cloned());
         Asking {
             engine: change.engine.clone(),

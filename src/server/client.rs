@@ -17,7 +17,7 @@ use tower_lsp::ls_types::notification::{Notification, ShowMessage};
 use tower_lsp::ls_types::request::Request;
 use tower_lsp::ls_types::{MessageType, ShowMessageParams};
 
-use crate::buffer::{DocumentKey, OfferedSchemes, Overlay, Overlays};
+use crate::buffer::{DocumentId, OfferedSchemes, Overlay, Overlays};
 use crate::protocol::Settings;
 use crate::rpc::{self, Shutdown};
 use crate::session::{Actor, Notice};
@@ -49,7 +49,7 @@ pub struct ClientCapabilities {
 /// A text that a document is to show.
 #[derive(Debug)]
 pub struct Expectation {
-    pub key: DocumentKey,
+    pub key: DocumentId,
     pub text: Text,
     pub found: oneshot::Sender<Option<Arc<Overlay>>>,
 }
@@ -76,14 +76,14 @@ pub struct Client {
     pub shut_down: AtomicBool,
     on_settings: OnSettings,
     /// Documents that are looked at again for notices; whether a change came that no look has seen.
-    pub looks: Mutex<HashMap<(DocumentKey, Actor), bool>>,
+    pub looks: Mutex<HashMap<(DocumentId, Actor), bool>>,
     /// Texts that open documents are to show.
     pub expected: Mutex<Vec<Expectation>>,
     /// Open documents that the editor is being asked to change: what becomes of them is recorded by
     /// who asked.
-    pub asked: Mutex<HashSet<DocumentKey>>,
+    pub asked: Mutex<HashSet<DocumentId>>,
     /// Open documents that were clean until an edit of ours, which is not saved.
-    pub unsaved_by_us: Mutex<HashSet<DocumentKey>>,
+    pub unsaved_by_us: Mutex<HashSet<DocumentId>>,
     /// What it is being asked for the texts of.
     pub resolver: Resolver,
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::Value;
 use tower_lsp::ls_types as lsp;
 
-use crate::buffer::{Change, DocumentKey};
+use crate::buffer::{Change, DocumentId};
 use crate::protocol::Refusal;
 use crate::protocol::params::Fields;
 use crate::rpc;
@@ -33,7 +33,7 @@ pub fn open(engine: &Arc<Engine>, client: &Arc<Client>, params: lsp::DidOpenText
             &document.text,
         );
     });
-    look_again(engine, client, DocumentKey::of(&uri), Actor::Editor);
+    look_again(engine, client, DocumentId::of(&uri), Actor::Editor);
 }
 
 /// `textDocument/didChange`: several changes, one after the other.
@@ -50,7 +50,7 @@ pub fn change(
         .change_overlays(|overlays| overlays.change(uri, document.version, &changes, positions));
     match was_open {
         true => {
-            let key = DocumentKey::of(uri);
+            let key = DocumentId::of(uri);
             client.meet_expectations(&key);
             look_again(engine, client, key, Actor::Editor);
         }
@@ -76,15 +76,15 @@ fn to_change(change: lsp::TextDocumentContentChangeEvent) -> Change {
 pub fn save(engine: &Arc<Engine>, client: &Arc<Client>, params: &lsp::DidSaveTextDocumentParams) {
     let uri = params.text_document.uri.as_str();
     client.change_overlays(|overlays| overlays.saved(uri));
-    client.unsaved_by_us.lock().remove(&DocumentKey::of(uri));
-    look_again(engine, client, DocumentKey::of(uri), Actor::Editor);
+    client.unsaved_by_us.lock().remove(&DocumentId::of(uri));
+    look_again(engine, client, DocumentId::of(uri), Actor::Editor);
 }
 
 /// `textDocument/didClose`.
 pub fn close(engine: &Arc<Engine>, client: &Arc<Client>, params: &lsp::DidCloseTextDocumentParams) {
     let uri = params.text_document.uri.as_str();
     client.change_overlays(|overlays| overlays.close(uri));
-    let key = DocumentKey::of(uri);
+    let key = DocumentId::of(uri);
     client.unsaved_by_us.lock().remove(&key);
     client.meet_expectations(&key);
     look_again(engine, client, key, Actor::Editor);
@@ -127,13 +127,13 @@ fn set_state(engine: &Arc<Engine>, client: &Arc<Client>, params: &Value) -> Resu
         Some(name) => encoding_for_editor(name),
     };
     client.change_overlays(|overlays| overlays.set_state(uri, version, dirty, encoding));
-    look_again(engine, client, DocumentKey::of(uri), Actor::Editor);
+    look_again(engine, client, DocumentId::of(uri), Actor::Editor);
     Ok(())
 }
 
 /// Looks, in the background, whether lines that were shown to a session have changed. Several
 /// changes in a row may be looked at as one.
-pub fn look_again(engine: &Arc<Engine>, client: &Arc<Client>, key: DocumentKey, actor: Actor) {
+pub fn look_again(engine: &Arc<Engine>, client: &Arc<Client>, key: DocumentId, actor: Actor) {
     look(engine, client, (key, actor), None);
 }
 
@@ -145,7 +145,7 @@ pub fn look_again(engine: &Arc<Engine>, client: &Arc<Client>, key: DocumentKey, 
 fn look(
     engine: &Arc<Engine>,
     client: &Arc<Client>,
-    errand: (DocumentKey, Actor),
+    errand: (DocumentId, Actor),
     written: Option<RealPath>,
 ) {
     let nobody_reads = engine.reader.sessions.count() == 0;
@@ -162,7 +162,7 @@ fn look(
 }
 
 /// Whether there was a change that no look has begun to see; where there was none, looking ends.
-fn is_to_be_looked_at(client: &Client, errand: &(DocumentKey, Actor)) -> bool {
+fn is_to_be_looked_at(client: &Client, errand: &(DocumentId, Actor)) -> bool {
     let mut looks = client.looks.lock();
     let changed = looks.get_mut(errand).is_some_and(std::mem::take);
     if !changed {
@@ -174,7 +174,7 @@ fn is_to_be_looked_at(client: &Client, errand: &(DocumentKey, Actor)) -> bool {
 async fn look_once(
     engine: &Arc<Engine>,
     client: &Arc<Client>,
-    errand: &(DocumentKey, Actor),
+    errand: &(DocumentId, Actor),
     written: Option<&RealPath>,
 ) {
     if client.asked.lock().contains(&errand.0) {
@@ -193,8 +193,8 @@ async fn look_once(
             let reader = &jobs_engine.reader;
             let ClientSnapshot { config, overlays } = &snapshot;
             let scope = match &key {
-                DocumentKey::File(path) => &jobs_engine.scope_of_path(config, path),
-                DocumentKey::Other(_) => &config.scope,
+                DocumentId::File(path) => &jobs_engine.scope_of_path(config, path),
+                DocumentId::Other(_) => &config.scope,
             };
             let scope = &scope.of_job(work);
             reader.look_again(&key, &actor, scope, overlays, work)
@@ -208,7 +208,7 @@ async fn look_once(
 
 /// What was found, by the watches or by a request, to hold other bytes than before, or none.
 pub fn found_changed(engine: &Arc<Engine>, client: &Arc<Client>, path: &RealPath, is_gone: bool) {
-    let key = DocumentKey::File(path.as_path().to_path_buf());
+    let key = DocumentId::File(path.as_path().to_path_buf());
     let ClientSnapshot { config, overlays } = client.snapshot();
     let open = overlays.of_file(path, &config.scope).is_some();
     if !is_gone || open {

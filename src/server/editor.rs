@@ -8,7 +8,7 @@ use tokio::sync::oneshot;
 use tower_lsp::ls_types as lsp;
 use tower_lsp::ls_types::request::ApplyWorkspaceEdit;
 
-use crate::buffer::{DocumentKey, Overlay};
+use crate::buffer::{DocumentId, Overlay};
 use crate::edit::{Owner, Planned};
 use crate::hashline::replace_text::TextPosition;
 use crate::protocol::Refusal;
@@ -44,7 +44,7 @@ impl NotApplied {
 
 impl Client {
     /// Looks at a document that has just changed, at every version as it arrives.
-    pub fn meet_expectations(&self, key: &DocumentKey) {
+    pub fn meet_expectations(&self, key: &DocumentId) {
         let mut expected = self.expected.lock();
         if expected.is_empty() {
             return;
@@ -66,7 +66,7 @@ impl Client {
         }
     }
 
-    fn expect(&self, key: &DocumentKey, text: &Text) -> oneshot::Receiver<Option<Arc<Overlay>>> {
+    fn expect(&self, key: &DocumentId, text: &Text) -> oneshot::Receiver<Option<Arc<Overlay>>> {
         let (found, shown) = oneshot::channel();
         self.expected.lock().push(Expectation {
             key: key.clone(),

@@ -8,7 +8,7 @@ use serde_json::Value;
 use tokio::time::timeout;
 use tower_lsp::ls_types::request::Request;
 
-use crate::buffer::{DocumentKey, EncodingHints};
+use crate::buffer::{DocumentId, EncodingHints};
 use crate::protocol::Refusal;
 use crate::protocol::edit::{Flushed, Left};
 use crate::protocol::params::Fields;
@@ -68,12 +68,12 @@ fn wanted(params: &Value) -> Result<Option<Vec<String>>, Refusal> {
 }
 
 /// What we left unsaved, each with its path as headers name it, in the order of those paths.
-fn unsaved(client: &Client, wanted: Option<&[String]>) -> Vec<(DocumentKey, String)> {
+fn unsaved(client: &Client, wanted: Option<&[String]>) -> Vec<(DocumentId, String)> {
     let snapshot = client.snapshot();
     let scope = &snapshot.config.scope;
-    let name = |key: &DocumentKey| match key {
-        DocumentKey::File(path) => scope.display_of(path),
-        DocumentKey::Other(uri) => uri.clone(),
+    let name = |key: &DocumentId| match key {
+        DocumentId::File(path) => scope.display_of(path),
+        DocumentId::Other(uri) => uri.clone(),
     };
     let keys = client.unsaved_by_us.lock().clone();
     let named = keys.into_iter().map(|key| {
@@ -81,17 +81,17 @@ fn unsaved(client: &Client, wanted: Option<&[String]>) -> Vec<(DocumentKey, Stri
         (key, name)
     });
     // Each is taken apart once, however many documents it may name.
-    let wanted = wanted.map(|paths| -> Vec<(&str, DocumentKey)> {
+    let wanted = wanted.map(|paths| -> Vec<(&str, DocumentId)> {
         let paths = paths.iter();
         paths
-            .map(|path| (path.as_str(), DocumentKey::of(path)))
+            .map(|path| (path.as_str(), DocumentId::of(path)))
             .collect()
     });
-    let is_wanted = |(key, name): &(DocumentKey, String)| {
-        let names_it = |(path, meant): &(&str, DocumentKey)| match key {
+    let is_wanted = |(key, name): &(DocumentId, String)| {
+        let names_it = |(path, meant): &(&str, DocumentId)| match key {
             _ if path == name || meant == key => true,
-            DocumentKey::File(file) => file.as_os_str() == *path,
-            DocumentKey::Other(_) => false,
+            DocumentId::File(file) => file.as_os_str() == *path,
+            DocumentId::Other(_) => false,
         };
         let wanted = wanted.as_ref();
         wanted.is_none_or(|wanted| wanted.iter().any(names_it))
@@ -102,7 +102,7 @@ fn unsaved(client: &Client, wanted: Option<&[String]>) -> Vec<(DocumentKey, Stri
 }
 
 /// Has the editor save a document; the error says why it is not saved.
-async fn save(engine: &Arc<Engine>, client: &Client, key: &DocumentKey) -> Result<(), String> {
+async fn save(engine: &Arc<Engine>, client: &Client, key: &DocumentId) -> Result<(), String> {
     let offered = client.facts().save;
     if !offered {
         return Err("the editor does not save on request; ask the user to save it".to_owned());
@@ -134,8 +134,8 @@ async fn save(engine: &Arc<Engine>, client: &Client, key: &DocumentKey) -> Resul
 }
 
 /// Whether the file of an open document holds its text.
-async fn is_on_disk(engine: &Arc<Engine>, client: &Client, key: &DocumentKey) -> bool {
-    let DocumentKey::File(path) = key.clone() else {
+async fn is_on_disk(engine: &Arc<Engine>, client: &Client, key: &DocumentId) -> bool {
+    let DocumentId::File(path) = key.clone() else {
         return false;
     };
     let snapshot = client.snapshot();

@@ -7,7 +7,7 @@ use serde_json::Value;
 use tokio::time::timeout_at;
 use tower_lsp::ls_types::request::Request;
 
-use crate::buffer::DocumentKey;
+use crate::buffer::DocumentId;
 use crate::edit::Followed;
 use crate::read::file_uri;
 
@@ -40,7 +40,7 @@ pub async fn follow(client: &Client, files: Vec<Followed>) {
     let deadline = tokio::time::Instant::now() + FOLLOWED_WITHIN;
     let overlays = client.snapshot().overlays;
     for Followed { from, to } in files {
-        let key = DocumentKey::File(from.as_path().to_path_buf());
+        let key = DocumentId::File(from.as_path().to_path_buf());
         let Some(open) = overlays.unjudged(&key) else {
             continue;
         };

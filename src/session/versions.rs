@@ -5,7 +5,7 @@ mod moved;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::time::{Duration, Instant};
 
-use crate::buffer::{ChangeLog, Overlay, Overlays, Place};
+use crate::buffer::{ChangeLog, LogPosition, Overlay, Overlays};
 use crate::hashline::{Fingerprint, LineMap, Tag};
 use crate::protocol::status::MemoryUse;
 use crate::text::Text;
@@ -35,7 +35,7 @@ pub struct Current {
     pub text: Text,
     pub fingerprint: Fingerprint,
     /// Where it stands in the editor's record of changes, if it is the editor's.
-    pub place: Option<Place>,
+    pub place: Option<LogPosition>,
     /// When it was looked at.
     pub as_of: AsOf,
 }
@@ -91,9 +91,9 @@ pub struct Version {
     pub content: u128,
     pub text: Text,
     /// Where it stands in the editor's records of changes, at most [`MAX_PLACES`].
-    places: Vec<Place>,
+    places: Vec<LogPosition>,
     /// Where it stands in the records of our own edits, likewise.
-    ours: Vec<Place>,
+    ours: Vec<LogPosition>,
     as_of: AsOf,
 }
 
@@ -137,13 +137,19 @@ impl Version {
     }
 
     /// Our own record comes first: it knows which of several like lines was meant.
-    fn in_one_record<'a>(&'a self, later: &'a Version) -> Option<(&'a Place, &'a Place)> {
+    fn in_one_record<'a>(
+        &'a self,
+        later: &'a Version,
+    ) -> Option<(&'a LogPosition, &'a LogPosition)> {
         in_one_record(&self.ours, &later.ours)
             .or_else(|| in_one_record(&self.places, &later.places))
     }
 }
 
-fn in_one_record<'a>(earlier: &'a [Place], later: &'a [Place]) -> Option<(&'a Place, &'a Place)> {
+fn in_one_record<'a>(
+    earlier: &'a [LogPosition],
+    later: &'a [LogPosition],
+) -> Option<(&'a LogPosition, &'a LogPosition)> {
     let pairs = earlier.iter().flat_map(|here| {
         let there = later.iter();
         there.map(move |there| (here, there))
@@ -153,7 +159,7 @@ fn in_one_record<'a>(earlier: &'a [Place], later: &'a [Place]) -> Option<(&'a Pl
 }
 
 /// Puts a version in one more record, or at a later place of one that it is in.
-fn add_place(places: &mut Vec<Place>, place: Place) {
+fn add_place(places: &mut Vec<LogPosition>, place: LogPosition) {
     places.retain(|known| !known.is_of(&place));
     places.push(place);
     if places.len() > MAX_PLACES {
@@ -193,7 +199,7 @@ struct History {
     /// Every tag that names a text of this document, held or evicted.
     names: BTreeMap<u16, TaggedText>,
     /// The text that our last edit made, and its place in the record of our edits.
-    edited: Option<(u128, Place)>,
+    edited: Option<(u128, LogPosition)>,
     /// Where its file was moved to by us.
     moved_to: Option<Document>,
     /// Where its file was moved from, and the text that it had then.
@@ -547,7 +553,7 @@ mod tests {
         let mut overlays = Overlays::default();
         overlays.open("file:///w/a.txt".into(), 1, String::new(), "old");
         overlays.taken_at = Some(start);
-        let key = crate::buffer::DocumentKey::of("file:///w/a.txt");
+        let key = crate::buffer::DocumentId::of("file:///w/a.txt");
         let clean = overlays.unjudged(&key).expect("it is open");
         let looked = AsOf::of_disk(clean.since + Duration::from_secs(9), Some(clean), &overlays);
         let typed = AsOf::of_editor(clean.since + Duration::from_secs(5));

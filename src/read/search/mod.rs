@@ -35,7 +35,7 @@ use super::obtained::StageResult;
 use super::places::go_on_mount;
 use super::plan::locate_any;
 use super::reader::Reader;
-use super::target::Spot;
+use super::target::TargetKind;
 
 pub use ask::SearchAsk;
 
@@ -76,8 +76,10 @@ impl Reader {
                 go_on_mount(&read, scope, &|_| ())?;
                 let read_context = self.context(&read, (scope, overlays), None, work);
                 let located = locate_any(&read, &read_context)?;
-                match located.spot {
-                    Spot::OnDisk(found) if found.handle.file_type() == FileType::Directory => {
+                match located.target_kind {
+                    TargetKind::OnDisk(found)
+                        if found.handle.file_type() == FileType::Directory =>
+                    {
                         understood = located.understood;
                         vec![found.handle]
                     }
@@ -126,8 +128,8 @@ impl Reader {
         if text.len_bytes() as u64 > LONG_FROM_BYTES {
             work.takes_long()?;
         }
-        let resumed = match &prepared.located.spot {
-            Spot::OnDisk(found) => {
+        let resumed = match &prepared.located.target_kind {
+            TargetKind::OnDisk(found) => {
                 let resumed = resumed_at(ask, scope)?;
                 let other = resumed
                     .as_ref()
@@ -137,7 +139,7 @@ impl Reader {
                 }
                 resumed.map(|resumed| resumed.line)
             }
-            Spot::InEditor(..) | Spot::Internal(_) | Spot::Web(_) => {
+            TargetKind::InEditor(..) | TargetKind::Internal(_) | TargetKind::Web(_) => {
                 ask.after.as_ref().map(|after| after.line)
             }
         };

@@ -23,7 +23,7 @@ use std::sync::Arc;
 
 use encoding_rs::Encoding;
 
-use crate::buffer::{Overlays, Place, Store, Warm};
+use crate::buffer::{LogPosition, Overlays, Store, Warm};
 use crate::convert::Converters;
 use crate::hashline::tag::Fingerprint;
 use crate::outline::Outline;
@@ -91,7 +91,7 @@ pub struct Snapshot {
     pub document: session::Document,
     pub fingerprint: Fingerprint,
     /// Where the text stands in the editor's record of changes, if it is the editor's.
-    pub place: Option<Place>,
+    pub place: Option<LogPosition>,
     /// When the text was looked at.
     pub as_of: AsOf,
     /// Who made the text what it is.

@@ -17,7 +17,7 @@ use crate::task::Work;
 use crate::text::Terminal;
 use crate::workspace::Handle;
 
-use super::gate::{Gate, Reading, Writing};
+use super::artifact_lock::{ArtifactLock, Reading, Writing};
 use super::kept_on::Record;
 use super::places;
 
@@ -78,7 +78,7 @@ pub struct Artifact {
     pub path: PathBuf,
     /// What came, where that is not what is shown.
     raw: Option<PathBuf>,
-    gate: Arc<Gate>,
+    lock: Arc<ArtifactLock>,
     state: Mutex<ArtifactState>,
 }
 
@@ -172,7 +172,7 @@ impl Artifact {
     ) -> Result<Artifact, Refusal> {
         let raw = label.is_terminal.then(|| path.with_extension("raw"));
         let artifact = Artifact {
-            gate: Arc::default(),
+            lock: Arc::default(),
             state: Mutex::default(),
             label,
             path,
@@ -274,7 +274,7 @@ impl Artifact {
                 is_text: record.text,
                 is_spilled: record.spilled,
             },
-            gate: Arc::default(),
+            lock: Arc::default(),
             state: Mutex::new(ArtifactState {
                 facts,
                 terminal: Terminal::in_line(&String::from_utf8_lossy(&tail)),
@@ -299,7 +299,7 @@ impl Artifact {
 
     /// The file that is shown, or the one that has what came, and what keeps it as it is.
     pub fn open(&self, as_it_came: bool, work: &Work) -> Result<(Handle, Reading), Refusal> {
-        let reading = Gate::read(&self.gate, work)?;
+        let reading = ArtifactLock::read(&self.lock, work)?;
         let path = match &self.raw {
             Some(raw) if as_it_came => raw,
             _ => &self.path,
@@ -316,7 +316,7 @@ impl Artifact {
         limit: u64,
         work: &Work,
     ) -> Result<(), Refusal> {
-        let _writing: Writing = self.gate.write(work)?;
+        let _writing: Writing = self.lock.write(work)?;
         let open = |path: &Path| {
             let file = OpenOptions::new().read(true).write(true).open(path);
             file.map_err(unwritten)

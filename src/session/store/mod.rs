@@ -6,7 +6,7 @@
 //! done under the lock of the table.
 
 mod artifact;
-mod gate;
+mod artifact_lock;
 mod kept_on;
 mod kinds;
 mod places;

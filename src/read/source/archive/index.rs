@@ -123,7 +123,7 @@ pub struct Index {
 
 /// What a path leads to.
 #[derive(Debug, Clone, Copy)]
-pub enum Spot<'a> {
+pub enum IndexNode<'a> {
     Member(&'a Entry),
     Directory,
 }
@@ -163,9 +163,9 @@ impl Index {
     }
 
     /// What has this path, in its normal form; a file before a directory of the same name.
-    pub fn find(&self, path: &str) -> Option<Spot<'_>> {
+    pub fn find(&self, path: &str) -> Option<IndexNode<'_>> {
         if path.is_empty() {
-            return Some(Spot::Directory);
+            return Some(IndexNode::Directory);
         }
         let at = self
             .entries
@@ -175,9 +175,9 @@ impl Index {
             .get(at)
             .filter(|entry| self.path(entry) == path)
         {
-            Some(entry) if entry.kind == EntryKind::Directory => Some(Spot::Directory),
-            Some(entry) => Some(Spot::Member(entry)),
-            None => self.is_directory(path).then_some(Spot::Directory),
+            Some(entry) if entry.kind == EntryKind::Directory => Some(IndexNode::Directory),
+            Some(entry) => Some(IndexNode::Member(entry)),
+            None => self.is_directory(path).then_some(IndexNode::Directory),
         }
     }
 

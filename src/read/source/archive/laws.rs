@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use crate::task::Work;
 use crate::workspace::Handle;
 
-use super::index::{Builder, Entry, EntryKind, Index, Spot};
+use super::index::{Builder, Entry, EntryKind, Index, IndexNode};
 use super::inflate::Disk;
 use super::{tar, zip};
 
@@ -53,8 +53,8 @@ fn holds(index: &Index, len: u64, work: &Work) {
         let stays = path.split('/').all(|part| !["", ".", ".."].contains(&part));
         assert!(stays && !path.contains('\0'), "{path:?}");
         match index.find(path) {
-            Some(Spot::Directory) => assert!(index.is_directory(path)),
-            Some(Spot::Member(found)) => assert!(!is_directory(found)),
+            Some(IndexNode::Directory) => assert!(index.is_directory(path)),
+            Some(IndexNode::Member(found)) => assert!(!is_directory(found)),
             None => panic!("{path:?} is listed and not found"),
         }
     }

@@ -7,7 +7,7 @@ use crate::workspace::{Handle, measure};
 
 use super::super::kind;
 use super::Asked;
-use super::index::{Entry, EntryKind, Index, Spot};
+use super::index::{Entry, EntryKind, Index, IndexNode};
 use super::names::{MAX_PATH_BYTES, link_destination, normalised};
 
 /// Parts of a path that are tried as its end.
@@ -173,8 +173,8 @@ pub fn follow<'a>(
     let mut said = String::new();
     for hop in 0..MAX_LINKS {
         let (entry, below) = match index.find(&at) {
-            Some(Spot::Directory) => return Ok(Some(MemberPlace::Directory(at))),
-            Some(Spot::Member(entry)) => match entry.kind {
+            Some(IndexNode::Directory) => return Ok(Some(MemberPlace::Directory(at))),
+            Some(IndexNode::Member(entry)) => match entry.kind {
                 EntryKind::Symlink | EntryKind::Hardlink => (entry, ""),
                 _ => return Ok(Some(MemberPlace::Member(entry, at))),
             },
@@ -222,7 +222,7 @@ pub fn follow<'a>(
 fn link_above<'a, 'p>(index: &'a Index, path: &'p str) -> Option<(&'a Entry, &'p str)> {
     path.match_indices('/')
         .find_map(|(slash, _)| match index.find(&path[..slash]) {
-            Some(Spot::Member(entry)) if entry.kind == EntryKind::Symlink => {
+            Some(IndexNode::Member(entry)) if entry.kind == EntryKind::Symlink => {
                 Some((entry, &path[slash + 1..]))
             }
             _ => None,

@@ -7,10 +7,10 @@ use crate::workspace::{FileType, InternalUrl, MAX_PATH_BYTES, measure, percent_d
 use super::super::super::fragment::Fragment;
 use super::super::super::obtained::Lacking;
 use super::super::super::scheme;
-use super::super::super::target::{Located, Spot, mistyped};
+use super::super::super::target::{Located, TargetKind, mistyped};
 use super::super::kind;
 use super::client::{self, OfClient};
-use super::{Given, GivenFile, GivenSpot, InternalAsk, InternalContext, Provider};
+use super::{Given, GivenFile, GivenTarget, InternalAsk, InternalContext, Provider};
 
 /// Places in an address at which a name may end that are looked at.
 pub(super) const MAX_ENDS: usize = 8;
@@ -46,7 +46,7 @@ pub fn locate(target: &Target, context: &InternalContext) -> Result<Option<Locat
     };
     match target {
         Target::Literal(_, selector) => match lookup.at(written.len(), selector, How::default())? {
-            Some(spot) => Ok(Some(located(spot, selector.clone()))),
+            Some(target_kind) => Ok(Some(located(target_kind, selector.clone()))),
             None => Err(lookup.refusal(written.len())),
         },
         Target::Spelled(_) => lookup.spelled().map(Some),
@@ -77,13 +77,16 @@ struct Lookup<'a> {
 
 impl Lookup<'_> {
     /// What has the name that ends here. An open document of that very URI goes first.
-    fn at(&self, end: usize, selector: &Selector, how: How) -> Result<Option<Spot>, Refusal> {
+    fn at(&self, end: usize, selector: &Selector, how: How) -> Result<Option<TargetKind>, Refusal> {
         let Some(written) = self.written.get(self.name_at..end) else {
             return Ok(None);
         };
         let spelled = &self.written[..end];
         if let Some(overlay) = self.context.overlays.called(spelled) {
-            return Ok(Some(Spot::InEditor(overlay.clone(), overlay.uri.clone())));
+            return Ok(Some(TargetKind::InEditor(
+                overlay.clone(),
+                overlay.uri.clone(),
+            )));
         }
         let name = self.name(written);
         let ask = InternalAsk {
@@ -102,7 +105,7 @@ impl Lookup<'_> {
         };
         Ok(given.map(|given| {
             let url = given.url().cloned();
-            Spot::Internal(Box::new(GivenSpot {
+            TargetKind::Internal(Box::new(GivenTarget {
                 url: url.unwrap_or_else(|| InternalUrl::new(self.scheme, &name)),
                 provider: self.provider,
                 given,
@@ -133,18 +136,20 @@ impl Lookup<'_> {
             match self.at(end, &selector, How::default()) {
                 Ok(None) => {}
                 // What a server lists tells where a name ends.
-                Ok(Some(spot)) if lacks_of_server(&spot) => {
-                    return Ok(Located::found(spot, selector));
+                Ok(Some(target_kind)) if lacks_of_server(&target_kind) => {
+                    return Ok(Located::found(target_kind, selector));
                 }
-                Ok(Some(spot)) if lacks(&spot) => lacking = Some((spot, selector)),
-                Ok(Some(spot)) => return Ok(self.found(spot, end, selector)),
+                Ok(Some(target_kind)) if lacks(&target_kind) => {
+                    lacking = Some((target_kind, selector))
+                }
+                Ok(Some(target_kind)) => return Ok(self.found(target_kind, end, selector)),
                 // What is no part of the name may be a selector.
                 Err(refusal) if is_miss(&refusal) => refused = Some(refusal),
                 Err(refusal) => return Err(refusal),
             }
         }
-        if let Some((spot, selector)) = lacking {
-            return Ok(located(spot, selector));
+        if let Some((target_kind, selector)) = lacking {
+            return Ok(located(target_kind, selector));
         }
         if let Some(located) = self.in_part()? {
             return Ok(located);
@@ -180,17 +185,21 @@ impl Lookup<'_> {
                 self.at(head.len(), &Selector::default(), how)
             };
             let has_names = match at(true) {
-                Ok(Some(Spot::InEditor(..))) => true,
-                Ok(Some(Spot::Internal(spot))) => matches!(spot.given, Given::File(_)),
+                Ok(Some(TargetKind::InEditor(..))) => true,
+                Ok(Some(TargetKind::Internal(target_kind))) => {
+                    matches!(target_kind.given, Given::File(_))
+                }
                 Ok(_) => false,
                 Err(refusal) if is_miss(&refusal) => false,
                 Err(refusal) => return Err(refusal),
             };
-            if has_names && let Some(spot) = at(false)? {
+            if has_names && let Some(target_kind) = at(false)? {
                 let fragment = text
                     .parse()
                     .map_err(|error| mistyped(self.written, error))?;
-                return Ok(Some(located(spot, Selector::default()).in_part(fragment)));
+                return Ok(Some(
+                    located(target_kind, Selector::default()).in_part(fragment),
+                ));
             }
         }
         Ok(None)
@@ -203,11 +212,11 @@ impl Lookup<'_> {
     }
 
     /// Of an archive or a database what follows the name may be a way within it.
-    fn found(&self, spot: Spot, end: usize, selector: Selector) -> Located {
+    fn found(&self, target_kind: TargetKind, end: usize, selector: Selector) -> Located {
         let tail = &self.written[end..];
-        match leads_on(&spot, tail) {
-            false => located(spot, selector),
-            true => inside(spot, tail),
+        match leads_on(&target_kind, tail) {
+            false => located(target_kind, selector),
+            true => inside(target_kind, tail),
         }
     }
 
@@ -219,8 +228,8 @@ impl Lookup<'_> {
             let at = |is_probe: bool| {
                 let reads_on = self.ends_in_lines;
                 let how = How { reads_on, is_probe };
-                let spot = self.at(end, &Selector::default(), how)?;
-                spot.ok_or_else(|| not_found(self.written, Vec::new()))
+                let target_kind = self.at(end, &Selector::default(), how)?;
+                target_kind.ok_or_else(|| not_found(self.written, Vec::new()))
             };
             match on_into(at, &self.written[end..]) {
                 Ok(Some(located)) => return Ok(Some(located)),
@@ -240,7 +249,7 @@ impl Lookup<'_> {
 
     /// What is there, followed by something that is no selector, was meant with one. What has to be
     /// obtained to tell comes back.
-    fn refuse_mistyped_selector(&self) -> Result<Option<Spot>, Refusal> {
+    fn refuse_mistyped_selector(&self) -> Result<Option<TargetKind>, Refusal> {
         for end in Selector::places(self.written, [b':'; 2]).take(4) {
             if !self.may_end(end) {
                 continue;
@@ -251,7 +260,7 @@ impl Lookup<'_> {
             };
             match self.at(end, &Selector::default(), how) {
                 Ok(None) => continue,
-                Ok(Some(spot)) if lacks(&spot) => return Ok(Some(spot)),
+                Ok(Some(target_kind)) if lacks(&target_kind) => return Ok(Some(target_kind)),
                 Ok(Some(_)) => {}
                 Err(refusal) if self.is_of_others() && is_answer(&refusal) => continue,
                 Err(refusal) => return Err(refusal),
@@ -292,12 +301,12 @@ impl Lookup<'_> {
 }
 
 /// Whether a list is lacking, or a resource that is in one.
-fn lacks_of_server(spot: &Spot) -> bool {
-    let Spot::Internal(spot) = spot else {
+fn lacks_of_server(target_kind: &TargetKind) -> bool {
+    let TargetKind::Internal(target_kind) = target_kind else {
         return false;
     };
     matches!(
-        spot.given,
+        target_kind.given,
         Given::Lacks(Lacking::Catalogues(_) | Lacking::McpResource { .. })
     )
 }
@@ -305,33 +314,33 @@ fn lacks_of_server(spot: &Spot) -> bool {
 /// What is within something, where what follows its name leads on; or what has to be asked for to tell.
 /// It is looked at (`true`) before it is taken.
 pub(super) fn on_into(
-    at: impl Fn(bool) -> Result<Spot, Refusal>,
+    at: impl Fn(bool) -> Result<TargetKind, Refusal>,
     tail: &str,
 ) -> Result<Option<Located>, Refusal> {
-    let spot = at(true)?;
-    if is_of_client_or_server(&spot) {
-        return Ok(Some(Located::found(spot, Selector::default())));
+    let target_kind = at(true)?;
+    if is_of_client_or_server(&target_kind) {
+        return Ok(Some(Located::found(target_kind, Selector::default())));
     }
-    match leads_on(&spot, tail) {
+    match leads_on(&target_kind, tail) {
         true => Ok(Some(inside(at(false)?, tail))),
         false => Ok(None),
     }
 }
 
-fn inside(spot: Spot, tail: &str) -> Located {
+fn inside(target_kind: TargetKind, tail: &str) -> Located {
     Located {
         inner: Some(tail.to_owned()),
-        ..located(spot, Selector::default())
+        ..located(target_kind, Selector::default())
     }
 }
 
 /// Whether the client or a server has to be asked for a resource first.
-fn is_of_client_or_server(spot: &Spot) -> bool {
-    let Spot::Internal(spot) = spot else {
+fn is_of_client_or_server(target_kind: &TargetKind) -> bool {
+    let TargetKind::Internal(target_kind) = target_kind else {
         return false;
     };
     matches!(
-        spot.given,
+        target_kind.given,
         Given::Lacks(Lacking::Client(_) | Lacking::McpResource { .. } | Lacking::Catalogues(_))
     )
 }
@@ -353,27 +362,27 @@ fn is_miss(refusal: &Refusal) -> bool {
 }
 
 /// With what is said above it.
-pub(super) fn located(spot: Spot, selector: Selector) -> Located {
-    let understood = match &spot {
-        Spot::Internal(spot) => spot.given.notices().to_vec(),
-        Spot::OnDisk(_) | Spot::InEditor(..) | Spot::Web(_) => Vec::new(),
+pub(super) fn located(target_kind: TargetKind, selector: Selector) -> Located {
+    let understood = match &target_kind {
+        TargetKind::Internal(target_kind) => target_kind.given.notices().to_vec(),
+        TargetKind::OnDisk(_) | TargetKind::InEditor(..) | TargetKind::Web(_) => Vec::new(),
     };
     Located {
         understood,
-        ..Located::found(spot, selector)
+        ..Located::found(target_kind, selector)
     }
 }
 
-fn lacks(spot: &Spot) -> bool {
-    matches!(spot, Spot::Internal(spot) if matches!(spot.given, Given::Lacks(_)))
+fn lacks(target_kind: &TargetKind) -> bool {
+    matches!(target_kind, TargetKind::Internal(target_kind) if matches!(target_kind.given, Given::Lacks(_)))
 }
 
 /// Whether what follows a file's name leads on within it, as its name tells.
-fn leads_on(spot: &Spot, tail: &str) -> bool {
-    let Spot::Internal(spot) = spot else {
+fn leads_on(target_kind: &TargetKind, tail: &str) -> bool {
+    let TargetKind::Internal(target_kind) = target_kind else {
         return false;
     };
-    let Given::File(file) = &spot.given else {
+    let Given::File(file) = &target_kind.given else {
         return false;
     };
     let GivenFile { handle, .. } = &**file;

@@ -12,10 +12,10 @@ use crate::view::{Selector, Target};
 use crate::workspace::{InternalUrl, decode_file_uri};
 
 use super::super::super::obtained::{Lacking, Obtained};
-use super::super::super::target::{Located, Spot};
+use super::super::super::target::{Located, TargetKind};
 use super::locate::{How, MAX_ENDS, located, on_into};
 use super::resource::{Answerer, Resource, is_changed, rows};
-use super::{Given, GivenSpot, InternalAsk, InternalContext, Listing, Provider, ProviderFacts};
+use super::{Given, GivenTarget, InternalAsk, InternalContext, Listing, Provider, ProviderFacts};
 
 pub static MCP: Mcp = Mcp;
 
@@ -308,8 +308,8 @@ pub fn listed_so_far(
             reads_on: selector.has_lines(),
             is_probe: false,
         };
-        let spot = spot_of(server, uri, &selector, how, context)?;
-        return Ok(Some(located(spot, selector)));
+        let target_kind = spot_of(server, uri, &selector, how, context)?;
+        return Ok(Some(located(target_kind, selector)));
     }
     match target {
         Target::Literal(..) => Ok(None),
@@ -351,7 +351,7 @@ fn spot_of(
     selector: &Selector,
     how: How,
     context: &InternalContext,
-) -> Result<Spot, Refusal> {
+) -> Result<TargetKind, Refusal> {
     let ask = InternalAsk {
         spelled: uri,
         written: uri,
@@ -361,7 +361,7 @@ fn spot_of(
         reads_on: how.reads_on || context.names_lines,
         is_probe: how.is_probe,
     };
-    Ok(Spot::Internal(Box::new(GivenSpot {
+    Ok(TargetKind::Internal(Box::new(GivenTarget {
         url: InternalUrl::new("mcp", &format!("{server}/{uri}")),
         provider: &MCP,
         given: resource(server, uri, &ask, context)?,

@@ -254,7 +254,7 @@ impl Given {
 
 /// What an address named, as its provider gave it.
 #[derive(Debug)]
-pub struct GivenSpot {
+pub struct GivenTarget {
     pub url: InternalUrl,
     pub provider: &'static dyn Provider,
     pub given: Given,

@@ -9,18 +9,18 @@ use crate::view::{Document, Extras, Style};
 use crate::workspace::ResourceId;
 
 use super::super::{Opened, ReadContext, location, refuse_own};
-use super::{About, Given, GivenFile, GivenSpot, GivenText, Listing, Provider};
+use super::{About, Given, GivenFile, GivenTarget, GivenText, Listing, Provider};
 
 /// Opens what was given for an address. `inner` is what follows its name, where that may lead on within it.
 pub fn open(
-    spot: &GivenSpot,
+    target_kind: &GivenTarget,
     (spelled, inner): (&str, Option<&str>),
     encoding: Option<&'static Encoding>,
     means: ReadContext,
 ) -> Result<Opened, Refusal> {
-    let source = location(&ResourceId::Internal(spot.url.clone()), None);
-    let provider = spot.provider;
-    match &spot.given {
+    let source = location(&ResourceId::Internal(target_kind.url.clone()), None);
+    let provider = target_kind.provider;
+    match &target_kind.given {
         Given::Text(given) => {
             refuse_own(means.selector, spelled, provider.facts().what)?;
             Ok(text(given, provider, source))

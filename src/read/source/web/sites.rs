@@ -1,4 +1,4 @@
-//! Site rules: for a few sites, where the text behind a page is to be had from the site itself. Data in `sites.toml`.
+//! SiteRow rules: for a few sites, where the text behind a page is to be had from the site itself. Data in `sites.toml`.
 
 use std::sync::LazyLock;
 
@@ -8,13 +8,13 @@ use url::Url;
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Sites {
-    site: Vec<Site>,
+    site: Vec<SiteRow>,
 }
 
 /// One row.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Site {
+struct SiteRow {
     host: String,
     path: String,
     /// What the first part of the path must not be.
@@ -34,7 +34,7 @@ pub enum SiteRule {
 }
 
 // The data is compiled in, and a unit test reads it.
-static SITES: LazyLock<Vec<Site>> = LazyLock::new(|| {
+static SITES: LazyLock<Vec<SiteRow>> = LazyLock::new(|| {
     let sites: Result<Sites, _> = toml::from_str(include_str!("sites.toml"));
     sites.map(|sites| sites.site).unwrap_or_default()
 });

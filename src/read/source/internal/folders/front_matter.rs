@@ -201,7 +201,7 @@ impl<'de> Deserialize<'de> for Known {
                 let mut fields = Fields::new();
                 while let Some(key) = map.next_key::<String>()? {
                     if KEYS.contains(&key.as_str()) {
-                        let Words(words) = map.next_value()?;
+                        let WordList(words) = map.next_value()?;
                         fields.entry(key).or_insert(words);
                     } else {
                         map.next_value::<IgnoredAny>()?;
@@ -215,10 +215,10 @@ impl<'de> Deserialize<'de> for Known {
 }
 
 /// A scalar, or the scalars of a list; of a mapping nothing.
-struct Words(Vec<String>);
+struct WordList(Vec<String>);
 
-impl<'de> Deserialize<'de> for Words {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Words, D::Error> {
+impl<'de> Deserialize<'de> for WordList {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<WordList, D::Error> {
         deserializer.deserialize_any(WordsVisitor)
     }
 }
@@ -226,57 +226,57 @@ impl<'de> Deserialize<'de> for Words {
 struct WordsVisitor;
 
 impl<'de> Visitor<'de> for WordsVisitor {
-    type Value = Words;
+    type Value = WordList;
 
     fn expecting(&self, out: &mut fmt::Formatter) -> fmt::Result {
         out.write_str("a text or a list of texts")
     }
 
-    fn visit_str<E>(self, text: &str) -> Result<Words, E> {
-        Ok(Words(vec![text.to_owned()]))
+    fn visit_str<E>(self, text: &str) -> Result<WordList, E> {
+        Ok(WordList(vec![text.to_owned()]))
     }
 
-    fn visit_bool<E>(self, is: bool) -> Result<Words, E> {
-        Ok(Words(vec![is.to_string()]))
+    fn visit_bool<E>(self, is: bool) -> Result<WordList, E> {
+        Ok(WordList(vec![is.to_string()]))
     }
 
-    fn visit_i64<E>(self, number: i64) -> Result<Words, E> {
-        Ok(Words(vec![number.to_string()]))
+    fn visit_i64<E>(self, number: i64) -> Result<WordList, E> {
+        Ok(WordList(vec![number.to_string()]))
     }
 
-    fn visit_u64<E>(self, number: u64) -> Result<Words, E> {
-        Ok(Words(vec![number.to_string()]))
+    fn visit_u64<E>(self, number: u64) -> Result<WordList, E> {
+        Ok(WordList(vec![number.to_string()]))
     }
 
-    fn visit_f64<E>(self, number: f64) -> Result<Words, E> {
-        Ok(Words(vec![number.to_string()]))
+    fn visit_f64<E>(self, number: f64) -> Result<WordList, E> {
+        Ok(WordList(vec![number.to_string()]))
     }
 
-    fn visit_unit<E>(self) -> Result<Words, E> {
-        Ok(Words(Vec::new()))
+    fn visit_unit<E>(self) -> Result<WordList, E> {
+        Ok(WordList(Vec::new()))
     }
 
-    fn visit_none<E>(self) -> Result<Words, E> {
-        Ok(Words(Vec::new()))
+    fn visit_none<E>(self) -> Result<WordList, E> {
+        Ok(WordList(Vec::new()))
     }
 
-    fn visit_some<D: Deserializer<'de>>(self, inner: D) -> Result<Words, D::Error> {
-        Words::deserialize(inner)
+    fn visit_some<D: Deserializer<'de>>(self, inner: D) -> Result<WordList, D::Error> {
+        WordList::deserialize(inner)
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Words, A::Error> {
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<WordList, A::Error> {
         let mut words = Vec::new();
-        while let Some(Words(inner)) = list.next_element()? {
+        while let Some(WordList(inner)) = list.next_element()? {
             if words.len() < MAX_VALUES {
                 words.extend(inner);
             }
         }
-        Ok(Words(words))
+        Ok(WordList(words))
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Words, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<WordList, A::Error> {
         while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
-        Ok(Words(Vec::new()))
+        Ok(WordList(Vec::new()))
     }
 }
 

@@ -7,7 +7,7 @@ use crate::task::Work;
 use crate::workspace::Scope;
 
 use super::named::NamedThing;
-use super::places::{Giver, NESTED_RULES, Place};
+use super::places::{Giver, LookupPlace, NESTED_RULES};
 use super::rule::Rule;
 use super::search::{Entered, Search};
 
@@ -162,7 +162,7 @@ fn at(
     };
     let path = root.spelled().join(below);
     let written = scope.display_of(&path);
-    let place = Place {
+    let place = LookupPlace {
         giver: Giver::Workspace,
         path,
         written: written.clone(),

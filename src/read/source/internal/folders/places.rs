@@ -55,7 +55,7 @@ pub enum Sort {
 
 /// A folder, or a file, in which something may be.
 #[derive(Debug, Clone)]
-pub struct Place {
+pub struct LookupPlace {
     pub giver: Giver,
     /// Absolute.
     pub path: PathBuf,
@@ -71,7 +71,7 @@ pub struct Place {
 /// Where something may be looked for, and which entries of the settings are none.
 #[derive(Debug, Default)]
 pub struct Places {
-    pub places: Vec<Place>,
+    pub places: Vec<LookupPlace>,
     pub problems: Vec<String>,
 }
 
@@ -182,7 +182,7 @@ fn of_settings(sort: Sort, settings: &Settings, found: &mut Places) {
             ));
         }
         match path_of_settings(&root.path) {
-            Some(path) => found.places.push(Place {
+            Some(path) => found.places.push(LookupPlace {
                 giver: Giver::Settings,
                 path,
                 written: root.path.clone(),
@@ -201,7 +201,7 @@ fn of_settings(sort: Sort, settings: &Settings, found: &mut Places) {
 fn of_user(sort: Sort, scope: &Scope, found: &mut Places) {
     let mut add = |below_home: &str, root: Option<usize>, name: Option<String>| {
         if let Some(place) = user_place(below_home) {
-            found.places.push(Place {
+            found.places.push(LookupPlace {
                 giver: Giver::User,
                 path: place.path,
                 written: place.written,
@@ -231,7 +231,7 @@ fn of_workspace(sort: Sort, scope: &Scope, found: &mut Places) {
     for (index, root) in scope.roots().iter().enumerate() {
         let mut add = |below: &str, name: Option<String>| {
             let path = root.spelled().join(below);
-            found.places.push(Place {
+            found.places.push(LookupPlace {
                 giver: Giver::Workspace,
                 written: scope.display_of(&path),
                 path,

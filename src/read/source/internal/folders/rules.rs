@@ -13,7 +13,7 @@ use super::super::{
 use super::Opening;
 use super::named::{FoundThings, NamedThing};
 use super::nested::{self, RuledPath};
-use super::places::{self, Giver, Place, Sort};
+use super::places::{self, Giver, LookupPlace, Sort};
 use super::rule::{Applies, Rule};
 use super::search::{Entered, MAX_DEPTH, Search};
 
@@ -49,7 +49,7 @@ pub fn search(scope: &Scope, work: &Work) -> Result<(Rules, Seen), Refusal> {
 }
 
 /// A file of the tables is called by its own name.
-fn of_file(search: &mut Search, file: &Entered, place: &Place) -> Option<NamedThing<Rule>> {
+fn of_file(search: &mut Search, file: &Entered, place: &LookupPlace) -> Option<NamedThing<Rule>> {
     let name = place.path.file_name()?.to_str()?;
     let is_rule = NAMED_WHOLE.contains(&name) || place.giver == Giver::Settings;
     let name = match is_rule {

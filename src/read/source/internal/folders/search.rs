@@ -15,7 +15,7 @@ use crate::workspace::{At, EntryKind, FileType, Handle, ListError, Scope, Seen, 
 
 use super::super::one_line;
 use super::front_matter;
-use super::places::{Giver, Place};
+use super::places::{Giver, LookupPlace};
 
 /// How deep below a folder of the table something may lie.
 pub const MAX_DEPTH: usize = 3;
@@ -155,7 +155,7 @@ impl<'a> Search<'a> {
     }
 
     /// Opens what is at a place of a table, if something is.
-    pub fn enter(&mut self, place: &Place) -> Result<Option<Entered>, Refusal> {
+    pub fn enter(&mut self, place: &LookupPlace) -> Result<Option<Entered>, Refusal> {
         self.work.check()?;
         let made = self.judged(&place.path, place.giver);
         let Some((giver, ground, path)) = made else {

@@ -12,7 +12,7 @@ use crate::task::Work;
 const LOOK: Duration = Duration::from_millis(20);
 
 #[derive(Debug, Default)]
-pub(super) struct Gate {
+pub(super) struct ArtifactLock {
     inside: Mutex<Inside>,
     left: Condvar,
 }
@@ -27,21 +27,21 @@ struct Inside {
 
 /// Somebody reads.
 #[derive(Debug)]
-pub struct Reading(Arc<Gate>);
+pub struct Reading(Arc<ArtifactLock>);
 
 /// Somebody writes.
 #[derive(Debug)]
-pub(super) struct Writing<'a>(&'a Gate);
+pub(super) struct Writing<'a>(&'a ArtifactLock);
 
-impl Gate {
-    pub(super) fn read(gate: &Arc<Gate>, work: &Work) -> Result<Reading, Refusal> {
-        let mut inside = gate.inside.lock();
+impl ArtifactLock {
+    pub(super) fn read(lock: &Arc<ArtifactLock>, work: &Work) -> Result<Reading, Refusal> {
+        let mut inside = lock.inside.lock();
         while inside.writers > 0 {
             work.check()?;
-            gate.left.wait_for(&mut inside, LOOK);
+            lock.left.wait_for(&mut inside, LOOK);
         }
         inside.readers += 1;
-        Ok(Reading(gate.clone()))
+        Ok(Reading(lock.clone()))
     }
 
     pub(super) fn write(&self, work: &Work) -> Result<Writing<'_>, Refusal> {
