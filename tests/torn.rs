@@ -195,6 +195,10 @@ fn a_file_that_is_added_to_without_a_pause_keeps_its_tag() {
             let last: u64 = last.trim()["line ".len()..].parse().expect("a number");
             let before = before.min(999_999);
             assert!(last >= before, "{last} is older than {before}");
+            // No read leaves work behind that those after it wait for.
+            let tasks = format!("/proc/{}/task", daemon.pid());
+            let threads = std::fs::read_dir(tasks).expect("its threads").count();
+            assert!(threads <= 16, "{threads} threads");
         }
     });
 }
