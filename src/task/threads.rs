@@ -55,6 +55,8 @@ pub struct Threads(Arc<Shared>);
 struct Shared {
     queue: Mutex<Queue>,
     filled: Condvar,
+    /// Where the one waits that looks whether anybody reads.
+    watched: Condvar,
     /// Entered by each thread: what it polls may use timers.
     runtime: Handle,
 }
@@ -164,6 +166,7 @@ impl Threads {
         Threads(Arc::new(Shared {
             queue: Mutex::default(),
             filled: Condvar::new(),
+            watched: Condvar::new(),
             runtime,
         }))
     }
@@ -273,12 +276,19 @@ impl Threads {
         }
     }
 
-    /// Calls one of those that have nothing to do.
+    /// Calls one of those that have nothing to do; the one that watches only where it is the last,
+    /// since another would have to be woken to watch.
     fn call_idle(&self, queue: &mut Queue) {
+        let is_last = queue.is_watched && queue.idle == 1;
+        let waits_at = if is_last {
+            &self.0.watched
+        } else {
+            &self.0.filled
+        };
+        waits_at.notify_one();
         queue.idle -= 1;
         queue.called += 1;
         queue.free += 1;
-        self.0.filled.notify_one();
     }
 
     /// What a thread does, from its start to its end.
@@ -345,7 +355,7 @@ impl Threads {
         loop {
             let begun = queue.inputs_begun;
             let nobody_calls = |queue: &mut Queue| queue.called == 0;
-            self.0.filled.wait_while_for(queue, nobody_calls, PATIENCE);
+            self.0.watched.wait_while_for(queue, nobody_calls, PATIENCE);
             if queue.called > 0 || queue.inputs_begun == begun {
                 break;
             }
