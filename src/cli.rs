@@ -9,14 +9,15 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use serde::Serialize;
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 
 use crate::convert;
 use crate::edit::Patch;
 use crate::mcp::{self, AnswerBudget};
-use crate::protocol::Settings;
 use crate::protocol::read::ContentBlock;
+use crate::protocol::{Settings, to_json};
 use crate::server::CommandLine;
 use crate::sqlite;
 use crate::structure;
@@ -358,7 +359,7 @@ pub fn read(options: &ReadOptions) -> anyhow::Result<String> {
     let params = json!({ "dialect": dialect.name(), dialect.path_parameter(): options.path });
     let result = runtime.block_on(here.read(&params))?;
     match (options.json, result.is_error) {
-        (true, _) => Ok(serde_json::to_string_pretty(&result)? + "\n"),
+        (true, _) => Ok(pretty(&result)?),
         (false, None | Some(false)) => Ok(printed(&result.content)),
         (false, Some(true)) => Err(anyhow!(printed(&result.content).trim_end().to_owned())),
     }
@@ -369,7 +370,7 @@ pub fn search(options: &SearchOptions) -> anyhow::Result<String> {
     let (runtime, here) = command_line(&options.common, &[])?;
     let result = runtime.block_on(here.search(&options.params()))?;
     match options.json {
-        true => Ok(serde_json::to_string_pretty(&result)? + "\n"),
+        true => Ok(pretty(&result)?),
         false => Ok(printed(&result.content)),
     }
 }
@@ -394,7 +395,7 @@ pub fn edit(options: &EditOptions) -> anyhow::Result<String> {
     });
     let result = edited?;
     match options.json {
-        true => Ok(serde_json::to_string_pretty(&result)? + "\n"),
+        true => Ok(pretty(&result)?),
         false => Ok(printed(&result.content)),
     }
 }
@@ -430,6 +431,12 @@ pub fn tools(options: &ToolsOptions) -> anyhow::Result<String> {
 pub fn status(options: &StatusOptions) -> anyhow::Result<String> {
     let (_runtime, here) = command_line(&options.common, &[])?;
     Ok(serde_json::to_string_pretty(&here.status())? + "\n")
+}
+
+/// A result as JSON, for who reads it.
+fn pretty(result: &impl Serialize) -> anyhow::Result<String> {
+    let result: Value = serde_json::from_slice(&to_json(result)?)?;
+    Ok(serde_json::to_string_pretty(&result)? + "\n")
 }
 
 /// The text blocks, each ended by a newline; what is not text is named.

@@ -4,6 +4,7 @@
 
 pub mod edit;
 pub mod edit_refusal;
+mod json;
 pub mod params;
 pub mod read;
 pub mod refusal;
@@ -15,6 +16,7 @@ pub mod tools;
 pub mod typed;
 
 pub use edit_refusal::EditRefusal;
+pub use json::{long_text, to_json};
 pub use refusal::{Refusal, RefusalKind, RemoteRefusal, Rule, shortened};
 pub use resources::ResourceAnswer;
 pub use settings::Settings;

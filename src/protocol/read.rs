@@ -5,11 +5,14 @@ use std::ops::RangeInclusive;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::long_text;
+
 /// One part of what the model is to see, as in the Model Context Protocol.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "type", rename_all = "camelCase")]
 pub enum ContentBlock {
     Text {
+        #[serde(serialize_with = "long_text")]
         text: String,
     },
     #[serde(rename_all = "camelCase")]

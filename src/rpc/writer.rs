@@ -9,6 +9,8 @@ use parking_lot::{Condvar, Mutex};
 use serde::Serialize;
 use tokio::sync::Notify;
 
+use crate::protocol::to_json;
+
 use super::at_once::AtOnce;
 use super::shutdown::{EndOnDrop, Ending, Shutdown};
 
@@ -109,7 +111,7 @@ impl Outbox {
     }
 
     fn send_by(&self, message: &impl Serialize, at_once: bool) {
-        match serde_json::to_vec(message) {
+        match to_json(message) {
             Ok(body) => self.push(body, at_once),
             // Messages are made of JSON values, for which this does not happen.
             Err(error) => tracing::error!(%error, "a message cannot be written as JSON"),

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use futures::future::join_all;
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::buffer::Overlays;
@@ -66,15 +67,28 @@ impl Asks {
 /// What became of each target, in order.
 pub type ReadResults = Vec<Result<ReadResult, Refusal>>;
 
+/// The same as it is sent.
+#[derive(Serialize)]
+struct SentResults {
+    results: Vec<SentResult>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+enum SentResult {
+    Ok(Box<ReadResult>),
+    Error(Value),
+}
+
 pub fn begin(engine: &Arc<Engine>, client: &Arc<Client>, call: Call) -> rpc::CallFuture {
     let answer = answer(engine, client, &call.params);
     call.answer(None, async move {
         let one = |one: Result<ReadResult, Refusal>| match one {
-            Ok(result) => json!({ "ok": result }),
-            Err(refusal) => json!({ "error": refusal.to_tool_error() }),
+            Ok(result) => SentResult::Ok(Box::new(result)),
+            Err(refusal) => SentResult::Error(refusal.to_tool_error()),
         };
-        let results: Vec<Value> = answer.await?.into_iter().map(one).collect();
-        Ok(json!({ "results": results }))
+        let results = answer.await?.into_iter().map(one).collect();
+        Ok(SentResults { results })
     })
 }
 
