@@ -19,11 +19,23 @@ pub fn chars_of(content: &[ContentBlock]) -> u64 {
     text.sum::<usize>() as u64
 }
 
+/// Whether no more characters than that are in it. Most often its bytes say so already.
+fn fits(content: &[ContentBlock], most: u64) -> bool {
+    let text = content.iter().map(|block| match block {
+        ContentBlock::Text { text } => text.len(),
+        ContentBlock::Image { .. } | ContentBlock::Resource { .. } => 0,
+    });
+    text.sum::<usize>() as u64 <= most || chars_of(content) <= most
+}
+
 /// Bytes of rows with which an answer of this window would have `most` characters; `None` where it
 /// has no more, or no rows to spare.
 pub fn smaller(content: &[ContentBlock], window: &Window, most: u64) -> Option<u64> {
+    if fits(content, most) {
+        return None;
+    }
     let chars = chars_of(content);
-    let over = chars.checked_sub(most).filter(|over| *over > 0)?;
+    let over = chars.saturating_sub(most);
     let bytes = window.spent.bytes;
     // Of a single row there is nothing to spare.
     window.rows().nth(1)?;
@@ -34,7 +46,7 @@ pub fn smaller(content: &[ContentBlock], window: &Window, most: u64) -> Option<u
 
 /// Cuts what is longer than that; whether it was.
 pub fn cut(content: &mut [ContentBlock], most: u64) -> bool {
-    if chars_of(content) <= most {
+    if fits(content, most) {
         return false;
     }
     let mut left = most.saturating_sub(CUT.len() as u64) as usize;

@@ -46,7 +46,7 @@ pub struct Excerpt {
 
 impl Excerpt {
     /// The lines from `number` on, as far as they are there without a gap.
-    fn starting_at(&self, number: u64) -> impl Iterator<Item = &ExcerptLine> {
+    pub fn starting_at(&self, number: u64) -> impl Iterator<Item = &ExcerptLine> {
         let at = self.lines.partition_point(|line| line.number < number);
         self.lines[at..]
             .iter()
@@ -138,18 +138,6 @@ impl<'t> Lines<'t> {
             Lines::Excerpt(excerpt) if excerpt.total_lines.is_none() => Some(excerpt.total_bytes),
             _ => None,
         }
-    }
-
-    /// The lines from `number` on, as far as they are there.
-    pub fn starting_at(self, number: u64) -> impl Iterator<Item = Line<'t>> {
-        let (whole, excerpt) = match self {
-            Lines::Whole(text) | Lines::Begun(text) => {
-                (Some(text.lines_at(number as usize - 1)), None)
-            }
-            Lines::Excerpt(excerpt) => (None, Some(excerpt.starting_at(number))),
-        };
-        let whole = whole.into_iter().flatten().map(Line::Whole);
-        whole.chain(excerpt.into_iter().flatten().map(Line::Ready))
     }
 
     /// One line; `None` where it is not there.

@@ -6,8 +6,9 @@ use crate::outline::{Fold, Outline, ShownRow};
 use crate::protocol::read::{CutReason, LineSpan};
 use crate::text::Text;
 
+use super::fill::cut_row;
 use super::selector::{Own, Selector, continuation};
-use super::window::{Block, Folded, Limits, Row, Spent, Stop, Window, cut_row};
+use super::window::{Block, Folded, Limits, Row, Spent, Stop, Window};
 use super::{Budget, LineSet};
 
 /// Bytes of the rows of an outline that is shown as one, as they are written: with a header and

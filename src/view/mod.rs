@@ -4,6 +4,7 @@ pub mod conflicts;
 pub mod dialect;
 pub mod document;
 pub mod excerpt;
+mod fill;
 pub mod folded;
 pub mod large;
 pub mod lines;

@@ -5,8 +5,9 @@ use std::borrow::Cow;
 use crate::protocol::read::{CutLine, CutReason, LineSpan};
 
 use super::Budget;
-use super::excerpt::{Length, Line, Lines, from_end};
-use super::selector::{Selector, continuation};
+use super::excerpt::{Length, Lines, from_end};
+use super::fill::Filler;
+use super::selector::Selector;
 
 /// A raw line alone is given whole up to this many bytes.
 pub const RAW_LINE_CAP: usize = 1024 * 1024;
@@ -15,7 +16,6 @@ pub const RAW_LINE_CAP: usize = 1024 * 1024;
 const BESIDE_ROW: u64 = 300;
 /// What of a row is shown at least, however little room there is.
 const SHORTEST_ROW: u64 = 40;
-
 /// The limits of one window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
@@ -144,13 +144,28 @@ pub struct Folded {
     pub shows_last: bool,
 }
 
-impl Row<'_> {
+impl<'t> Row<'t> {
+    #[inline]
+    pub(super) fn whole(number: u64, text: Cow<'t, str>) -> Row<'t> {
+        Row {
+            number,
+            text,
+            total_chars: None,
+            folded: None,
+        }
+    }
+
     /// Its text without the sign that it is cut, and whether it is.
     pub fn uncut(&self) -> (&str, bool) {
         match self.total_chars {
             None => (&self.text, false),
             Some(_) => (self.text.strip_suffix('…').unwrap_or(&self.text), true),
         }
+    }
+
+    /// Whether it is one line, and that whole.
+    fn is_one_line(&self) -> bool {
+        self.folded.is_none() && self.total_chars.is_none()
     }
 
     /// The last line that the row stands for.
@@ -234,22 +249,28 @@ impl Window<'_> {
     /// The lines that stand whole in the window, as merged intervals.
     pub fn whole_lines(&self) -> Vec<LineSpan> {
         let mut spans: Vec<LineSpan> = Vec::new();
-        let mut add = |line: u64| match spans.last_mut() {
-            Some(span) if span.end + 1 == line => span.end = line,
-            _ => spans.push(LineSpan::line(line)),
-        };
-        for row in self.rows().filter(|row| row.total_chars.is_none()) {
-            match row.folded {
-                None => add(row.number),
-                Some(folded) => {
-                    let ends = [
-                        (folded.shows_first, row.number),
-                        (folded.shows_last, folded.end),
-                    ];
-                    ends.iter()
-                        .filter(|(shown, _)| *shown)
-                        .for_each(|(_, line)| add(*line));
+        for block in &self.blocks {
+            let mut rows = &block.rows[..];
+            while let Some(row) = rows.first() {
+                // Most rows are whole lines, one after the other.
+                let plain = rows.iter().zip(row.number..);
+                let plain =
+                    plain.take_while(|(row, line)| row.is_one_line() && row.number == *line);
+                let plain = plain.count();
+                if plain > 0 {
+                    add(&mut spans, row.number, rows[plain - 1].number);
+                    rows = &rows[plain..];
+                    continue;
                 }
+                if let (Some(folded), None) = (row.folded, row.total_chars) {
+                    if folded.shows_first {
+                        add(&mut spans, row.number, row.number);
+                    }
+                    if folded.shows_last {
+                        add(&mut spans, folded.end, folded.end);
+                    }
+                }
+                rows = &rows[1..];
             }
         }
         spans
@@ -285,6 +306,14 @@ impl Window<'_> {
             ),
         };
         self.beyond.iter().map(notice).collect()
+    }
+}
+
+/// Adds lines that come after all that are there, in an interval with those right before them.
+fn add(spans: &mut Vec<LineSpan>, start: u64, end: u64) {
+    match spans.last_mut() {
+        Some(span) if span.end + 1 == start => span.end = end,
+        _ => spans.push(LineSpan { start, end }),
     }
 }
 
@@ -328,152 +357,11 @@ pub fn open<'t>(lines: impl Into<Lines<'t>>, selector: &Selector, limits: &Limit
     window
 }
 
-/// Takes lines into blocks as long as the budget lasts.
-struct Filler<'t> {
-    lines: Lines<'t>,
-    raw: bool,
-    columns: usize,
-    raw_line: usize,
-    budget: Budget,
-    count: Count,
-    spent: Spent,
-    blocks: Vec<Block<'t>>,
-}
-
-impl<'t> Filler<'t> {
-    /// Fills in the spans; says where and why it had to stop.
-    fn fill(&mut self, spans: &[LineSpan], total_lines: u64) -> Option<Stop> {
-        for (index, span) in spans.iter().enumerate() {
-            let mut block = Block::default();
-            let mut lines = self.lines.starting_at(span.start);
-            for number in span.lines() {
-                let row = lines.next().map(|line| self.row(number, line));
-                // An excerpt holds one line more than fits, so it does not end before the budget;
-                // if it did, paging would still go on from here.
-                let no_room = row
-                    .as_ref()
-                    .map_or(Some(CutReason::Bytes), |row| self.no_room_for(row));
-                let (Some(row), None) = (row, no_room) else {
-                    let reason = no_room.unwrap_or(CutReason::Bytes);
-                    let mut left = vec![LineSpan {
-                        start: number,
-                        end: span.end,
-                    }];
-                    left.extend_from_slice(&spans[index + 1..]);
-                    let to_end = spans.last().is_some_and(|last| last.end == total_lines);
-                    if !block.rows.is_empty() {
-                        self.blocks.push(block);
-                    }
-                    return Some(Stop {
-                        reason,
-                        next_selector: continuation(&left, to_end, self.raw),
-                        left,
-                    });
-                };
-                self.spent.add(self.count.bytes_of(&row));
-                block.rows.push(row);
-            }
-            self.blocks.push(block);
-        }
-        None
-    }
-
-    /// Adds rows before and after the only block while there is room for each.
-    fn add_context(&mut self, leading: u64, trailing: u64, total_lines: u64) {
-        let Some(LineSpan { start, end }) = self.blocks.first().and_then(|block| {
-            Some(LineSpan {
-                start: block.rows.first()?.number,
-                end: block.rows.last()?.number,
-            })
-        }) else {
-            return;
-        };
-        for number in (1..start).rev().take(leading as usize) {
-            if !self.add_context_row(number, true) {
-                break;
-            }
-        }
-        for number in (end + 1..=total_lines).take(trailing as usize) {
-            if !self.add_context_row(number, false) {
-                break;
-            }
-        }
-    }
-
-    fn add_context_row(&mut self, number: u64, in_front: bool) -> bool {
-        let Some(row) = self.lines.line(number).map(|line| self.row(number, line)) else {
-            return false;
-        };
-        if self.no_room_for(&row).is_some() {
-            return false;
-        }
-        self.spent.add(self.count.bytes_of(&row));
-        if let Some(block) = self.blocks.first_mut() {
-            let at = if in_front { 0 } else { block.rows.len() };
-            block.rows.insert(at, row);
-        }
-        true
-    }
-
-    fn row(&self, number: u64, line: Line<'t>) -> Row<'t> {
-        let line = match line {
-            Line::Whole(line) => line,
-            Line::Ready(line) => {
-                let text: Cow<'t, str> = match (self.raw, cut_bytes(&line.text, self.raw_line)) {
-                    (true, Some(text)) => Cow::Owned(text),
-                    _ => Cow::Borrowed(&line.text),
-                };
-                let whole = || Length::Chars(line.text.chars().count() as u64);
-                let is_cut = text.len() < line.text.len();
-                return Row {
-                    number,
-                    total_chars: line.cut.or_else(|| is_cut.then(whole)),
-                    text,
-                    folded: None,
-                };
-            }
-        };
-        match self.raw {
-            true => cut_to(number, cut_bytes(&line, self.raw_line), line),
-            false => cut_row(number, line, self.columns),
-        }
-    }
-
-    fn no_room_for(&self, row: &Row) -> Option<CutReason> {
-        self.spent
-            .no_room_for(self.count.bytes_of(row), self.budget)
-    }
-}
-
-/// A row of at most `columns` characters of a line.
-pub fn cut_row(number: u64, line: Cow<str>, columns: usize) -> Row {
-    let cut = match line.len() <= columns {
-        // A text has no more characters than bytes: most lines are decided by this alone.
-        true => None,
-        false => line
-            .char_indices()
-            .nth(columns)
-            .map(|(index, _)| format!("{}…", &line[..index])),
-    };
-    cut_to(number, cut, line)
-}
-
 /// The characters of a line, where they were counted.
 pub fn length_in_chars(length: Length) -> Option<u64> {
     match length {
         Length::Chars(count) => Some(count),
         Length::OverBytes(_) => None,
-    }
-}
-
-fn cut_to(number: u64, cut: Option<String>, line: Cow<str>) -> Row {
-    Row {
-        number,
-        total_chars: cut
-            .as_ref()
-            .map(|_| Length::Chars(line.chars().count() as u64)),
-        text: cut.map_or(line, Cow::Owned),
-        folded: None,
     }
 }
 
@@ -483,11 +371,6 @@ pub fn count_lines(count: u64) -> String {
         1 => "1 line".to_owned(),
         count => format!("{count} lines"),
     }
-}
-
-/// The first `cap` bytes of a longer line, cut on a character boundary.
-fn cut_bytes(line: &str, cap: usize) -> Option<String> {
-    (line.len() > cap).then(|| line[..line.floor_char_boundary(cap)].to_owned())
 }
 
 #[cfg(test)]

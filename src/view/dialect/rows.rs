@@ -225,17 +225,21 @@ impl Rows {
     }
 
     fn write_block(&self, block: &Block, style: Style, text: &mut String) {
+        let has_numbers = self.numbers && style == Style::Lines;
         for row in &block.rows {
-            if self.numbers && style == Style::Lines {
-                if from_end(row.number).is_some() {
+            if has_numbers {
+                let from_end = from_end(row.number);
+                if from_end.is_some() {
                     text.push('-');
                 }
-                push_number(text, from_end(row.number).unwrap_or(row.number));
-                if let Some(folded) = row.folded {
-                    text.push('-');
-                    push_number(text, folded.end);
+                let number = from_end.unwrap_or(row.number);
+                match row.folded {
+                    None => push_number(text, number, b':'),
+                    Some(folded) => {
+                        push_number(text, number, b'-');
+                        push_number(text, folded.end, b':');
+                    }
                 }
-                text.push(':');
             }
             text.push_str(&row.text);
             text.push('\n');
@@ -299,19 +303,21 @@ fn text_block(text: String) -> ContentBlock {
     ContentBlock::Text { text }
 }
 
-/// Writes a number without the formatting machinery: it stands before every row.
-fn push_number(text: &mut String, mut number: u64) {
-    let mut digits = [0u8; 20];
-    let mut at = digits.len();
+/// Writes a number, and the ASCII character behind it, without the formatting machinery: they stand before
+/// every row.
+fn push_number(text: &mut String, mut number: u64, behind: u8) {
+    let mut bytes = [behind; 21];
+    let mut at = bytes.len() - 1;
     loop {
         at -= 1;
-        digits[at] = b'0' + (number % 10) as u8;
+        bytes[at] = b'0' + (number % 10) as u8;
         number /= 10;
         if number == 0 {
             break;
         }
     }
-    text.extend(digits[at..].iter().map(|digit| char::from(*digit)));
+    // ASCII is UTF-8.
+    text.push_str(std::str::from_utf8(&bytes[at..]).unwrap_or_default());
 }
 
 fn write_notices(notices: &[String], text: &mut String) {
