@@ -45,15 +45,17 @@ pub async fn run_obtaining<T: Send + 'static>(
     loop {
         match lacking.take() {
             Some(Lacking::Page(page)) => {
-                obtain_page(
+                let obtaining = obtain_page(
                     engine,
                     client,
                     ask,
                     settings,
                     (page, &mut obtained),
                     web_deadline,
-                )
-                .await?;
+                );
+                // Most reads lack nothing, and are moved as they begin: kept apart, what is rare
+                // does not make their futures large.
+                Box::pin(obtaining).await?;
             }
             Some(lacking) => {
                 let mut resources = match obtained.take() {
@@ -66,7 +68,7 @@ pub async fn run_obtaining<T: Send + 'static>(
                 let roots = config.scope.roots().iter();
                 let roots: Vec<PathBuf> = roots.map(|it| it.spelled().to_owned()).collect();
                 let getting = obtain_resource(engine, client, ask, (settings, &roots), lacking);
-                match timeout_at(deadline.into(), getting).await {
+                match timeout_at(deadline.into(), Box::pin(getting)).await {
                     Ok(Some(got)) => resources.add(got),
                     Ok(None) => return Err(Refusal::Internal),
                     Err(_) => {
