@@ -4,8 +4,9 @@
 //! some of them show in its place; and never more characters than all known agents pass on whole.
 
 use rmcp::ErrorData;
-use rmcp::model::{CallToolResult, ContentBlock as Block, MetaObject};
-use serde_json::{Value, json};
+use rmcp::model::ResultType;
+use serde::Serialize;
+use serde_json::{Map, Value, json};
 
 use crate::protocol::edit::EditResult;
 use crate::protocol::read::{ContentBlock, ReadResult};
@@ -16,12 +17,24 @@ use crate::server::ReadResults;
 
 use super::calls::CallOutcome;
 
+/// The result of a call, as the protocol has it. The library's own form knows nothing of long texts.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ToolResult {
+    /// Only since 2026-07-28.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub result_type: Option<ResultType>,
+    content: Vec<ContentBlock>,
+    pub is_error: bool,
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    meta: Option<Map<String, Value>>,
+}
+
 /// The answer to one call, so far.
 #[derive(Debug, Default)]
 pub struct ToolAnswer {
     text: String,
-    /// Base64 and kind of each.
-    images: Vec<(String, String)>,
+    images: Vec<ContentBlock>,
     is_error: bool,
     /// What its program wants to know more than the model.
     details: Option<Value>,
@@ -167,8 +180,9 @@ impl ToolAnswer {
     fn add(&mut self, content: Vec<ContentBlock>) {
         for block in content {
             match block {
+                ContentBlock::Text { text } if self.text.is_empty() => self.text = text,
                 ContentBlock::Text { text } => self.add_line(&text),
-                ContentBlock::Image { data, mime_type } => self.images.push((data, mime_type)),
+                image @ ContentBlock::Image { .. } => self.images.push(image),
                 // Documents are asked for as text.
                 ContentBlock::Resource { resource } => {
                     self.add_line(&format!("[file: {}]", resource.mime_type));
@@ -196,7 +210,7 @@ impl ToolAnswer {
     }
 
     /// As the protocol has it, with what else is told to the session.
-    pub fn result(mut self, told: &[String], most_chars: u64) -> CallToolResult {
+    pub fn result(mut self, told: &[String], most_chars: u64) -> ToolResult {
         let told_chars: usize = told.iter().map(|line| line.chars().count() + 1).sum();
         self.shorten(most_chars.saturating_sub(told_chars as u64 + 1));
         if !told.is_empty() {
@@ -205,19 +219,15 @@ impl ToolAnswer {
             self.text.push_str("\n\n");
             self.text.push_str(&told.join("\n"));
         }
-        let mut content = vec![Block::text(self.text)];
-        let images = self.images.into_iter();
-        content.extend(images.map(|(data, mime_type)| Block::image(data, mime_type)));
-        let mut result = match self.is_error {
-            true => CallToolResult::error(content),
-            false => CallToolResult::success(content),
-        };
-        if let Some(details) = self.details {
-            let mut meta = MetaObject::new();
-            meta.insert(DETAILS.to_owned(), details);
-            result.meta = Some(meta);
+        let mut content = vec![ContentBlock::Text { text: self.text }];
+        content.append(&mut self.images);
+        let details = self.details.map(|details| (DETAILS.to_owned(), details));
+        ToolResult {
+            result_type: None,
+            content,
+            is_error: self.is_error,
+            meta: details.map(|details| Map::from_iter([details])),
         }
-        result
     }
 }
 
@@ -239,13 +249,18 @@ mod tests {
         }
     }
 
+    fn as_sent(result: &ToolResult) -> Value {
+        let json = crate::protocol::to_json(result).expect("JSON");
+        serde_json::from_slice(&json).expect("JSON")
+    }
+
     #[test]
     fn each_error_stands_in_its_place() {
         let paths = ["a".to_owned(), "b".to_owned()];
         let results = vec![Err(not_found("a")), Err(not_found("b"))];
         let answer = ToolAnswer::of_all(&paths, results, 38_000, true).expect("an answer");
         let result = answer.result(&["[told]".to_owned()], 38_000);
-        let result = serde_json::to_value(result).expect("JSON");
+        let result = as_sent(&result);
         assert_eq!(
             result["content"][0]["text"],
             "[1 of 2: a]\nFile not found: a.\n\n[2 of 2: b]\nFile not found: b.\n\n[told]"
@@ -272,7 +287,7 @@ mod tests {
         let result = answer
             .expect("an answer")
             .result(&["[told]".to_owned()], 9_000);
-        let result = serde_json::to_value(result).expect("JSON");
+        let result = as_sent(&result);
         let text = result["content"][0]["text"].as_str().expect("a text");
         assert!(text.chars().count() <= 9_000 && text.ends_with("\n\n[told]"));
     }

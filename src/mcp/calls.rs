@@ -2,8 +2,7 @@
 //! filled in.
 //!
 //! While it is not known which folders are the workspace, calls are held back, and begun in the same
-//! order once it is. What only reads is gone on with at once, by the thread that read the call; an
-//! edit waits for the library, which may refuse it.
+//! order once it is.
 
 use std::sync::Arc;
 
@@ -93,15 +92,6 @@ impl Calls {
 
     /// Takes a call in: its place in the order is taken when this returns. Does not wait.
     pub fn begin(&self, call: ToolCall) -> RestOfCall {
-        let only_reads = call.kind.only_reads();
-        let rest = self.begin_in_order(call);
-        match only_reads {
-            true => self.at_once(rest),
-            false => rest,
-        }
-    }
-
-    fn begin_in_order(&self, call: ToolCall) -> RestOfCall {
         // Held as long as a call is begun, so that none overtakes another.
         let mut gate = self.0.gate.lock();
         if !gate.is_shut {
@@ -114,22 +104,6 @@ impl Calls {
                 Ok(body) => body.await,
                 Err(_) => CallOutcome::Read(Err(Refusal::Internal)),
             }
-        })
-    }
-
-    /// Goes on with a call before anybody waits for what it comes to, until it is done or nobody will.
-    fn at_once(&self, rest: RestOfCall) -> RestOfCall {
-        let (mut tell, told) = oneshot::channel();
-        self.0.agent.threads().start_here(async move {
-            tokio::select! {
-                biased;
-                outcome = rest => drop(tell.send(outcome)),
-                () = tell.closed() => {}
-            }
-        });
-        Box::pin(async move {
-            let panicked = |_| CallOutcome::Read(Err(Refusal::Internal));
-            told.await.unwrap_or_else(panicked)
         })
     }
 

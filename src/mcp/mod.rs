@@ -1,7 +1,7 @@
 //! The Model Context Protocol over stdin and stdout: the same engine for agents that are no editors.
 //!
 //! Lines are read and calls begun in the order of arrival ([`transport`]); the protocol itself,
-//! of both eras, is `rmcp`'s, for which [`handler`] answers. What a model is told that it can call is
+//! of both eras, is `rmcp`'s, for which [`handler`] answers, but for calls of tools ([`under_way`]). What a model is told that it can call is
 //! made by the engine ([`list`]), what it gives is mended where it can be meant ([`arguments`]), and
 //! what it is shown is one text of bounded length ([`answer`]).
 
@@ -13,6 +13,7 @@ mod handler;
 mod list;
 mod told;
 mod transport;
+mod under_way;
 
 use std::io::Read;
 use std::path::PathBuf;

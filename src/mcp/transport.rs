@@ -1,7 +1,6 @@
-//! Lines in and lines out. The library starts each handler in a task of its own, in no order; so a
-//! call is begun here, by the thread that reads, and travels with its request. To read is one job after
-//! the other, a line each; what waits (for input, for a place in flight, for room in the library's
-//! queue) is done in it.
+//! Lines in and lines out. Calls of tools are begun here, in the order of arrival, by the thread that reads;
+//! the library has the rest. To read is one job after the other, a line each; what waits (for input, for a
+//! place in flight, for room in the library's queue) is done in it.
 //!
 //! What the library would drop in silence is answered: what cannot be read, with its id where one can
 //! be found; lone surrogates are mended. Nothing here waits for a call.
@@ -12,12 +11,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Instant;
 
-use rmcp::ErrorData;
 use rmcp::RoleServer;
-use rmcp::model::{
-    CallToolRequest, ClientJsonRpcMessage, ClientRequest, GetExtensions, GetMeta, JsonObject,
-    JsonRpcMessage, RequestId, RequestMetaObject,
-};
+use rmcp::model::ClientJsonRpcMessage;
 use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
 use serde::Deserialize;
@@ -25,14 +20,14 @@ use serde_json::{Map, Value, json};
 use tokio::sync::{Mutex, mpsc};
 use tower_lsp::jsonrpc::{Error, Id, Request, Response};
 
-use crate::protocol::Refusal;
 use crate::rpc::{
-    EndOnDrop, Ending, InFlight, InFlightRequest, InputLine, InputLines, Message, NoPlace, Outbox,
-    Shutdown, found_id, parse,
+    EndOnDrop, Ending, InFlight, InputLine, InputLines, Message, NoPlace, Outbox, Reply, Shutdown,
+    found_id, parse,
 };
 use crate::task::Threads;
 
 use super::handler::McpHandler;
+use super::under_way::as_error;
 
 /// Messages that wait for the library, at most.
 const WAITING: usize = 16;
@@ -50,7 +45,6 @@ const INVALID_PARAMS: i64 = -32602;
 pub struct LineTransport {
     received: Arc<Mutex<mpsc::Receiver<ClientJsonRpcMessage>>>,
     outbox: Arc<Outbox>,
-    handler: McpHandler,
 }
 
 impl Transport<RoleServer> for LineTransport {
@@ -60,9 +54,6 @@ impl Transport<RoleServer> for LineTransport {
         &mut self,
         message: TxJsonRpcMessage<RoleServer>,
     ) -> impl Future<Output = Result<(), Infallible>> + Send + 'static {
-        if let JsonRpcMessage::Response(response) = &message {
-            self.handler.sent(&response.id);
-        }
         self.outbox.send_at_once(&message);
         std::future::ready(Ok(()))
     }
@@ -93,16 +84,15 @@ type QueuePermit = mpsc::OwnedPermit<ClientJsonRpcMessage>;
 enum Arrival {
     ToolCall(ToolRequest),
     /// Any other request or notification.
-    Other(Request),
-    Answer(Response),
+    Other(Request, QueuePermit),
+    Answer(Response, QueuePermit),
 }
 
-/// A call of a tool as it came, with its place in flight.
+/// A call of a tool as it came, in flight.
 struct ToolRequest {
-    id: Id,
     params: Option<Value>,
     since: Instant,
-    place: InFlightRequest,
+    reply: Reply,
 }
 
 /// The reader with its input: one job after the other, a line each.
@@ -116,10 +106,10 @@ impl<R: Read + Send + 'static> ReadLoop<R> {
     fn go_on(mut self) {
         let threads = self.reader.threads.clone();
         let is_here = self.lines.has_more();
-        let read = move || self.next().map(|(arrival, place)| (self, arrival, place));
+        let read = move || self.next().map(|arrival| (self, arrival));
         threads.run_input(is_here, read, |read| {
-            if let Some((this, arrival, place)) = read {
-                this.reader.take(arrival, place);
+            if let Some((this, arrival)) = read {
+                this.reader.take(arrival);
                 this.go_on();
             }
         });
@@ -127,7 +117,7 @@ impl<R: Read + Send + 'static> ReadLoop<R> {
 
     /// Waits for room in the outbox, for a line, for a place in flight and for one in the library's
     /// queue; `None` at the end.
-    fn next(&mut self) -> Option<(Arrival, QueuePermit)> {
+    fn next(&mut self) -> Option<Arrival> {
         let reader = &self.reader;
         loop {
             if !reader.outbox.wait_for_room() || reader.shutdown.ending().is_some() {
@@ -147,10 +137,7 @@ impl<R: Read + Send + 'static> ReadLoop<R> {
             if self.lines.has_more() {
                 reader.threads.call_ahead();
             }
-            // The library hangs up at the end.
-            let place = reader.library.clone().reserve_owned();
-            let place = reader.threads.runtime().block_on(place).ok()?;
-            return Some((arrival, place));
+            return Some(arrival);
         }
     }
 }
@@ -168,7 +155,6 @@ impl LineReader {
         let transport = LineTransport {
             received: Arc::new(Mutex::new(received)),
             outbox: outbox.clone(),
-            handler: handler.clone(),
         };
         let reader = LineReader {
             handler,
@@ -210,14 +196,26 @@ impl LineReader {
         match parse(body) {
             Ok(Message::Call(request)) => match (request.method(), request.id()) {
                 ("tools/call", Some(_)) => self.tool_request(request).map(Arrival::ToolCall),
-                _ => Some(Arrival::Other(request)),
+                _ => Some(Arrival::Other(request, self.place_in_queue()?)),
             },
-            Ok(Message::Answer(response)) => Some(Arrival::Answer(response)),
+            Ok(Message::Answer(response)) => {
+                Some(Arrival::Answer(response, self.place_in_queue()?))
+            }
             Err(response) => {
                 self.refuse_unread(response, body);
                 None
             }
         }
+    }
+
+    /// Waits for a place in the library's queue. Once that has hung up, nothing more is read.
+    fn place_in_queue(&self) -> Option<QueuePermit> {
+        let place = self.library.clone().reserve_owned();
+        let place = self.threads.runtime().block_on(place).ok();
+        if place.is_none() {
+            self.shutdown.end(Ending::EndOfInput);
+        }
+        place
     }
 
     /// Answers what is no message.
@@ -265,10 +263,9 @@ impl LineReader {
         let id = id?;
         match self.in_flight.enter(&id) {
             Ok(place) => Some(ToolRequest {
-                id,
                 params,
                 since,
-                place,
+                reply: Reply::new(self.outbox.clone(), Some(place)),
             }),
             Err(NoPlace::IdInUse) => {
                 let why = "This id is that of a call which is not answered yet.";
@@ -283,11 +280,11 @@ impl LineReader {
     }
 
     /// Does not wait.
-    fn take(&self, arrival: Arrival, place: QueuePermit) {
+    fn take(&self, arrival: Arrival) {
         match arrival {
-            Arrival::ToolCall(request) => self.call_tool(request, place),
-            Arrival::Other(request) => self.call(request, place),
-            Arrival::Answer(response) => self.pass(json!(response), place),
+            Arrival::ToolCall(request) => self.call_tool(request),
+            Arrival::Other(request, place) => self.call(request, place),
+            Arrival::Answer(response, place) => self.pass(json!(response), place),
         }
     }
 
@@ -304,7 +301,6 @@ impl LineReader {
             }
             ("initialize", Some(_)) => {
                 self.handler
-                    .folders()
                     .client_begins(params.as_ref().unwrap_or(&Value::Null));
             }
             ("notifications/roots/list_changed", None) => self.handler.folders().client_changes(),
@@ -320,37 +316,21 @@ impl LineReader {
         self.pass(message, place);
     }
 
-    fn call_tool(&self, request: ToolRequest, in_queue: QueuePermit) {
+    fn call_tool(&self, request: ToolRequest) {
         let ToolRequest {
-            id,
             params,
             since,
-            place,
+            reply,
         } = request;
-        let mut params = match params {
+        let params = match params {
             Some(Value::Object(params)) => params,
             _ => Map::new(),
         };
-        let begin = || self.handler.begin(&mut params, since, place);
-        // A fault of our own costs this call, and none that comes after it.
-        let begun = catch_unwind(AssertUnwindSafe(begin)).unwrap_or_else(|_| Err(internal()));
-        let (call, begun) = match begun {
-            Ok(begun) => begun,
-            Err(ErrorData { code, message, .. }) => {
-                return self.refuse(Some(json!(id)), i64::from(code.0), &message);
-            }
-        };
-        let mut request = ClientRequest::CallToolRequest(CallToolRequest::new(call));
-        if let Some(Value::Object(meta)) = params.remove("_meta") {
-            *request.get_meta_mut() = RequestMetaObject::from(JsonObject::from(meta));
+        let begin = || self.handler.begin(params, since, reply);
+        // A fault of our own costs this call, which is answered so, and none that comes after it.
+        if let Ok(Err((reply, error))) = catch_unwind(AssertUnwindSafe(begin)) {
+            reply.error(as_error(error));
         }
-        request.extensions_mut().insert(begun);
-        let id = match id {
-            Id::Number(number) => RequestId::Number(number),
-            Id::String(text) => RequestId::String(text.as_str().into()),
-            Id::Null => return,
-        };
-        in_queue.send(JsonRpcMessage::request(request, id));
     }
 
     /// Hands a message to the library as it came.
@@ -386,10 +366,6 @@ impl LineReader {
         }
         self.outbox.send(&answer);
     }
-}
-
-fn internal() -> ErrorData {
-    ErrorData::internal_error(Refusal::Internal.to_string(), None)
 }
 
 fn as_id(value: &Value) -> Option<Id> {

@@ -28,8 +28,16 @@ struct Success<'a, T> {
 }
 
 impl Reply {
-    pub(super) fn new(outbox: Arc<Outbox>, place: Option<InFlightRequest>) -> Reply {
+    /// The answer to a request, which has a place in flight, or that to a notification.
+    pub fn new(outbox: Arc<Outbox>, place: Option<InFlightRequest>) -> Reply {
         Reply { outbox, place }
+    }
+
+    /// Gives the place back without an answer: another one has answered, or nobody is to.
+    pub fn leave(mut self) {
+        if let Some(place) = self.place.take() {
+            drop(place.give_back());
+        }
     }
 
     /// Whether an answer is waited for.
@@ -56,6 +64,11 @@ impl Reply {
             };
             send(&self.outbox, &success, &answering);
         }
+    }
+
+    /// Sends a message that is of use before the answer alone.
+    pub fn send_before(&self, message: &impl Serialize) {
+        self.outbox.send(message);
     }
 
     /// Answers with an error, as [`Reply::result`] does.

@@ -69,3 +69,34 @@ fn no_read_of_a_burst_is_stale() {
     });
     assert!(written == lines.collect::<String>());
 }
+
+/// Whoever has an answer may use its id again: none of what follows is taken for what was before.
+#[test]
+fn an_id_is_free_with_its_answer() {
+    let tree = Tree::new().file("a.txt", "one\n");
+    let server = McpProcess::start(tree.path());
+    let say = |method: &str, params: serde_json::Value| {
+        server.send(&json!({ "jsonrpc": "2.0", "id": "x", "method": method, "params": params }));
+        server.answer(&json!("x"))
+    };
+    let read = json!({ "name": "read", "arguments": { "path": "a.txt" } });
+    let version = json!({ "io.modelcontextprotocol/protocolVersion": "2099-01-01" });
+    for round in 0..300 {
+        let answer = say("tools/call", read.clone());
+        assert!(text(&answer["result"]).ends_with("\n1:one"), "{round}");
+        assert_eq!(say("ping", json!({}))["result"], json!({}), "{round}");
+        let mut refused = read.clone();
+        refused["_meta"] = version.clone();
+        assert_eq!(
+            say("tools/call", refused)["error"]["code"],
+            -32022,
+            "{round}"
+        );
+        let unknown = json!({ "name": "glob", "arguments": {} });
+        assert_eq!(
+            say("tools/call", unknown)["error"]["code"],
+            -32602,
+            "{round}"
+        );
+    }
+}
