@@ -22,6 +22,7 @@ use tokio::sync::Notify;
 pub use crew::in_crew;
 pub use lowered::lowered;
 pub use memory::give_back_memory;
+use memory::let_go_of_program;
 pub use mounts::NoPlace;
 pub use pools::Pool;
 pub use threads::Threads;

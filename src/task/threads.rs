@@ -26,7 +26,7 @@ use futures::future::BoxFuture;
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use tokio::runtime::Handle;
 
-use super::give_back_memory;
+use super::{give_back_memory, let_go_of_program, lowered};
 
 /// Threads at most: the places of all pools, those who wait for a long one, and jobs that hang.
 const MOST: usize = 512;
@@ -43,9 +43,9 @@ const PATIENCE: Duration = Duration::from_millis(1);
 /// Idle threads that stay.
 const KEPT: usize = 2;
 
-/// After so long without anything to do the others end, and the last of them gives back to the system
-/// what the allocator keeps of their work.
-const IDLE: Duration = Duration::from_secs(10);
+/// Milliseconds without anything to do after which the others end, and one of those that stay gives back to
+/// the system what is held of memory and not needed.
+const IDLE_MS: u64 = 10_000;
 
 /// Clones share the threads.
 #[derive(Debug, Clone)]
@@ -59,6 +59,8 @@ struct Shared {
     watched: Condvar,
     /// Entered by each thread: what it polls may use timers.
     runtime: Handle,
+    /// See [`IDLE_MS`].
+    idle: Duration,
 }
 
 type Job = Box<dyn FnOnce(&Threads) + Send>;
@@ -82,6 +84,10 @@ struct Queue {
     in_jobs: usize,
     /// Threads that wait, and have not been called.
     idle: usize,
+    /// How much was ever taken.
+    taken: u64,
+    /// Nothing was taken since memory was given back.
+    is_at_rest: bool,
     /// Of the free ones, those that were called and are not here yet.
     called: usize,
     /// Of the free ones, those that are being started.
@@ -124,13 +130,24 @@ impl Queue {
     }
 
     fn take(&mut self) -> Option<Next> {
-        if let Some(task) = self.futures.pop_front() {
-            return Some(Next::Poll(task));
-        }
-        let job = self.next_job()?;
-        self.free -= 1;
-        self.in_jobs += 1;
-        Some(Next::Run(job))
+        let next = match self.futures.pop_front() {
+            Some(task) => Next::Poll(task),
+            None => {
+                let job = self.next_job()?;
+                self.free -= 1;
+                self.in_jobs += 1;
+                Next::Run(job)
+            }
+        };
+        self.taken += 1;
+        self.is_at_rest = false;
+        Some(next)
+    }
+
+    /// Whether memory is to be given back now: nothing was taken for so long as somebody has waited, who has seen
+    /// `taken` before. It is so once.
+    fn comes_to_rest(&mut self, taken: u64) -> bool {
+        self.taken == taken && !std::mem::replace(&mut self.is_at_rest, true)
     }
 
     fn next_job(&mut self) -> Option<Job> {
@@ -168,6 +185,7 @@ impl Threads {
             filled: Condvar::new(),
             watched: Condvar::new(),
             runtime,
+            idle: Duration::from_millis(lowered("idleMs", IDLE_MS)),
         }))
     }
 
@@ -309,14 +327,7 @@ impl Threads {
                     });
                 }
                 None if self.wait(&mut queue) => {}
-                None => {
-                    let is_last = queue.idle <= KEPT;
-                    drop(queue);
-                    if is_last {
-                        give_back_memory();
-                    }
-                    return;
-                }
+                None => return,
             }
         }
     }
@@ -327,9 +338,10 @@ impl Threads {
         queue.idle += 1;
         let rests = |queue: &mut Queue| queue.called == 0 && !queue.is_to_be_watched();
         loop {
-            match queue.idle > KEPT {
-                true => drop(self.0.filled.wait_while_for(queue, rests, IDLE)),
-                false => self.0.filled.wait_while(queue, rests),
+            let taken = queue.taken;
+            match queue.is_at_rest {
+                false => drop(self.0.filled.wait_while_for(queue, rests, self.0.idle)),
+                true => self.0.filled.wait_while(queue, rests),
             }
             // Whoever calls counts the thread as free already.
             if queue.called > 0 {
@@ -337,8 +349,17 @@ impl Threads {
                 return true;
             }
             if !queue.is_to_be_watched() {
-                queue.idle -= 1;
-                return false;
+                if queue.idle > KEPT {
+                    queue.idle -= 1;
+                    return false;
+                }
+                if queue.comes_to_rest(taken) {
+                    MutexGuard::unlocked(queue, || {
+                        give_back_memory();
+                        let_go_of_program();
+                    });
+                }
+                continue;
             }
             if self.watch(queue) {
                 queue.idle -= 1;

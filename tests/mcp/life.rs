@@ -2,6 +2,7 @@
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::Stdio;
+use std::time::Instant;
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
@@ -9,7 +10,7 @@ use serde_json::{Value, json};
 use crate::client::HANG;
 use crate::fuse::{Fuse, Manners};
 use crate::lifecycle::{SOON, Witness};
-use crate::tree::Tree;
+use crate::tree::{Tree, numbered_lines};
 
 use super::cancel::{ANSWERED_WITHIN, wait_for};
 use super::{McpProcess, held_at};
@@ -41,6 +42,39 @@ fn it_ends_with_its_input_and_answers_what_was_sent_before() {
     let silent = McpProcess::in_directory(tree.path()).spawn();
     silent.close_stdin();
     assert!(ended_soon(&silent));
+}
+
+/// Bytes of its memory that are resident.
+fn resident(server: &McpProcess) -> u64 {
+    let statm = format!("/proc/{}/statm", server.pid());
+    let statm = std::fs::read_to_string(statm).expect("a process");
+    let pages = statm
+        .split(' ')
+        .nth(1)
+        .and_then(|it| it.parse::<u64>().ok());
+    pages.expect("pages") * rustix::param::page_size() as u64
+}
+
+#[test]
+fn at_rest_it_holds_little_and_goes_on_from_there() {
+    let tree = Tree::new().file("a.txt", numbered_lines(1, 300));
+    let server = McpProcess::in_directory(tree.path())
+        .env("PILCROW_INTERNAL", "idleMs=300")
+        .start();
+    for round in 0..3 {
+        let read = server.text("read", json!({ "path": "a.txt:full" }));
+        assert!(read.ends_with("\n300:line 300"));
+        let written = server.call(
+            "write",
+            json!({ "path": format!("{round}.txt"), "text": "x\n" }),
+        );
+        assert_eq!(written["isError"], false);
+        let deadline = Instant::now() + HANG;
+        while resident(&server) >= 15 << 20 {
+            assert!(Instant::now() < deadline, "{}", resident(&server));
+            std::thread::yield_now();
+        }
+    }
 }
 
 #[test]
