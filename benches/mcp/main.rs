@@ -8,6 +8,7 @@ mod support;
 use std::io::{BufRead, Write};
 use std::path::Path;
 use std::process::Command;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use support::table::{self, lone_row, row, timed};
@@ -17,6 +18,9 @@ use support::{Answer, Peer, PipedChild, Workspace, small};
 const QUICK: usize = 4000;
 const STARTS: usize = 40;
 const WARM_UP: usize = 200;
+
+/// After so long without a call it is at rest.
+const AT_REST: Duration = Duration::from_secs(11);
 
 /// The variable that makes this program serve an echo instead.
 const ASKED: &str = "PILCROW_BENCH_MCP_ECHO";
@@ -141,10 +145,10 @@ fn starts(workspace: &Workspace) -> Answer<()> {
 
 fn idle(workspace: &Workspace) -> Answer<()> {
     let pilcrow = McpPeer::pilcrow(workspace.path())?;
-    std::thread::sleep(support::SETTLED);
+    std::thread::sleep(AT_REST);
     let mebibytes = |bytes: u64| format!("{:.1} MiB", bytes as f64 / f64::from(1 << 20));
     lone_row(
-        "resident memory of an idle process",
+        "resident memory of a process at rest",
         &mebibytes(pilcrow.piped.resident()?),
     );
     lone_row(

@@ -129,6 +129,11 @@ impl Queue {
         !self.inputs.is_empty() && self.free == 0 && !self.is_watched
     }
 
+    /// Whether nobody would see that the process comes to rest: its only thread waits for input.
+    fn is_unattended(&self) -> bool {
+        self.inputs_begun > 0 && self.threads() == 1 && self.free == 0
+    }
+
     fn take(&mut self) -> Option<Next> {
         let next = match self.futures.pop_front() {
             Some(task) => Next::Poll(task),
@@ -272,7 +277,7 @@ impl Threads {
     fn call_one(&self, queue: &mut Queue) {
         let on_its_way = queue.called + queue.starting > 0;
         let is_needed = queue.ready() > queue.free;
-        if on_its_way || !(is_needed || queue.is_to_be_watched()) {
+        if on_its_way || !(is_needed || queue.is_to_be_watched() || queue.is_unattended()) {
             return;
         }
         if queue.idle > 0 {

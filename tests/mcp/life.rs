@@ -61,19 +61,17 @@ fn at_rest_it_holds_little_and_goes_on_from_there() {
     let server = McpProcess::in_directory(tree.path())
         .env("PILCROW_INTERNAL", "idleMs=300")
         .start();
+    // Before its first call, and after each.
     for round in 0..3 {
-        let read = server.text("read", json!({ "path": "a.txt:full" }));
-        assert!(read.ends_with("\n300:line 300"));
-        let written = server.call(
-            "write",
-            json!({ "path": format!("{round}.txt"), "text": "x\n" }),
-        );
-        assert_eq!(written["isError"], false);
         let deadline = Instant::now() + HANG;
         while resident(&server) >= 15 << 20 {
             assert!(Instant::now() < deadline, "{}", resident(&server));
             std::thread::yield_now();
         }
+        let read = server.text("read", json!({ "path": "a.txt:full" }));
+        assert!(read.ends_with("\n300:line 300"));
+        let new = json!({ "path": format!("{round}.txt"), "text": "x\n" });
+        assert_eq!(server.call("write", new)["isError"], false);
     }
 }
 
