@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::protocol::params::Fields;
 use crate::protocol::read::{Cache, Location, MoreDetails, ResourceKind};
-use crate::protocol::{Refusal, Settings};
+use crate::protocol::{Refusal, Settings, to_json};
 use crate::text::Text;
 use crate::view::window::{self, RAW_LINE_CAP};
 use crate::view::{Document, Extras, Selector, Style, WholeFile};
@@ -91,11 +91,9 @@ fn a_pdf_is_passed_on_as_the_file_that_it_is() {
         ("llm-gateway", "Read PDF: /w/doc.pdf"),
     ] {
         let written = written(dialect, &pdf).expect("an answer");
-        let content: Vec<Value> = written.content.iter().map(|block| json!(block)).collect();
-        assert_eq!(
-            content,
-            [json!({ "type": "text", "text": text }), block.clone()]
-        );
+        let content = to_json(&written.content).expect("JSON");
+        let content: Value = serde_json::from_slice(&content).expect("JSON");
+        assert_eq!(content, json!([{ "type": "text", "text": text }, block]));
     }
     let opencode = written("opencode", &pdf).expect("an answer");
     let native = json!({
