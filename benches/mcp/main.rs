@@ -19,8 +19,8 @@ const QUICK: usize = 4000;
 const STARTS: usize = 40;
 const WARM_UP: usize = 200;
 
-/// After so long without a call it is at rest.
-const AT_REST: Duration = Duration::from_secs(11);
+/// After so long without a call it is at rest (`task::threads`).
+const AT_REST: Duration = Duration::from_secs(21);
 
 /// The variable that makes this program serve an echo instead.
 const ASKED: &str = "PILCROW_BENCH_MCP_ECHO";

@@ -43,8 +43,8 @@ const PATIENCE: Duration = Duration::from_millis(1);
 /// Idle threads that stay.
 const KEPT: usize = 2;
 
-/// Milliseconds without anything to do after which the others end, and one of those that stay gives back to
-/// the system what is held of memory and not needed.
+/// Milliseconds without anything to do after which the others end. One of those that stay looks as often
+/// whether anything was done since, and if not, gives back to the system what is held of memory and not needed.
 const IDLE_MS: u64 = 10_000;
 
 /// Clones share the threads.
