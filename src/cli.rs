@@ -359,7 +359,7 @@ pub fn read(options: &ReadOptions) -> anyhow::Result<String> {
     let params = json!({ "dialect": dialect.name(), dialect.path_parameter(): options.path });
     let result = runtime.block_on(here.read(&params))?;
     match (options.json, result.is_error) {
-        (true, _) => Ok(pretty(&result)?),
+        (true, _) => pretty(&result),
         (false, None | Some(false)) => Ok(printed(&result.content)),
         (false, Some(true)) => Err(anyhow!(printed(&result.content).trim_end().to_owned())),
     }
@@ -370,7 +370,7 @@ pub fn search(options: &SearchOptions) -> anyhow::Result<String> {
     let (runtime, here) = command_line(&options.common, &[])?;
     let result = runtime.block_on(here.search(&options.params()))?;
     match options.json {
-        true => Ok(pretty(&result)?),
+        true => pretty(&result),
         false => Ok(printed(&result.content)),
     }
 }
@@ -395,7 +395,7 @@ pub fn edit(options: &EditOptions) -> anyhow::Result<String> {
     });
     let result = edited?;
     match options.json {
-        true => Ok(pretty(&result)?),
+        true => pretty(&result),
         false => Ok(printed(&result.content)),
     }
 }

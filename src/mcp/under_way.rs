@@ -105,18 +105,31 @@ impl CallUnderWay {
             () = sleep_until(until.into()) => Err(Unfinished::TooLate),
             never = report(&reply, self.progress.as_ref()) => match never {},
         };
-        match outcome {
+        let unheard = match outcome {
+            // It may be called off in the moment in which it is done: nobody hears its answer then.
+            Ok(outcome) if called_off.is_cancelled() => {
+                reply.leave();
+                Some(outcome)
+            }
             Ok(outcome) => return self.answer(reply, outcome),
-            Err(Unfinished::CalledOff) => reply.leave(),
+            Err(Unfinished::CalledOff) => {
+                reply.leave();
+                None
+            }
             Err(Unfinished::TooLate) => {
                 self.answer(reply, CallOutcome::Read(Err(too_long(self.kind))));
+                None
             }
-        }
+        };
         self.stop.cancel();
-        // A commit that has begun is finished, and its session is told of it with its next answer.
-        if !self.kind.only_reads()
-            && let CallOutcome::Edit(Ok(result)) = rest.await
-        {
+        let outcome = match unheard {
+            Some(outcome) => outcome,
+            None if self.kind.only_reads() => return,
+            // A commit that has begun is finished.
+            None => rest.await,
+        };
+        if let CallOutcome::Edit(Ok(result)) = outcome {
+            // Its session is told of it with its next answer.
             self.calls.told().made(&self.session, &result);
         }
     }

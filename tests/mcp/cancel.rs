@@ -200,7 +200,7 @@ fn past_so_many_calls_the_next_are_told_to_come_again() {
 }
 
 /// Agents wait a minute at least. The half of it, and what a busy machine adds.
-pub const ANSWERED_WITHIN: Duration = Duration::from_secs(45);
+pub const ANSWERED_WITHIN: Duration = Duration::from_secs(30);
 
 #[test]
 fn an_edit_that_hangs_is_answered_in_time_and_told_of_when_it_is_made() {
