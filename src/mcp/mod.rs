@@ -1,9 +1,9 @@
 //! The Model Context Protocol over stdin and stdout: the same engine for agents that are no editors.
 //!
-//! Lines are read and calls begun in the order of arrival ([`transport`]); the protocol itself,
-//! of both eras, is `rmcp`'s, for which [`handler`] answers, but for calls of tools ([`under_way`]). What a model is told that it can call is
-//! made by the engine ([`list`]), what it gives is mended where it can be meant ([`arguments`]), and
-//! what it is shown is one text of bounded length ([`answer`]).
+//! Lines are read and calls begun in the order of arrival ([`transport`]); the protocol itself, of both
+//! eras, is `rmcp`'s, for which [`handler`] answers, but for calls of tools ([`under_way`]). What a model
+//! is told that it can call is made by the engine ([`list`]), what it gives is mended where it can be
+//! meant ([`arguments`]), and what it is shown is one text of bounded length ([`answer`]).
 
 mod answer;
 mod arguments;

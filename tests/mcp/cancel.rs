@@ -199,7 +199,7 @@ fn past_so_many_calls_the_next_are_told_to_come_again() {
     }
 }
 
-/// Agents wait a minute at least. The half of it, and what a busy machine adds.
+/// Agents wait a minute at least; this is the half of it.
 pub const ANSWERED_WITHIN: Duration = Duration::from_secs(30);
 
 #[test]
